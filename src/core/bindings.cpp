@@ -1,0 +1,150 @@
+// The module fost._core: types and shapes are checked here, everything else in Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "dispatch.hpp"
+#include "engine.hpp"
+#include "parallel.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace fost {
+namespace {
+
+template <class T> using Input = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+template <class T> using Output = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
+template <class T, class... Shape>
+using Packed = nb::ndarray<T, nb::c_contig, nb::device::cpu, Shape...>;
+using Line = nb::ndim<1>;
+
+void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+template <class T, class Array> View<T> view(const Array& array) {
+  return {array.data(), Index(array.shape(0)), Index(array.shape(1)), Index(array.stride(0)),
+          Index(array.stride(1))};
+}
+
+template <class T>
+bool apply_array(const Plan& plan, const Input<T>& y, const Output<T>& x, bool inverse) {
+  require(Index(y.shape(1)) == plan.n && y.shape(0) == x.shape(0) && y.shape(1) == x.shape(1),
+          "shapes do not agree");
+  nb::gil_scoped_release release;
+  return apply<T>(plan, inverse, view<const T>(y), view<T>(x));
+}
+
+template <class T, class I>
+Index encode_array(const Plan& plan, const Input<T>& y, int s, const Packed<T, Line>& values,
+                   const Packed<std::int32_t, Line>& indices, const Packed<I, Line>& indptr) {
+  require(Index(y.shape(1)) == plan.n && s >= 1 && s <= plan.n, "shapes do not agree");
+  require(values.shape(0) >= y.shape(0) * s && indices.shape(0) >= y.shape(0) * s &&
+              indptr.shape(0) == y.shape(0) + 1, "not enough room for the codes");
+  nb::gil_scoped_release release;
+  return encode<T, I>(plan, view<const T>(y), s, values.data(), indices.data(), indptr.data());
+}
+
+template <class T>
+SparseRows<T> sparse_rows(const Packed<const T, Line>& values,
+                          const Packed<const std::int32_t, Line>& indices,
+                          const Packed<const std::int64_t, Line>& indptr, const Output<T>& x) {
+  require(indptr.shape(0) == x.shape(0) + 1 && values.shape(0) == indices.shape(0),
+          "shapes do not agree");
+  return {values.data(), indices.data(), indptr.data()};
+}
+
+template <class T>
+void decode_array(const Plan& plan, const Packed<const T, Line>& values,
+                  const Packed<const std::int32_t, Line>& indices,
+                  const Packed<const std::int64_t, Line>& indptr, const Output<T>& x) {
+  const SparseRows<T> codes = sparse_rows<T>(values, indices, indptr, x);
+  require(Index(x.shape(1)) == plan.n, "shapes do not agree");
+  nb::gil_scoped_release release;
+  decode<T>(plan, codes, view<T>(x));
+}
+
+template <class T>
+void sum_atoms_array(const Packed<const T, nb::ndim<2>>& atoms, const Packed<const T, Line>& values,
+                     const Packed<const std::int32_t, Line>& indices,
+                     const Packed<const std::int64_t, Line>& indptr, const Output<T>& x) {
+  const SparseRows<T> codes = sparse_rows<T>(values, indices, indptr, x);
+  require(atoms.shape(1) == x.shape(1) && (x.shape(1) < 2 || x.stride(1) == 1),
+          "shapes do not agree");
+  nb::gil_scoped_release release;
+  sum_atoms<T>(atoms.data(), codes, view<T>(x));
+}
+
+template <class T>
+double accumulate_array(const Plan& plan, const Input<T>& y, int s, int n_base,
+                        const Packed<double, nb::ndim<2>>& matrix) {
+  require(Index(y.shape(1)) == plan.n && s >= 1 && s <= plan.n, "shapes do not agree");
+  require(Index(matrix.shape(0)) == plan.n && Index(matrix.shape(1)) == plan.n && n_base >= 0 &&
+              n_base <= plan.n_stages, "shapes do not agree");
+  nb::gil_scoped_release release;
+  return accumulate<T>(plan, n_base, view<const T>(y), s, matrix.data());
+}
+
+// The function behind a capsule of scipy.linalg.cython_blas.
+template <class T> Gemm<T> function_of(nb::capsule capsule) {
+  void* pointer = PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr()));
+  if (!pointer) throw nb::python_error();
+  return reinterpret_cast<Gemm<T>>(pointer);
+}
+
+template <class T> void bind_passes(nb::module_& m, nb::class_<Plan>& plan) {
+  plan.def("apply", &apply_array<T>, "y"_a.noconvert(), "out"_a.noconvert(), "inverse"_a);
+  plan.def("encode", &encode_array<T, std::int32_t>, "y"_a.noconvert(), "s"_a,
+           "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
+  plan.def("encode", &encode_array<T, std::int64_t>, "y"_a.noconvert(), "s"_a,
+           "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
+  plan.def("decode", &decode_array<T>, "values"_a.noconvert(), "indices"_a.noconvert(),
+           "indptr"_a.noconvert(), "out"_a.noconvert());
+  plan.def("accumulate", &accumulate_array<T>, "y"_a.noconvert(), "s"_a, "n_base"_a,
+           "matrix"_a.noconvert());
+  m.def("sum_atoms", &sum_atoms_array<T>, "atoms"_a.noconvert(), "values"_a.noconvert(),
+        "indices"_a.noconvert(), "indptr"_a.noconvert(), "out"_a.noconvert());
+}
+
+}  // namespace
+}  // namespace fost
+
+NB_MODULE(_core, m) {
+  using namespace fost;
+  // Environment variables are read, and complained about, on import.
+  get_isa();
+  get_num_threads();
+
+  nb::class_<Plan> plan(m, "Plan");
+  plan.def(nb::init<int>(), "n_features"_a);
+  plan.def_ro("n_stages", &Plan::n_stages);
+  plan.def("add_reflectors", [](Plan& self, const Packed<const double, nb::ndim<2>>& vectors) {
+    require(Index(vectors.shape(1)) == self.n, "shapes do not agree");
+    self.add_reflectors(vectors.data(), static_cast<int>(vectors.shape(0)));
+  }, "vectors"_a.noconvert());
+  plan.def("add_rotations", [](Plan& self, const Packed<const std::int32_t, nb::shape<-1, 2>>& pairs,
+                               const Packed<const double, nb::shape<-1, 2, 2>>& blocks) {
+    require(pairs.shape(0) == blocks.shape(0), "shapes do not agree");
+    self.add_rotations(pairs.data(), blocks.data(), static_cast<int>(pairs.shape(0)));
+  }, "pairs"_a.noconvert(), "blocks"_a.noconvert());
+  plan.def("add_cosine", [](Plan& self, const std::vector<int>& shape) { self.add_cosine(shape); },
+           "shape"_a);
+  plan.def("add_dense", [](Plan& self, const Packed<const double, nb::ndim<2>>& matrix) {
+    require(Index(matrix.shape(0)) == self.n && Index(matrix.shape(1)) == self.n,
+            "shapes do not agree");
+    self.add_dense(matrix.data());
+  }, "matrix"_a.noconvert());
+  bind_passes<float>(m, plan);
+  bind_passes<double>(m, plan);
+
+  m.def("set_gemm", [](nb::capsule single, nb::capsule full) {
+    set_gemm(function_of<float>(single), function_of<double>(full));
+  }, "single"_a, "full"_a);
+  m.def("available_isas", &available_isas);
+  m.def("get_isa", &get_isa);
+  m.def("set_isa", &set_isa, "name"_a);
+  m.def("get_num_threads", &get_num_threads);
+  m.def("set_num_threads", &set_num_threads, "n_threads"_a);
+}

@@ -1,0 +1,21 @@
+// Which instruction set the kernels use, chosen when the module is loaded.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels.hpp"
+
+namespace fost {
+
+// Names of the instruction sets that this build has and this processor runs, best last.
+std::vector<std::string> available_isas();
+
+std::string get_isa();
+
+// Throws std::invalid_argument for a name that is not available.
+void set_isa(const std::string& name);
+
+template <class T> const Kernels<T>& kernels();
+
+}  // namespace fost

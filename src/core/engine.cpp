@@ -1,0 +1,221 @@
+#include "engine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <new>
+
+#include "dispatch.hpp"
+#include "parallel.hpp"
+
+namespace fost {
+namespace {
+
+constexpr std::size_t ALIGNMENT = 64;
+// Tiles of plans with a dense stage fill about this much: enough signals for BLAS to be at
+// full speed, few enough to stay in the second-level cache (benchmarks/bench_dense.py).
+constexpr Index DENSE_TILE_BYTES = 192 * 1024;
+// Codes of this many signals are collected before they are added to the statistic.
+constexpr int BATCH = 256;
+// Partial statistics, each of its own range of signals, may take this much together.
+constexpr Index STATISTIC_BYTES = 32 * 1024 * 1024;
+constexpr Index STATISTIC_RANGES = 64;
+
+Gemm<float> gemm_single = nullptr;
+Gemm<double> gemm_full = nullptr;
+
+template <class T> Gemm<T> gemm();
+template <> Gemm<float> gemm<float>() { return gemm_single; }
+template <> Gemm<double> gemm<double>() { return gemm_full; }
+
+template <class T> class Buffer {
+ public:
+  explicit Buffer(Index size)
+      : data_(size ? static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t(ALIGNMENT)))
+                   : nullptr) {}
+  ~Buffer() { ::operator delete(data_, std::align_val_t(ALIGNMENT)); }
+  Buffer(Buffer&& other) noexcept : data_(other.data_) { other.data_ = nullptr; }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  T* get() const { return data_; }
+
+ private:
+  T* data_;
+};
+
+// Signals per tile. With a dense stage an odd multiple of the kernels' width, so that the
+// features of a signal do not fall on the same lines of the cache.
+template <class T> int tile_width(const Plan& plan, int width) {
+  if (!plan.has_dense) return width;
+  const Index bytes = static_cast<Index>(plan.n) * width * static_cast<Index>(sizeof(T));
+  return width * static_cast<int>(std::clamp<Index>(DENSE_TILE_BYTES / bytes, 1, 16) | 1);
+}
+
+// The memory behind one Workspace; `batched` adds the room that statistics need.
+template <class T> class Memory {
+ public:
+  Memory(const Plan& plan, const Kernels<T>& kernels, int s = 0, bool batched = false)
+      : width_(tile_width<T>(plan, kernels.width)),
+        batch_(batched ? (BATCH + width_ - 1) / width_ * width_ : 0),
+        s_(s),
+        tile_(Index(plan.n) * width_),
+        second_(plan.has_dense ? Index(plan.n) * width_ : 0),
+        scratch_(kernels.scratch_size(plan.n)),
+        rows_(Index(plan.n) * batch_),
+        values_(Index(s) * batch_),
+        indices_(Index(s) * batch_),
+        counts_(batch_) {}
+
+  Workspace<T> workspace() const {
+    return {width_,
+            tile_.get(),
+            second_.get(),
+            scratch_.get(),
+            rows_.get(),
+            {values_.get(), indices_.get(), counts_.get(), s_},
+            batch_,
+            gemm<T>()};
+  }
+
+ private:
+  int width_, batch_, s_;
+  Buffer<T> tile_, second_, scratch_, rows_, values_;
+  Buffer<std::int32_t> indices_, counts_;
+};
+
+// Nanoseconds per signal on one thread, roughly: ten operations per nanosecond, and a
+// nanosecond per feature to move it and to look at it.
+double nanoseconds(const Plan& plan, Index rows) {
+  return static_cast<double>(rows) * (plan.operations / 10 + plan.n);
+}
+
+// Calls body(first, last, workspace) for ranges that cover all rows, each a multiple of the
+// tile but the last.
+template <class T, class Body>
+void over_rows(const Plan& plan, const Kernels<T>& kernels, Index rows, int s, const Body& body) {
+  const int threads = threads_for(nanoseconds(plan, rows));
+  std::vector<Memory<T>> memory;
+  for (int k = 0; k < threads; ++k) memory.emplace_back(plan, kernels, s);
+  const Index width = memory[0].workspace().width;
+  const Index tiles = (rows + width - 1) / width;
+  const Index ranges = std::min<Index>(tiles, threads == 1 ? 1 : 8 * Index(threads));
+  parallel_for(ranges, threads, [&](Index k, int thread) {
+    const Index first = tiles * k / ranges * width;
+    const Index last = std::min(rows, tiles * (k + 1) / ranges * width);
+    body(first, last, memory[thread].workspace());
+  });
+}
+
+// Moves the entries of all rows together and fills in where each row begins.
+template <class T, class I>
+Index compress(const Codes<T>& codes, Index rows, I* indptr) {
+  Index end = 0;
+  indptr[0] = 0;
+  for (Index row = 0; row < rows; ++row) {
+    const Index begin = row * codes.s, count = codes.counts[row];
+    if (begin != end) {
+      std::copy(codes.values + begin, codes.values + begin + count, codes.values + end);
+      std::copy(codes.indices + begin, codes.indices + begin + count, codes.indices + end);
+    }
+    end += count;
+    indptr[row + 1] = static_cast<I>(end);
+  }
+  return end;
+}
+
+}  // namespace
+
+void set_gemm(Gemm<float> single, Gemm<double> full) {
+  gemm_single = single;
+  gemm_full = full;
+}
+
+template <class T>
+bool apply(const Plan& plan, bool inverse, const View<const T>& y, const View<T>& x) {
+  const Kernels<T>& kernels = fost::kernels<T>();
+  const Program<T> program = plan.program<T>();
+  std::atomic<bool> finite{true};
+  over_rows(plan, kernels, y.rows, 0, [&](Index first, Index last, const Workspace<T>& work) {
+    if (!kernels.apply(program, inverse, y, x, first, last, work)) finite = false;
+  });
+  return finite;
+}
+
+template <class T, class I>
+Index encode(const Plan& plan, const View<const T>& y, int s, T* values, std::int32_t* indices,
+             I* indptr) {
+  const Kernels<T>& kernels = fost::kernels<T>();
+  const Program<T> program = plan.program<T>();
+  const Buffer<std::int32_t> counts(y.rows);
+  const Codes<T> codes = {values, indices, counts.get(), s};
+  std::atomic<bool> finite{true};
+  over_rows(plan, kernels, y.rows, s, [&](Index first, Index last, const Workspace<T>& work) {
+    if (!kernels.encode(program, y, first, last, codes, work)) finite = false;
+  });
+  return finite ? compress(codes, y.rows, indptr) : -1;
+}
+
+template <class T> void decode(const Plan& plan, const SparseRows<T>& codes, const View<T>& x) {
+  const Kernels<T>& kernels = fost::kernels<T>();
+  const Program<T> program = plan.program<T>();
+  over_rows(plan, kernels, x.rows, 0, [&](Index first, Index last, const Workspace<T>& work) {
+    kernels.decode(program, codes, x, first, last, work);
+  });
+}
+
+template <class T> void sum_atoms(const T* atoms, const SparseRows<T>& codes, const View<T>& x) {
+  const Kernels<T>& kernels = fost::kernels<T>();
+  const double entries = static_cast<double>(codes.indptr[x.rows]);
+  const int threads = threads_for((entries + static_cast<double>(x.rows)) * static_cast<double>(x.columns) / 8);
+  const Index ranges = std::min<Index>(x.rows, 8 * Index(threads));
+  parallel_for(ranges, threads, [&](Index k, int) {
+    kernels.sum_atoms(atoms, codes, x, x.rows * k / ranges, x.rows * (k + 1) / ranges);
+  });
+}
+
+template <class T>
+double accumulate(const Plan& plan, int n_base, const View<const T>& y, int s, double* matrix) {
+  const Kernels<T>& kernels = fost::kernels<T>();
+  const Program<T> program = plan.program<T>();
+  const Index size = Index(plan.n) * plan.n;
+  // The ranges follow from the sizes alone, and their sums are added in order, so that the
+  // number of threads cannot change a bit.
+  const Index room = std::clamp<Index>(STATISTIC_BYTES / (size * Index(sizeof(double))), 1, STATISTIC_RANGES);
+  const Index ranges = std::clamp<Index>(y.rows / BATCH, 1, room);
+  const int threads = static_cast<int>(std::min<Index>(ranges, threads_for(2 * nanoseconds(plan, y.rows))));
+  std::vector<Memory<T>> memory;
+  for (int k = 0; k < threads; ++k) memory.emplace_back(plan, kernels, s, true);
+  const Buffer<double> partial(ranges * size);
+  std::vector<Statistic> sums(ranges);
+  std::atomic<bool> finite{true};
+  parallel_for(ranges, threads, [&](Index k, int thread) {
+    sums[k] = {partial.get() + k * size, 0.0};
+    std::fill(sums[k].matrix, sums[k].matrix + size, 0.0);
+    if (!kernels.accumulate(program, n_base, y, y.rows * k / ranges, y.rows * (k + 1) / ranges,
+                            sums[k], memory[thread].workspace()))
+      finite = false;
+  });
+  if (!finite) return std::numeric_limits<double>::quiet_NaN();
+  double energy = 0;
+  std::fill(matrix, matrix + size, 0.0);
+  for (const Statistic& sum : sums) {
+    for (Index i = 0; i < size; ++i) matrix[i] += sum.matrix[i];
+    energy += sum.energy;
+  }
+  return energy;
+}
+
+#define FOST_INSTANTIATE(T)                                                                    \
+  template bool apply<T>(const Plan&, bool, const View<const T>&, const View<T>&);             \
+  template Index encode<T, std::int32_t>(const Plan&, const View<const T>&, int, T*,           \
+                                         std::int32_t*, std::int32_t*);                        \
+  template Index encode<T, std::int64_t>(const Plan&, const View<const T>&, int, T*,           \
+                                         std::int32_t*, std::int64_t*);                        \
+  template void decode<T>(const Plan&, const SparseRows<T>&, const View<T>&);                  \
+  template void sum_atoms<T>(const T*, const SparseRows<T>&, const View<T>&);                  \
+  template double accumulate<T>(const Plan&, int, const View<const T>&, int, double*);
+FOST_INSTANTIATE(float)
+FOST_INSTANTIATE(double)
+
+}  // namespace fost

@@ -1,0 +1,33 @@
+// Whole passes over signals: memory, ranges and threads around the kernels.
+#pragma once
+
+#include "plan.hpp"
+#include "types.hpp"
+
+namespace fost {
+
+// The BLAS products that dense stages use; must be set before a plan with such a stage runs.
+void set_gemm(Gemm<float> single, Gemm<double> full);
+
+// x = forward(y) or inverse(y). False where a result is not finite.
+template <class T>
+bool apply(const Plan& plan, bool inverse, const View<const T>& y, const View<T>& x);
+
+// T_s(forward(y)) in compressed sparse rows: values and indices have room for y.rows * s
+// entries, indptr for y.rows + 1. Returns the number of entries, or -1 where a coefficient
+// is not finite.
+template <class T, class I>
+Index encode(const Plan& plan, const View<const T>& y, int s, T* values, std::int32_t* indices,
+             I* indptr);
+
+// x = inverse of sparse rows, by the stages backwards, or as sums of the rows of U^T.
+template <class T> void decode(const Plan& plan, const SparseRows<T>& codes, const View<T>& x);
+template <class T> void sum_atoms(const T* atoms, const SparseRows<T>& codes, const View<T>& x);
+
+// M = X Y^T into matrix (n x n) and ||X||_F^2 as the result, NaN where an entry of y or of a
+// coefficient is not finite; Y is what the first n_base stages make of y. The sums depend on
+// the number of signals and on nothing else.
+template <class T>
+double accumulate(const Plan& plan, int n_base, const View<const T>& y, int s, double* matrix);
+
+}  // namespace fost

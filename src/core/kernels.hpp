@@ -1,0 +1,52 @@
+// The kernels of one instruction set as a table of functions, and the table in use.
+#pragma once
+
+#include "types.hpp"
+
+namespace fost {
+
+template <class T> struct Kernels {
+  // Signals that the kernels handle side by side.
+  int width;
+
+  // Entries of Workspace::scratch for signals of n features.
+  Index (*scratch_size)(Index n);
+
+  // x[first:last] = forward (or inverse) of y[first:last]. False where a result is not finite.
+  bool (*apply)(const Program<T>&, bool inverse, const View<const T>& y, const View<T>& x,
+                Index first, Index last, const Workspace<T>&);
+
+  // Rows first:last of T_s(forward(y)). False where a coefficient is not finite.
+  bool (*encode)(const Program<T>&, const View<const T>& y, Index first, Index last,
+                 const Codes<T>&, const Workspace<T>&);
+
+  // x[first:last] = inverse of the sparse rows first:last, by the stages backwards ...
+  void (*decode)(const Program<T>&, const SparseRows<T>&, const View<T>& x, Index first,
+                 Index last, const Workspace<T>&);
+
+  // ... or as sums of atoms, the rows of U^T. x has contiguous rows.
+  void (*sum_atoms)(const T* atoms, const SparseRows<T>&, const View<T>& x, Index first,
+                    Index last);
+
+  // Adds X Y^T and ||X||_F^2 of the rows first:last, with Y = forward(y) of the first
+  // n_base stages and X = T_s(forward(Y)) of the others. False where an entry is not finite.
+  bool (*accumulate)(const Program<T>&, int n_base, const View<const T>& y, Index first,
+                     Index last, Statistic&, const Workspace<T>&);
+};
+
+namespace baseline {
+extern const Kernels<float> single;
+extern const Kernels<double> full;
+}  // namespace baseline
+#if defined(FOST_X86)
+namespace avx2 {
+extern const Kernels<float> single;
+extern const Kernels<double> full;
+}  // namespace avx2
+namespace avx512 {
+extern const Kernels<float> single;
+extern const Kernels<double> full;
+}  // namespace avx512
+#endif
+
+}  // namespace fost

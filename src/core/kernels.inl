@@ -1,0 +1,167 @@
+// Passes over a range of signals: load a tile, run the stages, use the result. Compiled
+// once per instruction set; see simd.hpp for what may be used here.
+#include "kernels.hpp"
+
+#include "dct.hpp"
+#include "givens.hpp"
+#include "householder.hpp"
+#include "select.hpp"
+#include "statistic.hpp"
+#include "tile.hpp"
+
+namespace fost {
+namespace FOST_NAMESPACE {
+namespace {
+
+// out (n x width) = U^T tile, or U tile for the inverse; tiles are column-major width x n.
+template <class T, bool INVERSE>
+void apply_dense(const Stage<T>& stage, int n, T* tile, T* out, const Workspace<T>& work) {
+  char no = 'N', side = INVERSE ? 'N' : 'T';
+  int width = work.width;
+  T one = 1, zero = 0;
+  work.gemm(&no, &side, &width, &n, &n, &one, tile, &width, const_cast<T*>(stage.matrix), &n,
+            &zero, out, &width);
+}
+
+template <class T, bool INVERSE>
+void apply_in_lanes(const Stage<T>& stage, int n, T* lanes, const Workspace<T>& work,
+                    Prefetch& ahead) {
+  switch (stage.kind) {
+    case Kind::reflectors: return apply_reflectors<T, INVERSE>(stage, n, lanes, work.width, ahead);
+    case Kind::rotations: return apply_rotations<T, INVERSE>(stage, lanes, work.width, ahead);
+    default: return apply_cosine<T, INVERSE>(stage, n, lanes, work.width, work.scratch, ahead);
+  }
+}
+
+// Runs the stages on a tile of the workspace and returns where the result is.
+template <class T, bool INVERSE>
+T* run(const Program<T>& program, T* tile, const Workspace<T>& work, Prefetch& ahead) {
+  T* other = tile == work.tile ? work.second : work.tile;
+  for (int k = 0; k < program.n_stages; ++k) {
+    const Stage<T>& stage = program.stages[INVERSE ? program.n_stages - 1 - k : k];
+    if (stage.kind == Kind::dense) {
+      apply_dense<T, INVERSE>(stage, program.n, tile, other, work);
+      T* swap = tile;
+      tile = other;
+      other = swap;
+    } else {
+      for (int lane = 0; lane < work.width; lane += WIDTH<T>)
+        apply_in_lanes<T, INVERSE>(stage, program.n, tile + lane, work, ahead);
+    }
+  }
+  return tile;
+}
+
+int rows_at(Index row, Index last, int width) {
+  return static_cast<int>(last - row < width ? last - row : width);
+}
+
+template <class T>
+bool apply(const Program<T>& program, bool inverse, const View<const T>& y, const View<T>& x,
+           Index first, Index last, const Workspace<T>& work) {
+  bool finite = true;
+  for (Index row = first; row < last; row += work.width) {
+    const int rows = rows_at(row, last, work.width);
+    load_tile(y, row, rows, work.tile, work.width);
+    Prefetch ahead = next_tile(y, row, last, work.width);
+    const T* tile = inverse ? run<T, true>(program, work.tile, work, ahead)
+                            : run<T, false>(program, work.tile, work, ahead);
+    finite &= all_finite(tile, static_cast<Index>(program.n) * work.width, ahead);
+    store_tile(tile, work.width, x, row, rows);
+  }
+  return finite;
+}
+
+template <class T>
+bool encode(const Program<T>& program, const View<const T>& y, Index first, Index last,
+            const Codes<T>& codes, const Workspace<T>& work) {
+  bool finite = true;
+  for (Index row = first; row < last; row += work.width) {
+    const int rows = rows_at(row, last, work.width);
+    load_tile(y, row, rows, work.tile, work.width);
+    Prefetch ahead = next_tile(y, row, last, work.width);
+    const T* tile = run<T, false>(program, work.tile, work, ahead);
+    const Codes<T> here = {codes.values + row * codes.s, codes.indices + row * codes.s,
+                           codes.counts + row, codes.s};
+    finite &= select_tile(tile, work.width, program.n, rows, here, work.scratch, ahead);
+  }
+  return finite;
+}
+
+template <class T>
+void decode(const Program<T>& program, const SparseRows<T>& codes, const View<T>& x,
+            Index first, Index last, const Workspace<T>& work) {
+  for (Index row = first; row < last; row += work.width) {
+    const int rows = rows_at(row, last, work.width);
+    load_codes(codes, row, rows, program.n, work.tile, work.width);
+    Prefetch none(nullptr, 0);
+    store_tile<T>(run<T, true>(program, work.tile, work, none), work.width, x, row, rows);
+  }
+}
+
+template <class T>
+void sum_atoms(const T* atoms, const SparseRows<T>& codes, const View<T>& x, Index first,
+               Index last) {
+  const Index n = x.columns;
+  for (Index row = first; row < last; ++row) {
+    T* out = x.data + row * x.row_stride;
+    for (Index i = 0; i < n; ++i) out[i] = T(0);
+    for (std::int64_t k = codes.indptr[row]; k < codes.indptr[row + 1]; ++k) {
+      const T* atom = atoms + codes.indices[k] * n;
+      const T value = codes.values[k];
+      Index i = 0;
+      for (; i + LANES<T> <= n; i += LANES<T>)
+        store(out + i, load(out + i) + value * load(atom + i));
+      for (; i < n; ++i) out[i] += value * atom[i];
+    }
+  }
+}
+
+template <class T>
+bool accumulate(const Program<T>& program, int n_base, const View<const T>& y, Index first,
+                Index last, Statistic& sums, const Workspace<T>& work) {
+  const int n = program.n;
+  const Program<T> base = {n, n_base, program.stages};
+  const Program<T> learned = {n, program.n_stages - n_base, program.stages + n_base};
+  const bool direct = n_base == 0 && y.column_stride == 1;
+  const View<T> rows = {work.rows, work.batch, n, n, 1};
+  bool finite = true;
+  for (Index begin = first; begin < last; begin += work.batch) {
+    const Index end = begin + rows_at(begin, last, work.batch);
+    Codes<T> codes = work.codes;
+    for (Index row = begin; row < end; row += work.width) {
+      const int here = rows_at(row, end, work.width);
+      load_tile(y, row, here, work.tile, work.width);
+      Prefetch ahead = next_tile(y, row, last, work.width);
+      T* tile = run<T, false>(base, work.tile, work, ahead);
+      if (!direct) store_tile<T>(tile, work.width, rows, row - begin, here);
+      tile = run<T, false>(learned, tile, work, ahead);
+      finite &= select_tile<T>(tile, work.width, n, here, codes, work.scratch, ahead);
+      codes.values += static_cast<Index>(work.width) * codes.s;
+      codes.indices += static_cast<Index>(work.width) * codes.s;
+      codes.counts += work.width;
+    }
+    if (!finite) return false;  // the codes may be incomplete
+    const T* signals = direct ? y.data + begin * y.row_stride : work.rows;
+    add_outer_products(signals, direct ? y.row_stride : n, static_cast<int>(end - begin), n,
+                       work.codes, sums);
+  }
+  return true;
+}
+
+template <class T> Index scratch_size(Index n) {
+  return cosine_scratch<T>(n) > select_scratch<T>(n) ? cosine_scratch<T>(n) : select_scratch<T>(n);
+}
+
+template <class T> constexpr Kernels<T> table() {
+  return {WIDTH<T>,  scratch_size<T>, apply<T>,     encode<T>,
+          decode<T>, sum_atoms<T>,    accumulate<T>};
+}
+
+}  // namespace
+
+extern const Kernels<float> single = table<float>();
+extern const Kernels<double> full = table<double>();
+
+}  // namespace FOST_NAMESPACE
+}  // namespace fost

@@ -1,0 +1,60 @@
+#include "parallel.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace fost {
+namespace {
+
+// Starting and joining a thread takes 20 to 50 us here; a thread should have several times
+// that to do (benchmarks/bench_threads.py).
+constexpr double NANOSECONDS_PER_THREAD = 150e3;
+
+int available_cores() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+#endif
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+int checked(long count, const std::string& name) {
+  if (count < 1 || count > 1024)
+    throw std::invalid_argument(name + " must be between 1 and 1024, got " + std::to_string(count));
+  return static_cast<int>(count);
+}
+
+// FOST_NUM_THREADS where it is set, else the cores that this process may use.
+int initial() {
+  const char* text = std::getenv("FOST_NUM_THREADS");
+  if (!text || !*text) return std::min(available_cores(), 1024);
+  char* end = nullptr;
+  const long count = std::strtol(text, &end, 10);
+  if (*end) throw std::invalid_argument(std::string("FOST_NUM_THREADS must be an integer, got '") + text + "'");
+  return checked(count, "FOST_NUM_THREADS");
+}
+
+std::atomic<int> current{0};
+
+}  // namespace
+
+int get_num_threads() {
+  int count = current.load();
+  if (!count) current.store(count = initial());
+  return count;
+}
+
+void set_num_threads(int count) { current.store(checked(count, "n_threads")); }
+
+int threads_for(double nanoseconds) {
+  return static_cast<int>(std::clamp(nanoseconds / NANOSECONDS_PER_THREAD, 1.0,
+                                     static_cast<double>(get_num_threads())));
+}
+
+}  // namespace fost

@@ -1,0 +1,41 @@
+// Threads over fixed ranges of signals. A call starts the threads it needs and joins them
+// before it returns: nothing survives to be lost in a fork. Which thread takes which range
+// is left to chance, so ranges must not depend on each other or on the number of threads.
+#pragma once
+
+#include <atomic>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "types.hpp"
+
+namespace fost {
+
+int get_num_threads();
+void set_num_threads(int count);
+
+// Threads worth starting for work that takes about this many nanoseconds on one thread.
+int threads_for(double nanoseconds);
+
+// Calls task(k, thread) for k in 0 .. count - 1, on `threads` threads numbered from 0.
+// The tasks must not throw.
+template <class Task> void parallel_for(Index count, int threads, const Task& task) {
+  std::atomic<Index> next{0};
+  auto work = [&](int thread) {
+    for (Index k = next++; k < count; k = next++) task(k, thread);
+  };
+  std::vector<std::thread> others;
+  others.reserve(threads);
+  for (int thread = 1; thread < threads && thread < count; ++thread) {
+    try {
+      others.emplace_back(work, thread);
+    } catch (const std::system_error&) {
+      break;  // no more threads to be had: those that run do all the work
+    }
+  }
+  work(0);
+  for (std::thread& other : others) other.join();
+}
+
+}  // namespace fost

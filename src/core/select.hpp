@@ -1,0 +1,260 @@
+// T_s on a tile: of each signal keep the s entries of largest magnitude, ties to the lower
+// index, zeros never. Entries of a signal come out sorted by index.
+//
+// 1. A threshold per lane that s magnitudes reach (more than s only where several equal
+//    the s-th largest). Few entries (s <= 8): the largest magnitudes so far are kept in
+//    registers, sorted; four features are merged at once, or skipped where no lane can
+//    improve. Many entries: bisection, whose cost does not depend on s.
+// 2. The features that reach it, as bits: one set of lanes per feature, turned around into
+//    one set of features per lane.
+#pragma once
+
+#include "simd.hpp"
+
+namespace fost {
+namespace FOST_NAMESPACE {
+
+template <class T> FOST_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) { return a > b ? a : b; }
+template <class T> FOST_INLINE Vec<T> minimum(Vec<T> a, Vec<T> b) { return a < b ? a : b; }
+
+// The coefficients of one vector of lanes, and where their codes go.
+template <class T> struct Lanes {
+  const T* x;    // feature i of lane l is x[i * width + l]
+  Index width;
+  int n;
+  int rows;      // lanes in use
+  Codes<T> out;  // of the first lane
+  Prefetch& ahead;
+};
+
+// The smallest positive number: a threshold that only zeros do not reach.
+template <class T> FOST_INLINE Vec<T> smallest() { return reinterpret_cast<Vec<T>>(Mask<T>{} + 1); }
+
+template <class T> FOST_INLINE void sort_down(Vec<T>& a, Vec<T>& b) {
+  const Vec<T> larger = maximum<T>(a, b);
+  b = minimum<T>(a, b);
+  a = larger;
+}
+
+// Sorts a bitonic sequence of S = 2^k vectors, largest first.
+template <class T, int S> FOST_INLINE void sort_bitonic(Vec<T>* v) {
+  if constexpr (S > 1) {
+#pragma GCC unroll 4
+    for (int k = 0; k < S / 2; ++k) sort_down<T>(v[k], v[k + S / 2]);
+    sort_bitonic<T, S / 2>(v);
+    sort_bitonic<T, S / 2>(v + S / 2);
+  }
+}
+
+// The KEEP = 2^k largest of KEEP sorted magnitudes and four more, sorted.
+template <class T, int KEEP> FOST_INLINE void merge(Vec<T>* best, Vec<T>* a) {
+  sort_down<T>(a[0], a[2]);
+  sort_down<T>(a[1], a[3]);
+  sort_down<T>(a[0], a[1]);
+  sort_down<T>(a[2], a[3]);
+  sort_down<T>(a[1], a[2]);
+  if constexpr (KEEP == 1) {
+    best[0] = maximum<T>(best[0], a[0]);
+  } else {
+    constexpr int TAKE = KEEP < 4 ? KEEP : 4;
+#pragma GCC unroll 4
+    for (int k = 0; k < TAKE; ++k)
+      best[KEEP - 1 - k] = maximum<T>(best[KEEP - 1 - k], a[k]);
+    sort_bitonic<T, KEEP>(best);
+  }
+}
+
+// The S-th largest magnitude. `zeros` gets NaN where a coefficient is not finite.
+template <class T, int S> FOST_INLINE Vec<T> threshold_few(const Lanes<T>& lanes, Vec<T>& zeros) {
+  constexpr int KEEP = S <= 2 ? S : S <= 4 ? 4 : 8;
+  Vec<T> best[KEEP];
+#pragma GCC unroll 8
+  for (int k = 0; k < KEEP; ++k) best[k] = smallest<T>();
+  Prefetch local = lanes.ahead;
+  const T* x = lanes.x;
+  for (int i = 0; i < lanes.n; i += 4) {
+    Vec<T> a[4];
+#pragma GCC unroll 4
+    for (int q = 0; q < 4; ++q, x += lanes.width) {
+      a[q] = i + q < lanes.n ? absolute(load(x)) : Vec<T>{};
+      zeros += a[q] * T(0);
+      local.step();
+    }
+    const Vec<T> top = maximum<T>(maximum<T>(a[0], a[2]), maximum<T>(a[1], a[3]));
+    if (at_least(top, best[S - 1])) merge<T, KEEP>(best, a);
+  }
+  lanes.ahead = local;
+  return best[S - 1];
+}
+
+// How many of the n magnitudes reach a level.
+template <class T> FOST_INLINE Mask<T> count_at_least(const T* magnitudes, int n, Vec<T> level) {
+  Mask<T> counts[4] = {};
+  int i = 0;
+  for (; i + 4 <= n; i += 4)
+#pragma GCC unroll 4
+    for (int q = 0; q < 4; ++q) counts[q] -= load(magnitudes + (i + q) * LANES<T>) >= level;
+  for (; i < n; ++i) counts[0] -= load(magnitudes + i * LANES<T>) >= level;
+  return counts[0] + counts[1] + counts[2] + counts[3];
+}
+
+// A level that exactly s of the magnitudes reach, or else the s-th largest magnitude.
+template <class T> Vec<T> bisect(const T* magnitudes, int n, int s, T* scratch) {
+  constexpr int L = LANES<T>;
+  // s disjoint groups of features: the least of their maxima is a lower bound.
+  for (int k = 0; k < s; ++k) store(scratch + k * L, load(magnitudes + k * L));
+  for (int i = s, k = 0; i < n; ++i, k = k + 1 < s ? k + 1 : 0)
+    store(scratch + k * L, maximum<T>(load(scratch + k * L), load(magnitudes + i * L)));
+  Vec<T> least = load(scratch), largest = least;
+  for (int k = 1; k < s; ++k) {
+    least = minimum<T>(least, load(scratch + k * L));
+    largest = maximum<T>(largest, load(scratch + k * L));
+  }
+  // Nonnegative floating-point numbers are ordered as their bit patterns. s or more
+  // magnitudes reach `low`, fewer than s reach `high`.
+  Mask<T> low = reinterpret_cast<Mask<T>>(least), high = reinterpret_cast<Mask<T>>(largest) + 1;
+  const Mask<T> wanted = static_cast<typename IntegerOf<T>::type>(s) - Mask<T>{};
+  high = count_at_least(magnitudes, n, least) == wanted ? low + 1 : high;
+  for (;;) {
+    const Mask<T> open = high - low > 1;
+    bool any = false;
+    for (int l = 0; l < L; ++l) any |= open[l] != 0;
+    if (!any) return reinterpret_cast<Vec<T>>(low);
+    const Mask<T> middle = low + ((high - low) >> 1);
+    const Mask<T> count = count_at_least(magnitudes, n, reinterpret_cast<Vec<T>>(middle));
+    low = (open & (count >= wanted)) ? middle : low;
+    high = (open & (count < wanted)) ? middle : high;
+    high = (open & (count == wanted)) ? low + 1 : high;
+  }
+}
+
+template <class T> Vec<T> threshold_many(const Lanes<T>& lanes, Vec<T>& zeros, T* scratch) {
+  constexpr int L = LANES<T>;
+  for (int i = 0; i < lanes.n; ++i) {
+    const Vec<T> a = absolute(load(lanes.x + i * lanes.width));
+    zeros += a * T(0);
+    store(scratch + i * L, a);
+    lanes.ahead.step();
+  }
+  T* rest = scratch + lanes.n * static_cast<Index>(L);
+  return maximum<T>(bisect<T>(scratch, lanes.n, lanes.out.s, rest), smallest<T>());
+}
+
+// More than s magnitudes reach the level, because several equal it: the code of one lane is
+// the entries above the level, and the first of those equal to it.
+template <class T> void collect_ties(const Lanes<T>& lanes, int lane, T level) {
+  const int s = lanes.out.s;
+  int equal = s, count = 0;
+  for (int i = 0; i < lanes.n; ++i) {
+    const T x = lanes.x[i * lanes.width + lane];
+    equal -= (x < 0 ? -x : x) > level;
+  }
+  const Index row = lane * static_cast<Index>(s);
+  for (int i = 0; i < lanes.n; ++i) {
+    const T x = lanes.x[i * lanes.width + lane], magnitude = x < 0 ? -x : x;
+    if (magnitude < level || (magnitude == level && equal-- <= 0)) continue;
+    lanes.out.indices[row + count] = i;
+    lanes.out.values[row + count++] = x;
+  }
+  lanes.out.counts[lane] = count;
+}
+
+// Appends the features in `bits` to the code of a lane, which has `count` entries, as far as
+// there is room, and returns how many it would have with more.
+template <class T>
+FOST_INLINE int append(const Lanes<T>& lanes, int lane, int first, std::uint64_t bits, int count) {
+  const int s = lanes.out.s;
+  const T* x = lanes.x + first * lanes.width + lane;
+  std::int32_t* indices = lanes.out.indices + lane * static_cast<Index>(s);
+  T* values = lanes.out.values + lane * static_cast<Index>(s);
+  const int total = count + __builtin_popcountll(bits), end = total < s ? total : s;
+  for (; count < end; ++count, bits &= bits - 1) {
+    const int i = __builtin_ctzll(bits);
+    indices[count] = first + i;
+    values[count] = x[i * lanes.width];
+  }
+  return total;
+}
+
+// The same for an empty code and exactly S features.
+template <class T, int S>
+FOST_INLINE int write_all(const Lanes<T>& lanes, int lane, std::uint64_t bits) {
+  const T* x = lanes.x + lane;
+  std::int32_t* indices = lanes.out.indices + lane * S;
+  T* values = lanes.out.values + lane * S;
+#pragma GCC unroll 8
+  for (int k = 0; k < S; ++k, bits &= bits - 1) {
+    const int i = __builtin_ctzll(bits);
+    indices[k] = i;
+    values[k] = x[i * lanes.width];
+  }
+  return S;
+}
+
+// The entries that reach the level, for all lanes. S is s where that is small, else 0.
+template <class T, int S> void collect(const Lanes<T>& lanes, Vec<T> level) {
+  std::int32_t* counts = lanes.out.counts;
+  for (int l = 0; l < lanes.rows; ++l) counts[l] = 0;
+  for (int first = 0; first < lanes.n; first += 64) {
+    const int here = lanes.n - first < 64 ? lanes.n - first : 64;
+    const T* x = lanes.x + first * lanes.width;
+    LaneSet<T> sets[64];
+    for (int i = 0; i < here; ++i)
+      sets[i] = static_cast<LaneSet<T>>(at_least(absolute(load(x + i * lanes.width)), level));
+    for (int i = here; i < 64; ++i) sets[i] = 0;
+    for (int l = 0; l < lanes.rows; ++l) {
+      const std::uint64_t bits = gather_bits(sets, l);
+      const bool common = S > 0 && lanes.n <= 64 && __builtin_popcountll(bits) == S;
+      counts[l] = common ? write_all<T, S>(lanes, l, bits) : append(lanes, l, first, bits, counts[l]);
+    }
+  }
+  for (int l = 0; l < lanes.rows; ++l)
+    if (counts[l] > lanes.out.s) collect_ties(lanes, l, level[l]);
+}
+
+// Entries of scratch that a selection needs.
+template <class T> constexpr Index select_scratch(Index n) { return 2 * n * LANES<T>; }
+
+// False, and no codes, where a coefficient is not finite.
+template <class T, int S> bool select_lanes(const Lanes<T>& lanes, T* scratch) {
+  Vec<T> zeros = {}, level;
+  if constexpr (S > 0)
+    level = threshold_few<T, S>(lanes, zeros);
+  else
+    level = threshold_many<T>(lanes, zeros, scratch);
+  for (int l = 0; l < LANES<T>; ++l)
+    if (zeros[l] != T(0)) return false;
+  collect<T, S>(lanes, level);
+  return true;
+}
+
+template <class T> bool select_lanes_any(const Lanes<T>& lanes, T* scratch) {
+  switch (lanes.out.s) {
+    case 1: return select_lanes<T, 1>(lanes, scratch);
+    case 2: return select_lanes<T, 2>(lanes, scratch);
+    case 3: return select_lanes<T, 3>(lanes, scratch);
+    case 4: return select_lanes<T, 4>(lanes, scratch);
+    case 5: return select_lanes<T, 5>(lanes, scratch);
+    case 6: return select_lanes<T, 6>(lanes, scratch);
+    case 7: return select_lanes<T, 7>(lanes, scratch);
+    case 8: return select_lanes<T, 8>(lanes, scratch);
+    default: return select_lanes<T, 0>(lanes, scratch);
+  }
+}
+
+// The codes of the first `rows` signals of a tile.
+template <class T>
+bool select_tile(const T* tile, int width, int n, int rows, Codes<T> out, T* scratch,
+                 Prefetch& ahead) {
+  for (int lane = 0; lane < rows; lane += LANES<T>) {
+    const int here = rows - lane < LANES<T> ? rows - lane : LANES<T>;
+    if (!select_lanes_any<T>({tile + lane, width, n, here, out, ahead}, scratch)) return false;
+    out.values += static_cast<Index>(LANES<T>) * out.s;
+    out.indices += static_cast<Index>(LANES<T>) * out.s;
+    out.counts += LANES<T>;
+  }
+  return true;
+}
+
+}  // namespace FOST_NAMESPACE
+}  // namespace fost

@@ -1,0 +1,203 @@
+// Vectors of one instruction set, through the compiler's vector extensions.
+//
+// Included only by kernels.inl, which is compiled once per instruction set with
+// FOST_NAMESPACE naming it. Everything here lives in that namespace and nothing is
+// taken from the standard library's templates: an inline function compiled for AVX-512
+// that the linker shares with the baseline would crash on an older processor.
+#pragma once
+
+#include <cstdint>
+
+#include "types.hpp"
+
+#if defined(__AVX512F__)
+#define FOST_VECTOR_BYTES 64
+#include <immintrin.h>
+#elif defined(__AVX2__)
+#define FOST_VECTOR_BYTES 32
+#include <immintrin.h>
+#else
+#define FOST_VECTOR_BYTES 16
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+#endif
+
+#define FOST_INLINE inline __attribute__((always_inline))
+
+namespace fost {
+namespace FOST_NAMESPACE {
+
+template <class T> struct IntegerOf;
+template <> struct IntegerOf<float> { using type = std::int32_t; };
+template <> struct IntegerOf<double> { using type = std::int64_t; };
+
+// Signals that lie side by side in one vector.
+template <class T> constexpr int LANES = FOST_VECTOR_BYTES / static_cast<int>(sizeof(T));
+
+// Vectors per feature in a tile: two hide the latency of one and share the loads of
+// coefficients. (Four were slower for reflectors, and gained little elsewhere.)
+constexpr int UNROLL = 2;
+template <class T> constexpr int WIDTH = UNROLL * LANES<T>;
+
+template <class T> struct VectorOf {
+  typedef T type __attribute__((vector_size(FOST_VECTOR_BYTES)));
+  typedef T unaligned __attribute__((vector_size(FOST_VECTOR_BYTES), aligned(sizeof(T)), may_alias));
+};
+template <class T> using Vec = typename VectorOf<T>::type;
+template <class T> using Mask = typename VectorOf<typename IntegerOf<T>::type>::type;
+
+template <class T> FOST_INLINE Vec<T> load(const T* p) {
+  return *reinterpret_cast<const typename VectorOf<T>::unaligned*>(p);
+}
+template <class T> FOST_INLINE void store(T* p, Vec<T> v) {
+  *reinterpret_cast<typename VectorOf<T>::unaligned*>(p) = v;
+}
+
+// Keeps the compiler from loading a value again from memory instead of holding on to it.
+template <class V> FOST_INLINE void hold(V& v) {
+#if defined(__x86_64__)
+  asm("" : "+v"(v));
+#elif defined(__aarch64__)
+  asm("" : "+w"(v));
+#else
+  static_cast<void>(v);
+#endif
+}
+
+FOST_INLINE Vec<float> absolute(Vec<float> v) {
+  return reinterpret_cast<Vec<float>>(reinterpret_cast<Mask<float>>(v) & 0x7fffffff);
+}
+FOST_INLINE Vec<double> absolute(Vec<double> v) {
+  return reinterpret_cast<Vec<double>>(reinterpret_cast<Mask<double>>(v) & 0x7fffffffffffffffLL);
+}
+
+// Bit l of the result is set where a[l] >= b[l]. This and gather_bits below are the only
+// places with intrinsics: the vector extensions have no move-mask.
+#if defined(__AVX512F__)
+FOST_INLINE unsigned at_least(Vec<float> a, Vec<float> b) {
+  return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GE_OQ);
+}
+FOST_INLINE unsigned at_least(Vec<double> a, Vec<double> b) {
+  return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GE_OQ);
+}
+#else
+#if defined(__AVX2__)
+FOST_INLINE int sign_bits(Mask<float> m) { return _mm256_movemask_ps((__m256)m); }
+FOST_INLINE int sign_bits(Mask<double> m) { return _mm256_movemask_pd((__m256d)m); }
+#elif defined(__SSE2__)
+FOST_INLINE int sign_bits(Mask<float> m) { return _mm_movemask_ps((__m128)m); }
+FOST_INLINE int sign_bits(Mask<double> m) { return _mm_movemask_pd((__m128d)m); }
+#else
+FOST_INLINE int sign_bits(Mask<float> m) {
+  return (m[0] & 1) | (m[1] & 2) | (m[2] & 4) | (m[3] & 8);
+}
+FOST_INLINE int sign_bits(Mask<double> m) { return static_cast<int>((m[0] & 1) | (m[1] & 2)); }
+#endif
+template <class V> FOST_INLINE unsigned at_least(V a, V b) {
+  return static_cast<unsigned>(sign_bits(a >= b));
+}
+#endif
+
+// A set of lanes, and 64 such sets turned around: bit i of the result is bit `lane` of sets[i].
+template <class T> struct LaneSetOf { using type = std::uint8_t; };
+#if defined(__AVX512F__)
+template <> struct LaneSetOf<float> { using type = std::uint16_t; };
+FOST_INLINE std::uint64_t gather_bits(const std::uint16_t* sets, int lane) {
+  const __m512i bit = _mm512_set1_epi16(static_cast<short>(1 << lane));
+  const std::uint64_t low = _mm512_test_epi16_mask(_mm512_loadu_si512(sets), bit);
+  const std::uint64_t high = _mm512_test_epi16_mask(_mm512_loadu_si512(sets + 32), bit);
+  return low | high << 32;
+}
+FOST_INLINE std::uint64_t gather_bits(const std::uint8_t* sets, int lane) {
+  return _mm512_test_epi8_mask(_mm512_loadu_si512(sets), _mm512_set1_epi8(static_cast<char>(1 << lane)));
+}
+#elif defined(__AVX2__)
+FOST_INLINE std::uint64_t gather_bits(const std::uint8_t* sets, int lane) {
+  std::uint64_t bits = 0;
+  for (int k = 0; k < 2; ++k) {
+    const __m256i block = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(sets + 32 * k));
+    const int top = _mm256_movemask_epi8(_mm256_slli_epi16(block, 7 - lane));
+    bits |= static_cast<std::uint64_t>(static_cast<std::uint32_t>(top)) << 32 * k;
+  }
+  return bits;
+}
+#elif defined(__SSE2__)
+FOST_INLINE std::uint64_t gather_bits(const std::uint8_t* sets, int lane) {
+  std::uint64_t bits = 0;
+  for (int k = 0; k < 4; ++k) {
+    const __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(sets + 16 * k));
+    const int top = _mm_movemask_epi8(_mm_sll_epi16(block, _mm_cvtsi32_si128(7 - lane)));
+    bits |= static_cast<std::uint64_t>(top) << 16 * k;
+  }
+  return bits;
+}
+#else
+FOST_INLINE std::uint64_t gather_bits(const std::uint8_t* sets, int lane) {
+  std::uint64_t bits = 0;
+  for (int i = 0; i < 64; ++i) bits |= static_cast<std::uint64_t>(sets[i] >> lane & 1) << i;
+  return bits;
+}
+#endif
+template <class T> using LaneSet = typename LaneSetOf<T>::type;
+
+// Brings the signals of the next tile into the cache while this one is worked on: a kernel
+// calls step() every few vectors, so that requests to memory are spread over the computation
+// instead of holding it up. Kernels work on a local copy, which stays in registers.
+class Prefetch {
+ public:
+  Prefetch(const void* begin, Index bytes)
+      : next_(static_cast<const char*>(begin)), end_(next_ + bytes) {}
+  FOST_INLINE void step() {
+    if (next_ < end_) {
+      __builtin_prefetch(next_);
+      next_ += 64;
+    }
+  }
+
+ private:
+  const char* next_;
+  const char* end_;
+};
+
+// One step of the transposition of a square block: rows r and r + STEP exchange the
+// sub-blocks of STEP columns off the diagonal. __builtin_shufflevector wants literal
+// constants, hence one list per length.
+#define FOST_LOW(j, step, lanes) (((j) & (step)) ? (lanes) + (j) - (step) : (j))
+#define FOST_HIGH(j, step, lanes) (((j) & (step)) ? (lanes) + (j) : (j) + (step))
+#define FOST_INDICES_2(F, step, lanes, j) F(j, step, lanes), F(j + 1, step, lanes)
+#define FOST_INDICES_4(F, step, lanes, j) \
+  FOST_INDICES_2(F, step, lanes, j), FOST_INDICES_2(F, step, lanes, j + 2)
+#define FOST_INDICES_8(F, step, lanes, j) \
+  FOST_INDICES_4(F, step, lanes, j), FOST_INDICES_4(F, step, lanes, j + 4)
+#define FOST_INDICES_16(F, step, lanes, j) \
+  FOST_INDICES_8(F, step, lanes, j), FOST_INDICES_8(F, step, lanes, j + 8)
+#define FOST_EXCHANGE(lanes)                                                              \
+  {                                                                                       \
+    const V low = __builtin_shufflevector(a, b, FOST_INDICES_##lanes(FOST_LOW, STEP, lanes, 0));   \
+    const V high = __builtin_shufflevector(a, b, FOST_INDICES_##lanes(FOST_HIGH, STEP, lanes, 0)); \
+    a = low;                                                                              \
+    b = high;                                                                             \
+  }
+
+template <int L, int STEP, class V> FOST_INLINE void exchange(V& a, V& b) {
+  if constexpr (L == 2) FOST_EXCHANGE(2)
+  if constexpr (L == 4) FOST_EXCHANGE(4)
+  if constexpr (L == 8) FOST_EXCHANGE(8)
+  if constexpr (L == 16) FOST_EXCHANGE(16)
+}
+
+template <int L, int STEP, class V> FOST_INLINE void transpose_steps(V* v) {
+  if constexpr (STEP < L) {
+#pragma GCC unroll 16
+    for (int r = 0; r < L; ++r)
+      if (!(r & STEP)) exchange<L, STEP>(v[r], v[r + STEP]);
+    transpose_steps<L, 2 * STEP>(v);
+  }
+}
+
+// Transposes LANES vectors of LANES entries in registers.
+template <class T> FOST_INLINE void transpose(Vec<T>* v) { transpose_steps<LANES<T>, 1>(v); }
+
+}  // namespace FOST_NAMESPACE
+}  // namespace fost

@@ -1,0 +1,103 @@
+// Moving signals between memory (a signal per row, any strides) and tiles (a signal per
+// lane).
+#pragma once
+
+#include "simd.hpp"
+
+namespace fost {
+namespace FOST_NAMESPACE {
+
+// tile[i * width + l] = y[first + l, i] for l < rows, and 0 for rows <= l < width.
+template <class T>
+void load_tile(const View<const T>& y, Index first, int rows, T* tile, int width) {
+  constexpr int L = LANES<T>;
+  const int n = static_cast<int>(y.columns);
+  for (int lane = 0; lane < width; lane += L) {
+    const T* signals = y.data + (first + lane) * y.row_stride;
+    T* out = tile + lane;
+    const int here = rows - lane < L ? rows - lane : L;
+    int i = 0;
+    if (here == L && y.column_stride == 1) {
+      for (; i + L <= n; i += L) {
+        Vec<T> block[L];
+#pragma GCC unroll 16
+        for (int l = 0; l < L; ++l) block[l] = load(signals + l * y.row_stride + i);
+        transpose<T>(block);
+#pragma GCC unroll 16
+        for (int l = 0; l < L; ++l) store(out + (i + l) * static_cast<Index>(width), block[l]);
+      }
+    } else if (here == L && y.row_stride == 1) {
+      for (; i < n; ++i)
+        store(out + i * static_cast<Index>(width), load(signals + i * y.column_stride));
+    }
+    for (; i < n; ++i)
+      for (int l = 0; l < L; ++l)
+        out[i * static_cast<Index>(width) + l] =
+            l < here ? signals[l * y.row_stride + i * y.column_stride] : T(0);
+  }
+}
+
+// The signals of the tile after the one at `first`, where they lie in one piece.
+template <class T> Prefetch next_tile(const View<const T>& y, Index first, Index last, int width) {
+  const Index rows = last - first - width < width ? last - first - width : width;
+  if (rows <= 0 || y.column_stride != 1 || y.row_stride != y.columns) return {y.data, 0};
+  return {y.data + (first + width) * y.columns, rows * y.columns * static_cast<Index>(sizeof(T))};
+}
+
+// x[first + l, i] = tile[i * width + l] for l < rows.
+template <class T>
+void store_tile(const T* tile, int width, const View<T>& x, Index first, int rows) {
+  constexpr int L = LANES<T>;
+  const int n = static_cast<int>(x.columns);
+  for (int lane = 0; lane < rows; lane += L) {
+    T* signals = x.data + (first + lane) * x.row_stride;
+    const T* in = tile + lane;
+    const int here = rows - lane < L ? rows - lane : L;
+    int i = 0;
+    if (here == L && x.column_stride == 1) {
+      for (; i + L <= n; i += L) {
+        Vec<T> block[L];
+#pragma GCC unroll 16
+        for (int l = 0; l < L; ++l) block[l] = load(in + (i + l) * static_cast<Index>(width));
+        transpose<T>(block);
+#pragma GCC unroll 16
+        for (int l = 0; l < L; ++l) store(signals + l * x.row_stride + i, block[l]);
+      }
+    } else if (here == L && x.row_stride == 1) {
+      for (; i < n; ++i)
+        store(signals + i * x.column_stride, load(in + i * static_cast<Index>(width)));
+    }
+    for (; i < n; ++i)
+      for (int l = 0; l < here; ++l)
+        signals[l * x.row_stride + i * x.column_stride] = in[i * static_cast<Index>(width) + l];
+  }
+}
+
+// False where any entry of the tile is NaN or infinite: 0 * x is NaN for those only.
+template <class T> bool all_finite(const T* tile, Index size, Prefetch& ahead) {
+  Vec<T> sums[UNROLL] = {};
+  Prefetch local = ahead;
+  for (Index i = 0; i < size; i += WIDTH<T>)
+#pragma GCC unroll 4
+    for (int v = 0; v < UNROLL; ++v) {
+      sums[v] += load(tile + i + v * LANES<T>) * T(0);
+      local.step();
+    }
+  ahead = local;
+  for (int v = 0; v < UNROLL; ++v)
+    for (int l = 0; l < LANES<T>; ++l)
+      if (sums[v][l] != T(0)) return false;
+  return true;
+}
+
+// tile[i * width + l] = entry i of sparse row first + l, and 0 elsewhere.
+template <class T>
+void load_codes(const SparseRows<T>& codes, Index first, int rows, int n, T* tile, int width) {
+  for (Index i = 0; i < n * static_cast<Index>(width); ++i) tile[i] = T(0);
+  for (int l = 0; l < rows; ++l)
+    for (std::int64_t k = codes.indptr[first + l]; k < codes.indptr[first + l + 1]; ++k)
+      tile[codes.indices[k] * static_cast<Index>(width) + l] += codes.values[k];
+}
+
+}  // namespace FOST_NAMESPACE
+}  // namespace fost

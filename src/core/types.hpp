@@ -1,0 +1,104 @@
+// Plain data that the drivers hand to the kernels. No standard library templates: these
+// structs cross into code compiled for other instruction sets (see simd.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fost {
+
+using Index = std::ptrdiff_t;
+
+// A matrix in memory that may have any strides (in elements, zero or negative included).
+template <class T> struct View {
+  T* data;
+  Index rows;
+  Index columns;
+  Index row_stride;
+  Index column_stride;
+};
+
+// One block of reflectors U_a U_(a+1) ... U_(a+size-1) = I - V T V^T (compact WY).
+template <class T> struct ReflectorGroup {
+  int size;           // 1 to 8
+  int begin;          // features below it are zero in every vector of the group
+  const T* vectors;   // n x size, row-major: entry i of all vectors side by side
+  const T* triangle;  // T, size x size, upper triangular
+};
+
+// One length of the recursion by which a cosine transform is computed (see dct.hpp).
+template <class T> struct CosineLevel {
+  int size;
+  const T* codelet;    // tables of the unrolled kernel, or null
+  const T* dct2;       // the whole matrix, row-major, where the size is odd, or null
+  const T* dct4;       // the whole matrix of the DCT-IV, row-major, or null
+  const T* rotations;  // cos, sin per pair: DCT-IV by way of two DCT-II, or null
+};
+
+// The transform along one axis of the signal.
+template <class T> struct CosineAxis {
+  int length;
+  Index stride;
+  const CosineLevel<T>* levels;
+};
+
+enum class Kind { reflectors, rotations, cosine, dense };
+
+// One factor of a transform. Which fields are set depends on the kind.
+template <class T> struct Stage {
+  Kind kind;
+  int count;                            // groups, rotations or axes
+  const ReflectorGroup<T>* groups;      // reflectors, in the order u_1 ... u_m
+  const std::int32_t* pairs;            // rotations: i, j of G_1 ... G_g
+  const T* blocks;                      // rotations: the 2 x 2 blocks, row-major
+  const CosineAxis<T>* axes;            // cosine
+  const T* matrix;                      // dense: U, row-major
+};
+
+// U = U_first ... U_last as a list of stages: forward applies them in order, inverse
+// applies their inverses in reverse order.
+template <class T> struct Program {
+  int n;
+  int n_stages;
+  const Stage<T>* stages;
+};
+
+// C = A B for matrices in column-major order, the calling convention of Fortran's BLAS.
+template <class T>
+using Gemm = void (*)(char*, char*, int*, int*, int*, T*, T*, int*, T*, int*, T*, T*, int*);
+
+// Sparse rows in the layout of the encoder: row r has counts[r] entries at r * s.
+template <class T> struct Codes {
+  T* values;
+  std::int32_t* indices;
+  std::int32_t* counts;
+  int s;
+};
+
+// Memory of one thread. Signals are held feature by feature: tile[i * width + l] is
+// feature i of signal l, so that the lanes of a vector are different signals.
+template <class T> struct Workspace {
+  int width;   // signals in a tile, a multiple of the kernels' width
+  T* tile;     // n x width
+  T* second;   // n x width, where a stage cannot work in place, or null
+  T* scratch;  // scratch_size(n) entries for one stage or one selection
+  T* rows;     // batch x n, the signals whose codes are added up (statistic only)
+  Codes<T> codes;  // of one batch (statistic only)
+  int batch;       // signals per batch, a multiple of the width (statistic only)
+  Gemm<T> gemm;
+};
+
+// What a pass over signals adds up: M = X Y^T (row-major) and ||X||_F^2.
+struct Statistic {
+  double* matrix;
+  double energy;
+};
+
+// A matrix in compressed sparse row format, read only.
+template <class T> struct SparseRows {
+  const T* values;
+  const std::int32_t* indices;
+  const std::int64_t* indptr;
+};
+
+}  // namespace fost
