@@ -1,0 +1,22 @@
+"""Fast orthonormal sparsifying transforms, learned from data."""
+
+from importlib.metadata import version
+
+from fost._threads import get_num_threads, set_num_threads
+from fost.coding import select
+from fost.transforms import DCT, Chain, Dense, Givens, Householder, Transform, load
+
+__version__ = version("fost")
+
+__all__ = [
+    "DCT",
+    "Chain",
+    "Dense",
+    "Givens",
+    "Householder",
+    "Transform",
+    "get_num_threads",
+    "load",
+    "select",
+    "set_num_threads",
+]

@@ -1,0 +1,77 @@
+"""How many threads the kernels use, and keeping BLAS from adding its own."""
+
+from __future__ import annotations
+
+import os
+import threading
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+from fost import _core
+from fost._validation import check_integer
+
+
+def get_num_threads() -> int:
+    """The number of threads that fost may use.
+
+    From the environment variable ``FOST_NUM_THREADS`` where it is set, else the number of
+    cores that this process may run on, until `set_num_threads` changes it. The number never
+    changes a result, not by a bit.
+    """
+    return _core.get_num_threads()
+
+
+def set_num_threads(n_threads: int) -> None:
+    """Set the number of threads that fost may use, in this process.
+
+    Small inputs stay on one thread whatever the number is.
+
+    Examples
+    --------
+    >>> import fost
+    >>> before = fost.get_num_threads()
+    >>> fost.set_num_threads(1)
+    >>> fost.get_num_threads()
+    1
+    >>> fost.set_num_threads(before)
+    """
+    _core.set_num_threads(check_integer(n_threads, "n_threads", 1, 1024))
+
+
+class _SingleThreadedBlas:
+    """A context in which BLAS calls use one thread: fost's own threads call it side by side.
+
+    Safe to enter from several threads at once; the last to leave restores the limit.
+    """
+
+    def __init__(self) -> None:
+        self._reset()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._reset)
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._limit: Any = None
+
+    @staticmethod
+    @cache
+    def _controller() -> ThreadpoolController:
+        return ThreadpoolController()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._depth == 0:
+                self._limit = self._controller().limit(limits=1, user_api="blas")
+            self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._limit.restore_original_limits()
+
+
+single_threaded_blas = _SingleThreadedBlas()

@@ -1,0 +1,82 @@
+"""Checks at the public edge. Each names the argument, what it was and what it must be."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+
+
+def check_real(array: ArrayLike, name: str) -> NDArray[Any]:
+    """`array` as an aligned native array of float32 or float64, copied only where it must be.
+
+    float32 and float64 stay what they are; booleans, integers and other real floats become
+    float64.
+    """
+    if scipy.sparse.issparse(array):
+        raise TypeError(f"{name} must be a dense array, got a sparse {type(array).__name__}")
+    array = np.asarray(array)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
+    dtype = np.float32 if array.dtype.newbyteorder("=") == np.float32 else np.float64
+    array = array.astype(dtype, copy=False)
+    # The kernels take any strides, but in whole elements (fields of records are not).
+    if not array.flags.aligned or any(step % array.itemsize for step in array.strides):
+        array = array.copy()
+    return array
+
+
+def check_parameters(array: ArrayLike, name: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """`array` as a read-only C-contiguous float64 copy of the given shape (None is any)."""
+    checked = np.array(check_real(array, name), dtype=np.float64, order="C")
+    check_shape(checked, name, shape)
+    if not np.isfinite(checked).all():
+        raise ValueError(f"{name} contains NaN or infinity")
+    checked.flags.writeable = False
+    return checked
+
+
+def check_shape(array: NDArray[Any], name: str, shape: tuple[int | None, ...]) -> None:
+    fits = array.ndim == len(shape) and all(
+        want in (None, have) for want, have in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        wanted = "(" + ", ".join("any" if k is None else str(k) for k in shape) + ")"
+        raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
+
+
+def check_signals(array: ArrayLike, name: str, n_features: int, owner: str) -> NDArray[Any]:
+    """Signals in rows, ready for the kernels; `owner` says what they are meant for."""
+    checked = check_real(array, name)
+    if checked.ndim != 2:
+        hint = f"; write {name}[None, :] for a single signal" if checked.ndim == 1 else ""
+        raise ValueError(
+            f"{name} must have shape (n_signals, n_features), got {checked.shape}{hint}"
+        )
+    if checked.shape[1] != n_features:
+        raise ValueError(
+            f"{name} has {checked.shape[1]} features, but {owner} was built for {n_features}"
+        )
+    return checked
+
+
+def check_integer(value: Any, name: str, low: int, high: int, high_name: str = "") -> int:
+    """An integer in [low, high]; `high_name` says where the upper limit comes from."""
+    try:
+        integer = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, got {value!r}") from None
+    if not low <= integer <= high:
+        limit = f"{high_name}={high}" if high_name else str(high)
+        raise ValueError(f"{name} must be between {low} and {limit}, got {integer}")
+    return integer
+
+
+def not_finite(array: NDArray[Any], name: str) -> ValueError:
+    """The error for input of which a kernel reported that its result is not finite."""
+    if np.isfinite(array).all():
+        return ValueError(f"{name} is too large: its transform overflows {array.dtype}")
+    return ValueError(f"{name} contains NaN or infinity")

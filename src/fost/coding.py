@@ -1,0 +1,141 @@
+"""Passes over signals in Python's terms: arrays and sparse matrices around the kernels.
+
+Everything here works on a `_core.Plan`, the compiled form of a transform; a plan without
+stages is the identity.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+import scipy.linalg.cython_blas
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+
+from fost import _core
+from fost._threads import single_threaded_blas
+from fost._validation import check_integer, check_real, check_signals, not_finite
+
+_blas = scipy.linalg.cython_blas.__pyx_capi__
+_core.set_gemm(_blas["sgemm"], _blas["dgemm"])
+
+_INT32_MAX = np.iinfo(np.int32).max
+
+
+def select(C: ArrayLike, n_nonzero_coefs: int) -> csr_array:
+    """Keep the entries of largest magnitude in each row: T_s(C).
+
+    Parameters
+    ----------
+    C : array-like of shape (n_signals, n_features)
+        Coefficients, for instance of a transform that fost does not have.
+    n_nonzero_coefs : int
+        How many entries to keep per row, s. Ties go to the lower index.
+
+    Returns
+    -------
+    csr_array of shape (n_signals, n_features)
+        With sorted indices. A row with fewer than s nonzeros has fewer entries; zeros are
+        never stored.
+
+    Examples
+    --------
+    >>> import fost
+    >>> fost.select([[3.0, -5.0, 0.0, 4.0], [0.0, 0.0, 1.0, 0.0]], 2).toarray()
+    array([[ 0., -5.,  0.,  4.],
+           [ 0.,  0.,  1.,  0.]])
+    """
+    C = check_real(C, "C")
+    n_features = C.shape[1] if C.ndim == 2 else 0
+    C = check_signals(C, "C", n_features, "select")
+    if n_features == 0:
+        raise ValueError(f"C must have at least one feature, got shape {C.shape}")
+    return encode(_core.Plan(n_features), C, n_nonzero_coefs, name="C")
+
+
+def apply(plan: _core.Plan, Y: NDArray[Any], inverse: bool, name: str) -> NDArray[Any]:
+    """forward(Y) or inverse(Y) of validated signals."""
+    out = np.empty(Y.shape, Y.dtype)
+    with _blas_threads(plan, Y.shape):
+        finite = plan.apply(Y, out, inverse)
+    if not finite:
+        raise not_finite(Y, name)
+    return out
+
+
+def encode(plan: _core.Plan, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y") -> csr_array:
+    """T_s(forward(Y)) of validated signals."""
+    n_signals, n_features = Y.shape
+    s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n_features, "n_features")
+    room = n_signals * s
+    index_type = np.int32 if room <= _INT32_MAX else np.int64
+    values = np.empty(room, Y.dtype)
+    indices = np.empty(room, np.int32)
+    indptr = np.empty(n_signals + 1, index_type)
+    with _blas_threads(plan, Y.shape):
+        n_entries = plan.encode(Y, s, values, indices, indptr)
+    if n_entries < 0:
+        raise not_finite(Y, name)
+    if n_entries < room:  # do not keep the memory of entries that are not there
+        values, indices = values[:n_entries].copy(), indices[:n_entries].copy()
+    return _sorted_csr(values, indices.astype(index_type, copy=False), indptr, Y.shape)
+
+
+def decode_by_stages(plan: _core.Plan, codes: csr_array, n_features: int) -> NDArray[Any]:
+    """inverse(codes) of validated codes, running the transform backwards."""
+    out = np.empty((codes.shape[0], n_features), codes.dtype)
+    with _blas_threads(plan, out.shape):
+        plan.decode(*_packed(codes), out)
+    return out
+
+
+def decode_by_atoms(atoms: NDArray[Any], codes: csr_array) -> NDArray[Any]:
+    """codes @ atoms of validated codes, as sums of the rows of `atoms`."""
+    out = np.empty((codes.shape[0], atoms.shape[1]), codes.dtype)
+    _core.sum_atoms(atoms, *_packed(codes), out)
+    return out
+
+
+def check_codes(codes: Any, n_features: int, owner: str) -> csr_array:
+    """Sparse codes as a csr_array of float32 or float64 whose indices can be trusted."""
+    if not issparse(codes) or codes.ndim != 2:
+        raise TypeError(f"codes must be a two-dimensional sparse array, got {type(codes).__name__}")
+    if codes.shape[1] != n_features:
+        raise ValueError(
+            f"codes have {codes.shape[1]} columns, but {owner} was built for {n_features}"
+        )
+    codes = csr_array(codes)
+    data = check_real(codes.data, "codes")
+    if not np.isfinite(data).all():
+        raise ValueError("codes contain NaN or infinity")
+    if data is not codes.data:
+        codes = csr_array((data, codes.indices, codes.indptr), shape=codes.shape)
+    codes.check_format(full_check=True)
+    return codes
+
+
+def _packed(codes: csr_array) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
+    return (
+        np.ascontiguousarray(codes.data),
+        np.ascontiguousarray(codes.indices, dtype=np.int32),
+        np.ascontiguousarray(codes.indptr, dtype=np.int64),
+    )
+
+
+def _sorted_csr(
+    values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
+) -> csr_array:
+    codes = csr_array((values, indices, indptr), shape=shape)
+    codes.has_sorted_indices = True
+    codes.has_canonical_format = True
+    return codes
+
+
+def _blas_threads(plan: _core.Plan, shape: tuple[int, ...]) -> AbstractContextManager[None]:
+    # Below 2^18 multiply-adds OpenBLAS does not start threads, and the limit costs more than
+    # the product.
+    if plan.has_dense and shape[0] * shape[1] ** 2 > 2**18:
+        return single_threaded_blas
+    return nullcontext()

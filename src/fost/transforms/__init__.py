@@ -1,0 +1,11 @@
+"""Orthonormal transforms: what they are, not how they are learned."""
+
+from fost.transforms.base import Transform
+from fost.transforms.chain import Chain
+from fost.transforms.dct import DCT
+from fost.transforms.dense import Dense
+from fost.transforms.givens import Givens
+from fost.transforms.householder import Householder
+from fost.transforms.storage import load
+
+__all__ = ["DCT", "Chain", "Dense", "Givens", "Householder", "Transform", "load"]

@@ -1,0 +1,217 @@
+"""What every transform can do, whatever it is made of."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+from scipy.sparse.linalg import LinearOperator
+
+from fost import _core, coding
+from fost._validation import check_signals
+
+
+class Transform(ABC):
+    """An orthonormal transform U of signals of `n_features` entries; immutable.
+
+    Signals are rows: `forward` maps Y to ``Y @ U`` (the correlations U^T y of the paper) and
+    `inverse` maps X to ``X @ U.T`` (the reconstruction U x). The columns of U are the atoms.
+    float32 data stay float32, everything else is computed in float64.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Entries per signal, n."""
+
+    @property
+    @abstractmethod
+    def flops(self) -> int:
+        """Operations to transform one signal, by the paper's counts."""
+
+    @property
+    @abstractmethod
+    def n_parameters(self) -> int:
+        """Numbers that must be stored to describe the transform."""
+
+    @abstractmethod
+    def _add_to(self, plan: _core.Plan) -> None:
+        """Append the stages of this transform to a plan."""
+
+    @abstractmethod
+    def _arguments(self) -> dict[str, Any]:
+        """The arguments that make an equal transform: arrays, tuples of integers, transforms."""
+
+    def forward(self, Y: ArrayLike) -> NDArray[Any]:
+        """Coefficients of signals, ``Y @ U``.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_signals, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_signals, n_features)
+        """
+        Y = check_signals(Y, "Y", self.n_features, self._owner)
+        return coding.apply(self._plan, Y, inverse=False, name="Y")
+
+    def inverse(self, X: ArrayLike) -> NDArray[Any]:
+        """Signals with given coefficients, ``X @ U.T``: undoes `forward`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_signals, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_signals, n_features)
+        """
+        X = check_signals(X, "X", self.n_features, self._owner)
+        return coding.apply(self._plan, X, inverse=True, name="X")
+
+    def encode(self, Y: ArrayLike, n_nonzero_coefs: int) -> csr_array:
+        """Best sparse codes: the coefficients of largest magnitude, T_s(U^T y).
+
+        Since U is orthonormal no other code with as many entries is closer to y. Transform
+        and selection are one pass; dense coefficients are never stored.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_signals, n_features)
+        n_nonzero_coefs : int
+            Entries to keep per signal, s. Ties go to the lower index.
+
+        Returns
+        -------
+        csr_array of shape (n_signals, n_features)
+            With sorted indices. A signal with fewer than s nonzero coefficients has fewer
+            entries.
+        """
+        Y = check_signals(Y, "Y", self.n_features, self._owner)
+        return coding.encode(self._plan, Y, n_nonzero_coefs)
+
+    def decode(self, codes: Any) -> NDArray[Any]:
+        """Signals with given codes, sparse (from `encode`) or dense.
+
+        A sparse code is decoded as a sum of atoms or by running the transform backwards,
+        whichever takes fewer operations.
+
+        Parameters
+        ----------
+        codes : sparse array or array-like of shape (n_signals, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_signals, n_features)
+        """
+        if not issparse(codes):
+            codes = check_signals(codes, "codes", self.n_features, self._owner)
+            return coding.apply(self._plan, codes, inverse=True, name="codes")
+        codes = coding.check_codes(codes, self.n_features, self._owner)
+        if self._sums_atoms(codes.nnz, codes.shape[0]):
+            return coding.decode_by_atoms(self._atoms(codes.dtype), codes)
+        return coding.decode_by_stages(self._plan, codes, self.n_features)
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """U as a read-only array of shape (n_features, n_features); columns are atoms."""
+        matrix = np.ascontiguousarray(self.inverse(np.eye(self.n_features)).T)
+        matrix.flags.writeable = False
+        return matrix
+
+    def as_linear_operator(self) -> LinearOperator:
+        """U as a SciPy LinearOperator: ``op @ x`` is U x, ``op.T @ y`` is U^T y.
+
+        Examples
+        --------
+        >>> import fost, numpy as np
+        >>> operator = fost.DCT((8, 8)).as_linear_operator()
+        >>> y = np.ones(64)
+        >>> np.allclose(operator @ (operator.T @ y), y)
+        True
+        """
+
+        def columns(apply: Any) -> Any:
+            return lambda x: apply(np.reshape(x, (self.n_features, -1)).T).T.reshape(np.shape(x))
+
+        synthesis, analysis = columns(self.inverse), columns(self.forward)
+        return LinearOperator(
+            dtype=np.dtype(np.float64),
+            shape=(self.n_features, self.n_features),
+            matvec=synthesis,
+            rmatvec=analysis,
+            matmat=synthesis,
+            rmatmat=analysis,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the transform to a .safetensors file, replacing the old one in one step.
+
+        `fost.load` reads it back, and ``safetensors.numpy.load_file`` its arrays.
+        """
+        from fost.transforms.storage import save
+
+        save(self, path)
+
+    @cached_property
+    def _plan(self) -> _core.Plan:
+        plan = _core.Plan(self.n_features)
+        self._add_to(plan)
+        return plan
+
+    @property
+    def _owner(self) -> str:
+        return f"this {type(self).__name__} transform"
+
+    def _atoms(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """The atoms as contiguous rows of the given type, kept for the next call."""
+        cached: dict[np.dtype[Any], NDArray[Any]] = self.__dict__.setdefault("_atoms_of", {})
+        if dtype not in cached:
+            cached[dtype] = np.ascontiguousarray(self.matrix.T, dtype=dtype)
+        return cached[dtype]
+
+    def _sums_atoms(self, n_entries: int, n_signals: int) -> bool:
+        """Whether a sum of atoms is cheaper than the transform backwards, by operations."""
+        n = self.n_features
+        prepare = 0 if "matrix" in self.__dict__ else n * self.flops
+        return prepare + 2 * n_entries * n < n_signals * self.flops
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented if not isinstance(other, Transform) else False
+        return _equal(self._arguments(), other._arguments())
+
+    def __hash__(self) -> int:
+        return hash((type(self), _hashable(tuple(self._arguments().values()))))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self._arguments().values())
+
+    def _described(self) -> dict[str, Any]:
+        """What `repr` says between n_features and flops."""
+        return {}
+
+    def __repr__(self) -> str:
+        items = {"n_features": self.n_features, **self._described(), "flops": self.flops}
+        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in items.items())})"
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        return all(_equal(a[key], b[key]) for key in a)
+    return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_hashable(entry) for entry in value)
+    # + 0.0 makes equal arrays equal bytes: it turns -0.0 into 0.0.
+    return (value + 0.0).tobytes() if isinstance(value, np.ndarray) else value

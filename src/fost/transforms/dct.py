@@ -1,0 +1,75 @@
+"""The discrete cosine transform, the fixed transform to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import log2, prod
+from typing import Any
+
+from fost import _core
+from fost._validation import check_integer
+from fost.transforms.base import Transform
+
+
+class DCT(Transform):
+    """The separable orthonormal DCT-II of signals that are arrays in row-major order.
+
+    ``forward(Y)`` equals ``scipy.fft.dctn(y.reshape(shape), norm="ortho").ravel()`` for each
+    row y of Y.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Shape of a signal: 64 or (64,) for one axis, (8, 8) for the patches of a picture,
+        (8, 8, 8) for a volume.
+
+    Examples
+    --------
+    >>> import fost
+    >>> fost.DCT((8, 8))
+    DCT(n_features=64, shape=(8, 8), flops=672)
+    >>> fost.DCT(4).forward([[1.0, 1.0, 1.0, 1.0]]).round(12) + 0.0
+    array([[2., 0., 0., 0.]])
+    """
+
+    kind = "dct"
+
+    def __init__(self, shape: int | Iterable[int]) -> None:
+        lengths = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+        if not lengths:
+            raise ValueError("shape must have at least one axis, got ()")
+        self._shape = tuple(check_integer(k, "shape", 1, 2**31 - 1) for k in lengths)
+        if prod(self._shape) > 2**31 - 1:
+            raise ValueError(f"shape must have fewer than 2**31 entries, got {self._shape}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a signal."""
+        return self._shape
+
+    @property
+    def n_features(self) -> int:
+        return prod(self._shape)
+
+    @property
+    def flops(self) -> int:
+        """5/2 L log2 L - 3 L + 6 for each line of length L > 1 along each axis."""
+        return round(sum(self.n_features / k * _line_flops(k) for k in self._shape))
+
+    @property
+    def n_parameters(self) -> int:
+        """0: the transform is fixed."""
+        return 0
+
+    def _add_to(self, plan: _core.Plan) -> None:
+        plan.add_cosine(self._shape)
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"shape": self._shape}
+
+    def _described(self) -> dict[str, Any]:
+        return {"shape": self._shape}
+
+
+def _line_flops(length: int) -> float:
+    return 2.5 * length * log2(length) - 3 * length + 6 if length > 1 else 0.0

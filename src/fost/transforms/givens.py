@@ -1,0 +1,135 @@
+"""Products of rotations (and reflections) of two features at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fost import _core
+from fost._validation import check_integer, check_parameters, check_shape
+from fost.transforms.base import Transform
+
+# Blocks may be this far from orthogonal: more than rounding to float32 makes them.
+_TOLERANCE = 1e-5
+
+
+class Givens(Transform):
+    """U = G_g ... G_1, where G_k is the identity but for a 2 x 2 block on features (i, j).
+
+    Parameters
+    ----------
+    pairs : array-like of shape (n_rotations, 2)
+        The features (i, j) of each block, i != j.
+    blocks : array-like of shape (n_rotations, 2, 2)
+        Orthogonal blocks [[G_ii, G_ij], [G_ji, G_jj]]: rotations [[c, s], [-s, c]] or
+        reflections [[c, s], [s, -c]]. Rounding errors (up to 1e-5) are removed.
+    n_features : int
+
+    Examples
+    --------
+    >>> import fost
+    >>> quarter_turn = fost.Givens([(0, 2)], [[[0.0, 1.0], [-1.0, 0.0]]], n_features=3)
+    >>> quarter_turn
+    Givens(n_features=3, n_rotations=1, flops=6)
+    >>> quarter_turn.inverse([[1.0, 2.0, 3.0]])
+    array([[ 3.,  2., -1.]])
+    """
+
+    kind = "givens"
+
+    def __init__(self, pairs: ArrayLike, blocks: ArrayLike, n_features: int) -> None:
+        self._n_features = check_integer(n_features, "n_features", 1, 2**31 - 1)
+        self._pairs = _checked_pairs(pairs, self._n_features)
+        self._blocks = _checked_blocks(blocks, len(self._pairs))
+
+    @property
+    def pairs(self) -> NDArray[np.int32]:
+        """The features (i, j) of each rotation; read-only."""
+        return self._pairs
+
+    @property
+    def blocks(self) -> NDArray[np.float64]:
+        """The 2 x 2 block of each rotation; read-only."""
+        return self._blocks
+
+    @property
+    def n_features(self) -> int:
+        return self._n_features
+
+    @property
+    def n_rotations(self) -> int:
+        """Number of rotations and reflections, g."""
+        return len(self._pairs)
+
+    @property
+    def flops(self) -> int:
+        """6 per rotation."""
+        return 6 * self.n_rotations
+
+    @property
+    def n_parameters(self) -> int:
+        """2 per rotation: its cosine and sine."""
+        return 2 * self.n_rotations
+
+    def _add_to(self, plan: _core.Plan) -> None:
+        plan.add_rotations(self._pairs, self._blocks)
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"pairs": self._pairs, "blocks": self._blocks, "n_features": self._n_features}
+
+    def _described(self) -> dict[str, Any]:
+        return {"n_rotations": self.n_rotations}
+
+
+def _checked_pairs(pairs: ArrayLike, n_features: int) -> NDArray[np.int32]:
+    array = np.asarray(pairs)
+    if array.size == 0:
+        array = array.reshape(-1, 2).astype(np.int32)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"pairs must be integers, got dtype {array.dtype}")
+    check_shape(array, "pairs", (None, 2))
+    outside = np.flatnonzero(((array < 0) | (array >= n_features)).any(axis=1))
+    if outside.size:
+        raise ValueError(
+            f"pairs must be between 0 and n_features-1={n_features - 1}, "
+            f"got {tuple(array[outside[0]].tolist())} in row {outside[0]}"
+        )
+    same = np.flatnonzero(array[:, 0] == array[:, 1])
+    if same.size:
+        raise ValueError(
+            f"pairs must be of two different features, got "
+            f"{tuple(array[same[0]].tolist())} in row {same[0]}"
+        )
+    checked = np.array(array, dtype=np.int32, order="C")
+    checked.flags.writeable = False
+    return checked
+
+
+def _checked_blocks(blocks: ArrayLike, count: int) -> NDArray[np.float64]:
+    if np.size(blocks) == 0:
+        blocks = np.reshape(blocks, (-1, 2, 2))
+    checked = check_parameters(blocks, "blocks", (count, 2, 2))
+    gaps = _gaps(checked)
+    wrong = np.flatnonzero(gaps > _TOLERANCE)
+    if wrong.size:
+        raise ValueError(
+            f"blocks must be orthogonal 2 x 2 matrices, got one with max|B B^T - I| = "
+            f"{gaps[wrong[0]]:.3g} in row {wrong[0]}"
+        )
+    # Newton's step to the nearest orthogonal block; what is right to the last bits stays.
+    off = gaps > 8 * np.finfo(np.float64).eps
+    if off.any():
+        polished = checked.copy()
+        for _ in range(2):
+            rough = polished[off]
+            polished[off] = rough @ (3 * np.eye(2) - rough.transpose(0, 2, 1) @ rough) / 2
+        polished.flags.writeable = False
+        return polished
+    return checked
+
+
+def _gaps(blocks: NDArray[np.float64]) -> NDArray[np.float64]:
+    products = blocks @ blocks.transpose(0, 2, 1) - np.eye(2)
+    return np.abs(products).reshape(len(blocks), -1).max(axis=1, initial=0.0)

@@ -1,0 +1,96 @@
+"""Products of Householder reflectors, the transforms of the paper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fost import _core
+from fost._validation import check_parameters
+from fost.transforms.base import Transform
+
+# Norms may be off by this much: more than rounding to float32 does.
+_TOLERANCE = 1e-5
+
+
+class Householder(Transform):
+    """U = U_m ... U_1 with reflectors U_j = I - 2 u_j u_j^T.
+
+    Parameters
+    ----------
+    vectors : array-like of shape (n_reflectors, n_features)
+        The unit vectors u_1 ... u_m in rows, at most n_features of them. A row of zeros is
+        the identity. Rounding errors (up to 1e-5) in the norms are removed.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> swap = fost.Householder(np.array([[1.0, -1.0]]) / np.sqrt(2))
+    >>> swap
+    Householder(n_features=2, n_reflectors=1, flops=8)
+    >>> swap.forward([[3.0, 5.0]]).round(12)
+    array([[5., 3.]])
+    """
+
+    kind = "householder"
+
+    def __init__(self, vectors: ArrayLike) -> None:
+        checked = check_parameters(vectors, "vectors", (None, None))
+        m, n = checked.shape
+        if n < 1:
+            raise ValueError(f"vectors must have at least one feature, got shape {checked.shape}")
+        if m > n:
+            raise ValueError(f"vectors must be at most n_features={n} reflectors, got {m}")
+        norms = np.linalg.norm(checked, axis=1)
+        wrong = np.flatnonzero((np.abs(norms - 1) > _TOLERANCE) & checked.any(axis=1))
+        if wrong.size:
+            raise ValueError(
+                f"vectors must have unit rows (or zero rows), got norm {norms[wrong[0]]:.6g} "
+                f"in row {wrong[0]}"
+            )
+        self._vectors = _normalised(checked, norms)
+
+    @property
+    def vectors(self) -> NDArray[np.float64]:
+        """The vectors u_1 ... u_m in rows; read-only."""
+        return self._vectors
+
+    @property
+    def n_features(self) -> int:
+        return self._vectors.shape[1]
+
+    @property
+    def n_reflectors(self) -> int:
+        """Number of reflectors, m; zero rows included."""
+        return self._vectors.shape[0]
+
+    @property
+    def flops(self) -> int:
+        """4 n m."""
+        return 4 * self._vectors.size
+
+    @property
+    def n_parameters(self) -> int:
+        """m n."""
+        return self._vectors.size
+
+    def _add_to(self, plan: _core.Plan) -> None:
+        plan.add_reflectors(self._vectors)
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"vectors": self._vectors}
+
+    def _described(self) -> dict[str, Any]:
+        return {"n_reflectors": self.n_reflectors}
+
+
+def _normalised(vectors: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Unit rows, leaving alone what is right to the last bits, so that it is idempotent."""
+    off = np.abs(norms - 1) > 8 * np.finfo(np.float64).eps
+    off &= norms > 0
+    if off.any():
+        vectors = np.where(off[:, None], vectors / np.where(off, norms, 1)[:, None], vectors)
+        vectors.flags.writeable = False
+    return vectors
