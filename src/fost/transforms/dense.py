@@ -62,7 +62,7 @@ class Dense(Transform):
     @property
     def n_parameters(self) -> int:
         """n^2."""
-        return self.matrix.size
+        return self.n_features**2
 
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_dense(self.matrix)

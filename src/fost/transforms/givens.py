@@ -131,5 +131,7 @@ def _checked_blocks(blocks: ArrayLike, count: int) -> NDArray[np.float64]:
 
 
 def _gaps(blocks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """max|B B^T - I| of each block."""
     products = blocks @ blocks.transpose(0, 2, 1) - np.eye(2)
-    return np.abs(products).reshape(len(blocks), -1).max(axis=1, initial=0.0)
+    gaps: NDArray[np.float64] = np.abs(products).reshape(len(blocks), -1).max(axis=1, initial=0.0)
+    return gaps

@@ -69,12 +69,12 @@ class Householder(Transform):
     @property
     def flops(self) -> int:
         """4 n m."""
-        return 4 * self._vectors.size
+        return 4 * self.n_parameters
 
     @property
     def n_parameters(self) -> int:
         """m n."""
-        return self._vectors.size
+        return self.n_reflectors * self.n_features
 
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_reflectors(self._vectors)
