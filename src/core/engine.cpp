@@ -13,9 +13,10 @@ namespace fost {
 namespace {
 
 constexpr std::size_t ALIGNMENT = 64;
-// Tiles of plans with a dense stage fill about this much: enough signals for BLAS to be at
-// full speed, few enough to stay in the second-level cache (benchmarks/bench_dense.py).
-constexpr Index DENSE_TILE_BYTES = 192 * 1024;
+// Signals per tile of plans with a dense stage: BLAS copies the matrix for each product, so
+// the tile grows with the matrix to make that worth it (benchmarks/bench_dense.py).
+constexpr int DENSE_SIGNALS = 256;
+constexpr int MOST_DENSE_SIGNALS = 1024;
 // Codes of this many signals are collected before they are added to the statistic.
 constexpr int BATCH = 256;
 // Partial statistics, each of its own range of signals, may take this much together.
@@ -46,17 +47,16 @@ template <class T> class Buffer {
 
 // Signals per tile. With a dense stage an odd multiple of the kernels' width, so that the
 // features of a signal do not fall on the same lines of the cache.
-template <class T> int tile_width(const Plan& plan, int width) {
+int tile_width(const Plan& plan, int width) {
   if (!plan.has_dense) return width;
-  const Index bytes = static_cast<Index>(plan.n) * width * static_cast<Index>(sizeof(T));
-  return width * static_cast<int>(std::clamp<Index>(DENSE_TILE_BYTES / bytes, 1, 16) | 1);
+  return width * (std::clamp(plan.n, DENSE_SIGNALS, MOST_DENSE_SIGNALS) / width | 1);
 }
 
 // The memory behind one Workspace; `batched` adds the room that statistics need.
 template <class T> class Memory {
  public:
   Memory(const Plan& plan, const Kernels<T>& kernels, int s = 0, bool batched = false)
-      : width_(tile_width<T>(plan, kernels.width)),
+      : width_(tile_width(plan, kernels.width)),
         batch_(batched ? (BATCH + width_ - 1) / width_ * width_ : 0),
         s_(s),
         tile_(Index(plan.n) * width_),

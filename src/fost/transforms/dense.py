@@ -52,7 +52,7 @@ class Dense(Transform):
 
     @property
     def n_features(self) -> int:
-        return self.matrix.shape[0]
+        return int(self.matrix.shape[0])
 
     @property
     def flops(self) -> int:

@@ -59,12 +59,12 @@ class Householder(Transform):
 
     @property
     def n_features(self) -> int:
-        return self._vectors.shape[1]
+        return int(self._vectors.shape[1])
 
     @property
     def n_reflectors(self) -> int:
         """Number of reflectors, m; zero rows included."""
-        return self._vectors.shape[0]
+        return int(self._vectors.shape[0])
 
     @property
     def flops(self) -> int:
