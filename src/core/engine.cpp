@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t ALIGNMENT = 64;
 // Signals per tile of plans with a dense stage: BLAS copies the matrix for each product, so
-// the tile grows with the matrix to make that worth it (benchmarks/bench_dense.py).
+// the tile grows with the matrix to make that worth it (benchmarks/bench_encode.py).
 constexpr int DENSE_SIGNALS = 256;
 constexpr int MOST_DENSE_SIGNALS = 1024;
 // Codes of this many signals are collected before they are added to the statistic.
@@ -149,11 +149,23 @@ Index encode(const Plan& plan, const View<const T>& y, int s, T* values, std::in
   const Program<T> program = plan.program<T>();
   const Buffer<std::int32_t> counts(y.rows);
   const Codes<T> codes = {values, indices, counts.get(), s};
-  std::atomic<bool> finite{true};
+  std::atomic<bool> finite{true}, full{true};
+  indptr[0] = 0;
   over_rows(plan, kernels, y.rows, s, [&](Index first, Index last, const Workspace<T>& work) {
-    if (!kernels.encode(program, y, first, last, codes, work)) finite = false;
+    if (!kernels.encode(program, y, first, last, codes, work)) {
+      finite = false;
+      return;
+    }
+    // Nearly always every signal has s entries, and rows are where they belong already.
+    Index entries = 0;
+    for (Index row = first; row < last; ++row) {
+      entries += codes.counts[row];
+      indptr[row + 1] = static_cast<I>((row + 1) * s);
+    }
+    if (entries != (last - first) * s) full = false;
   });
-  return finite ? compress(codes, y.rows, indptr) : -1;
+  if (!finite) return -1;
+  return full ? y.rows * s : compress(codes, y.rows, indptr);
 }
 
 template <class T> void decode(const Plan& plan, const SparseRows<T>& codes, const View<T>& x) {

@@ -13,7 +13,7 @@ namespace fost {
 namespace {
 
 // Starting and joining a thread takes 20 to 50 us here; a thread should have several times
-// that to do (benchmarks/bench_threads.py).
+// that to do.
 constexpr double NANOSECONDS_PER_THREAD = 150e3;
 
 int available_cores() {

@@ -1,0 +1,32 @@
+"""Run the benchmarks: ``python -m benchmarks [--quick] [NAME ...]``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks import bench_encode
+from benchmarks.harness import Report, machine
+
+BENCHMARKS = {"encode": bench_encode.run}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    parser.add_argument("--quick", action="store_true", help="less data, to see that it runs")
+    arguments = parser.parse_args()
+    unknown = set(arguments.names) - set(BENCHMARKS)
+    if unknown:
+        parser.error(
+            f"no benchmark called {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}"
+        )
+    print(", ".join(f"{key} {value}" for key, value in machine().items()))
+    report = Report()
+    for name in arguments.names or BENCHMARKS:
+        BENCHMARKS[name](report, quick=arguments.quick)
+    report.write(Path(__file__).parent / "results" / "benchmarks.json")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Timing two functions against each other on a noisy machine.
+
+Set-up and one warm-up call are not timed. Repetitions are interleaved (A, B, A, B, ...), so
+that whatever slows the machine down slows both, and what is reported is the median of the
+ratios of neighbours with their quartiles.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import fost
+from fost import _core
+
+
+@dataclass
+class Row:
+    """One comparison: how many times faster than the competitor fost is."""
+
+    table: str
+    case: str
+    competitor: str
+    fost_ns: float
+    competitor_ns: float
+    ratio: float
+    low: float
+    high: float
+    target: str = ""
+
+
+@dataclass
+class Report:
+    """Rows as they come, printed at once and written to a file at the end."""
+
+    rows: list[Row] = field(default_factory=list)
+    table: str = ""
+
+    def section(self, table: str, remark: str = "") -> None:
+        self.table = table
+        print(f"\n{table}" + (f"\n  {remark}" if remark else ""))
+        print(f"  {'case':<42} {'against':<34} {'fost':>9} {'other':>9} {'ratio':>7}  quartiles")
+
+    def compare(
+        self,
+        case: str,
+        ours: Callable[[], Any],
+        competitor: str,
+        theirs: Callable[[], Any],
+        per: int,
+        repeats: int = 7,
+        target: str = "",
+    ) -> Row:
+        """Time both and add a row; times are nanoseconds per `per` items."""
+        ours(), theirs()
+        times = np.array([(_timed(ours), _timed(theirs)) for _ in range(repeats)]) / per * 1e9
+        ratios = times[:, 1] / times[:, 0]
+        low, ratio, high = np.percentile(ratios, [25, 50, 75])
+        fost_ns, competitor_ns = np.median(times, axis=0)
+        row = Row(self.table, case, competitor, fost_ns, competitor_ns, ratio, low, high, target)
+        self.rows.append(row)
+        goal = f"  (target {target})" if target else ""
+        print(
+            f"  {case:<42} {competitor:<34} {fost_ns:>9.1f} {competitor_ns:>9.1f} {ratio:>6.2f}x"
+            f"  {low:.2f} to {high:.2f}{goal}",
+            flush=True,
+        )
+        return row
+
+    def write(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = {"machine": machine(), "rows": [asdict(row) for row in self.rows]}
+        path.write_text(json.dumps(content, indent=2))
+        print(f"\nwritten to {path}")
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "isa": _core.get_isa(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "fost": fost.__version__,
+    }
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """The same number of threads for fost and for BLAS."""
+    before = fost.get_num_threads()
+    fost.set_num_threads(count)
+    try:
+        with threadpool_limits(limits=count):
+            yield
+    finally:
+        fost.set_num_threads(before)
+
+
+def _timed(function: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":")[1].strip() for line in lines if "model name" in line), "unknown")
