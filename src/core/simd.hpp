@@ -94,8 +94,11 @@ FOST_INLINE int sign_bits(Mask<float> m) {
 }
 FOST_INLINE int sign_bits(Mask<double> m) { return static_cast<int>((m[0] & 1) | (m[1] & 2)); }
 #endif
-template <class V> FOST_INLINE unsigned at_least(V a, V b) {
-  return static_cast<unsigned>(sign_bits(a >= b));
+FOST_INLINE unsigned at_least(Vec<float> a, Vec<float> b) {
+  return static_cast<unsigned>(sign_bits((Mask<float>)(a >= b)));
+}
+FOST_INLINE unsigned at_least(Vec<double> a, Vec<double> b) {
+  return static_cast<unsigned>(sign_bits((Mask<double>)(a >= b)));
 }
 #endif
 
@@ -161,8 +164,13 @@ class Prefetch {
 };
 
 // One step of the transposition of a square block: rows r and r + STEP exchange the
-// sub-blocks of STEP columns off the diagonal. __builtin_shufflevector wants literal
-// constants, hence one list per length.
+// sub-blocks of STEP columns off the diagonal. The shuffles want literal constants, hence
+// one list per length; GCC has Clang's spelling from version 12 on.
+#if defined(__clang__) || __GNUC__ >= 12
+#define FOST_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define FOST_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, decltype(a < b){__VA_ARGS__})
+#endif
 #define FOST_LOW(j, step, lanes) (((j) & (step)) ? (lanes) + (j) - (step) : (j))
 #define FOST_HIGH(j, step, lanes) (((j) & (step)) ? (lanes) + (j) : (j) + (step))
 #define FOST_INDICES_2(F, step, lanes, j) F(j, step, lanes), F(j + 1, step, lanes)
@@ -174,8 +182,8 @@ class Prefetch {
   FOST_INDICES_8(F, step, lanes, j), FOST_INDICES_8(F, step, lanes, j + 8)
 #define FOST_EXCHANGE(lanes)                                                              \
   {                                                                                       \
-    const V low = __builtin_shufflevector(a, b, FOST_INDICES_##lanes(FOST_LOW, STEP, lanes, 0));   \
-    const V high = __builtin_shufflevector(a, b, FOST_INDICES_##lanes(FOST_HIGH, STEP, lanes, 0)); \
+    const V low = FOST_SHUFFLE(a, b, FOST_INDICES_##lanes(FOST_LOW, STEP, lanes, 0));   \
+    const V high = FOST_SHUFFLE(a, b, FOST_INDICES_##lanes(FOST_HIGH, STEP, lanes, 0)); \
     a = low;                                                                              \
     b = high;                                                                             \
   }

@@ -1,0 +1,44 @@
+# Everything runs in an environment of its own, which the first target that needs it makes.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.20" ninja
+
+.PHONY: demo test lint format bench wheel-test clean
+
+demo: $(VENV)/.built
+	$(BIN)/python -m fost.demo demo
+
+test: $(VENV)/.built
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.built
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.built
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.built
+	$(BIN)/python -m benchmarks
+
+# A wheel from a clean copy of what git knows, in an empty environment without a compiler.
+wheel-test:
+	PYTHON=$(PYTHON) .ci/wheel-test
+
+clean:
+	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/.made:
+	$(PYTHON) -c 'import sys; sys.exit("fost needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0]) if sys.version_info < (3, 11) else 0'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet $(BUILD_TOOLS)
+	touch $@
+
+# Editable: changes of Python files need no new build, changes of the core are built here.
+$(VENV)/.built: $(VENV)/.made pyproject.toml CMakeLists.txt $(wildcard src/core/*)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[test,bench]"
+	touch $@
