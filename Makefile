@@ -38,7 +38,13 @@ $(VENV)/.made:
 	$(BIN)/python -m pip install --quiet $(BUILD_TOOLS)
 	touch $@
 
-# Editable: changes of Python files need no new build, changes of the core are built here.
-$(VENV)/.built: $(VENV)/.made pyproject.toml CMakeLists.txt $(wildcard src/core/*)
+# Editable: changes of Python files need no new build; new files and changes of the core do.
+$(VENV)/.built: $(VENV)/.made $(VENV)/.files pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[test,bench]"
 	touch $@
+
+$(VENV)/.files: $(VENV)/.made FORCE
+	find src/fost -name '*.py' | sort > $@.new
+	cmp -s $@.new $@ || cp $@.new $@
+
+FORCE:

@@ -87,11 +87,23 @@ double accumulate_array(const Plan& plan, const Input<T>& y, int s, int n_base,
   return accumulate<T>(plan, n_base, view<const T>(y), s, matrix.data());
 }
 
-// The function behind a capsule of scipy.linalg.cython_blas.
-template <class T> Gemm<T> function_of(nb::capsule capsule) {
+void sweep_reflectors_array(const Packed<const double, nb::ndim<2>>& statistic,
+                            const Packed<double, nb::ndim<2>>& vectors,
+                            const Packed<const std::int32_t, Line>& order,
+                            const Packed<const std::int32_t, Line>& begins) {
+  const std::size_t m = vectors.shape(0), n = vectors.shape(1);
+  require(statistic.shape(0) == n && statistic.shape(1) == n && order.shape(0) == m &&
+              begins.shape(0) == m, "shapes do not agree");
+  nb::gil_scoped_release release;
+  sweep_reflectors(statistic.data(), static_cast<int>(n), vectors.data(), static_cast<int>(m),
+                   order.data(), begins.data());
+}
+
+// The function behind a capsule of scipy.linalg.cython_blas or cython_lapack.
+template <class Function> Function function_of(nb::capsule capsule) {
   void* pointer = PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr()));
   if (!pointer) throw nb::python_error();
-  return reinterpret_cast<Gemm<T>>(pointer);
+  return reinterpret_cast<Function>(pointer);
 }
 
 template <class T> void bind_passes(nb::module_& m, nb::class_<Plan>& plan) {
@@ -141,8 +153,11 @@ NB_MODULE(_core, m) {
   bind_passes<double>(m, plan);
 
   m.def("set_gemm", [](nb::capsule single, nb::capsule full) {
-    set_gemm(function_of<float>(single), function_of<double>(full));
+    set_gemm(function_of<Gemm<float>>(single), function_of<Gemm<double>>(full));
   }, "single"_a, "full"_a);
+  m.def("set_stemr", [](nb::capsule stemr) { set_stemr(function_of<Stemr>(stemr)); }, "stemr"_a);
+  m.def("sweep_reflectors", &sweep_reflectors_array, "statistic"_a.noconvert(),
+        "vectors"_a.noconvert(), "order"_a.noconvert(), "begins"_a.noconvert());
   m.def("available_isas", &available_isas);
   m.def("get_isa", &get_isa);
   m.def("set_isa", &set_isa, "name"_a);

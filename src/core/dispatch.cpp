@@ -12,6 +12,7 @@ struct InstructionSet {
   bool (*supported)();
   const Kernels<float>* single;
   const Kernels<double>* full;
+  const Algebra* algebra;
 };
 
 bool always() { return true; }
@@ -28,10 +29,10 @@ bool has_avx512() {
 #endif
 
 const InstructionSet SETS[] = {
-    {"baseline", always, &baseline::single, &baseline::full},
+    {"baseline", always, &baseline::single, &baseline::full, &baseline::algebra},
 #if defined(FOST_X86)
-    {"avx2", has_avx2, &avx2::single, &avx2::full},
-    {"avx512", has_avx512, &avx512::single, &avx512::full},
+    {"avx2", has_avx2, &avx2::single, &avx2::full, &avx2::algebra},
+    {"avx512", has_avx512, &avx512::single, &avx512::full, &avx512::algebra},
 #endif
 };
 
@@ -72,5 +73,6 @@ void set_isa(const std::string& name) { current.store(find(name)); }
 
 template <> const Kernels<float>& kernels<float>() { return *in_use().single; }
 template <> const Kernels<double>& kernels<double>() { return *in_use().full; }
+const Algebra& algebra() { return *in_use().algebra; }
 
 }  // namespace fost

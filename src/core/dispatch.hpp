@@ -17,5 +17,6 @@ std::string get_isa();
 void set_isa(const std::string& name);
 
 template <class T> const Kernels<T>& kernels();
+const Algebra& algebra();
 
 }  // namespace fost

@@ -17,6 +17,8 @@ constexpr std::size_t ALIGNMENT = 64;
 // the tile grows with the matrix to make that worth it (benchmarks/bench_encode.py).
 constexpr int DENSE_SIGNALS = 256;
 constexpr int MOST_DENSE_SIGNALS = 1024;
+// Lanczos vectors that are kept before a restart.
+constexpr int LANCZOS_STEPS = 200;
 // Codes of this many signals are collected before they are added to the statistic.
 constexpr int BATCH = 256;
 // Partial statistics, each of its own range of signals, may take this much together.
@@ -25,6 +27,7 @@ constexpr Index STATISTIC_RANGES = 64;
 
 Gemm<float> gemm_single = nullptr;
 Gemm<double> gemm_full = nullptr;
+Stemr stemr = nullptr;
 
 template <class T> Gemm<T> gemm();
 template <> Gemm<float> gemm<float>() { return gemm_single; }
@@ -216,6 +219,28 @@ double accumulate(const Plan& plan, int n_base, const View<const T>& y, int s, d
     energy += sum.energy;
   }
   return energy;
+}
+
+void set_stemr(Stemr routine) { stemr = routine; }
+
+void sweep_reflectors(const double* statistic, int n, double* vectors, int m,
+                      const std::int32_t* order, const std::int32_t* begins) {
+  const int steps = std::min(n, LANCZOS_STEPS);
+  const Index size = Index(n) * n;
+  const Buffer<double> matrices(2 * size), basis(Index(steps) * n), lines(2 * Index(n));
+  const Buffer<double> small(7 * Index(steps) + 18 * (Index(steps) + 1));
+  const Buffer<int> integers(10 * (Index(steps) + 1) + 2);
+  double* next = small.get();
+  const auto take = [&next](Index count) { return (next += count) - count; };
+  SweepMemory memory{};
+  memory.r = matrices.get();
+  memory.z = matrices.get() + size;
+  memory.line = lines.get();
+  memory.lanczos = {steps,        basis.get(),      lines.get() + n,  take(steps),
+                    take(steps),  take(steps),      take(steps),      take(steps),
+                    take(steps),  take(steps),      take(18 * (Index(steps) + 1)),
+                    integers.get() + 2, integers.get(), stemr};
+  algebra().sweep_reflectors(statistic, n, vectors, m, order, begins, memory);
 }
 
 #define FOST_INSTANTIATE(T)                                                                    \

@@ -30,4 +30,11 @@ template <class T> void sum_atoms(const T* atoms, const SparseRows<T>& codes, co
 template <class T>
 double accumulate(const Plan& plan, int n_base, const View<const T>& y, int s, double* matrix);
 
+// The LAPACK routine that sweeps use; must be set before one runs.
+void set_stemr(Stemr stemr);
+
+// Updates the rows of `vectors` (m x n) in the given order for the statistic (n x n).
+void sweep_reflectors(const double* statistic, int n, double* vectors, int m,
+                      const std::int32_t* order, const std::int32_t* begins);
+
 }  // namespace fost

@@ -34,18 +34,30 @@ template <class T> struct Kernels {
                      Index last, Statistic&, const Workspace<T>&);
 };
 
+// Algebra on n x n statistics, always in float64.
+struct Algebra {
+  // Updates m reflectors (rows of `vectors`) in the given order for the statistic M; vector j
+  // keeps its first begins[j] entries zero.
+  void (*sweep_reflectors)(const double* statistic, int n, double* vectors, int m,
+                           const std::int32_t* order, const std::int32_t* begins,
+                           const SweepMemory&);
+};
+
 namespace baseline {
 extern const Kernels<float> single;
 extern const Kernels<double> full;
+extern const Algebra algebra;
 }  // namespace baseline
 #if defined(FOST_X86)
 namespace avx2 {
 extern const Kernels<float> single;
 extern const Kernels<double> full;
+extern const Algebra algebra;
 }  // namespace avx2
 namespace avx512 {
 extern const Kernels<float> single;
 extern const Kernels<double> full;
+extern const Algebra algebra;
 }  // namespace avx512
 #endif
 

@@ -7,6 +7,7 @@
 #include "householder.hpp"
 #include "select.hpp"
 #include "statistic.hpp"
+#include "sweep.hpp"
 #include "tile.hpp"
 
 namespace fost {
@@ -162,6 +163,7 @@ template <class T> constexpr Kernels<T> table() {
 
 extern const Kernels<float> single = table<float>();
 extern const Kernels<double> full = table<double>();
+extern const Algebra algebra = {sweep_reflectors};
 
 }  // namespace FOST_NAMESPACE
 }  // namespace fost

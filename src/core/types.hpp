@@ -88,6 +88,31 @@ template <class T> struct Workspace {
   Gemm<T> gemm;
 };
 
+// LAPACK's dstemr: eigenpairs of a symmetric tridiagonal matrix.
+using Stemr = void (*)(char*, char*, int*, double*, double*, double*, double*, int*, int*, int*,
+                       double*, double*, int*, int*, int*, int*, double*, int*, int*, int*, int*);
+
+// Memory of a Lanczos run of at most `steps` steps on vectors of n entries.
+struct LanczosMemory {
+  int steps;
+  double* basis;              // steps x n
+  double* next;               // n
+  double *diagonal, *off_diagonal, *diagonal_copy, *off_diagonal_copy;  // steps each
+  double *ritz_values, *ritz_vector, *overlaps;                         // steps each
+  double* real_work;          // 18 (steps + 1)
+  int* integer_work;          // 10 (steps + 1)
+  int* support;               // 2
+  Stemr stemr;
+};
+
+// Memory of one sweep over reflectors.
+struct SweepMemory {
+  double* r;     // n x n
+  double* z;     // n x n
+  double* line;  // n
+  LanczosMemory lanczos;
+};
+
 // What a pass over signals adds up: M = X Y^T (row-major) and ||X||_F^2.
 struct Statistic {
   double* matrix;

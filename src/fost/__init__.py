@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from fost._threads import get_num_threads, set_num_threads
 from fost.coding import select
+from fost.learning import Full, LearningResult, Reflectors, learn
 from fost.transforms import DCT, Chain, Dense, Givens, Householder, Transform, load
 
 __version__ = version("fost")
@@ -12,10 +13,14 @@ __all__ = [
     "DCT",
     "Chain",
     "Dense",
+    "Full",
     "Givens",
     "Householder",
+    "LearningResult",
+    "Reflectors",
     "Transform",
     "get_num_threads",
+    "learn",
     "load",
     "select",
     "set_num_threads",

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg.cython_blas
+import scipy.linalg.cython_lapack
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
@@ -20,6 +21,7 @@ from fost._validation import check_integer, check_real, check_signals, not_finit
 
 _blas = scipy.linalg.cython_blas.__pyx_capi__
 _core.set_gemm(_blas["sgemm"], _blas["dgemm"])
+_core.set_stemr(scipy.linalg.cython_lapack.__pyx_capi__["dstemr"])
 
 _INT32_MAX = np.iinfo(np.int32).max
 
@@ -81,6 +83,24 @@ def encode(plan: _core.Plan, Y: NDArray[Any], n_nonzero_coefs: int, name: str = 
     if n_entries < room:  # do not keep the memory of entries that are not there
         values, indices = values[:n_entries].copy(), indices[:n_entries].copy()
     return _sorted_csr(values, indices.astype(index_type, copy=False), indptr, Y.shape)
+
+
+def statistic(
+    plan: _core.Plan, Y: NDArray[Any], n_nonzero_coefs: int, n_base: int = 0
+) -> tuple[NDArray[np.float64], float]:
+    """M = X Y'^T and ||X||_F^2 of validated signals, X never stored.
+
+    Y' is what the first `n_base` stages of the plan make of Y, X = T_s of what the others make
+    of Y'. Row i of M belongs to entry i of the codes. The sums are in float64, and the number
+    of threads does not change them by a bit.
+    """
+    n = Y.shape[1]
+    matrix = np.empty((n, n))
+    with _blas_threads(plan, Y.shape):
+        energy = plan.accumulate(Y, n_nonzero_coefs, n_base, matrix)
+    if np.isnan(energy):
+        raise not_finite(Y, "Y")
+    return matrix, energy
 
 
 def decode_by_stages(plan: _core.Plan, codes: csr_array, n_features: int) -> NDArray[Any]:

@@ -1,0 +1,8 @@
+"""Learning transforms from data: one loop, many structures."""
+
+from fost.learning.full import Full
+from fost.learning.loop import LearningResult, ObjectiveRoseWarning, learn
+from fost.learning.reflectors import Reflectors
+from fost.learning.structure import Structure
+
+__all__ = ["Full", "LearningResult", "ObjectiveRoseWarning", "Reflectors", "Structure", "learn"]

@@ -1,0 +1,92 @@
+"""Where signals come from: everything that learning asks of data.
+
+Learning never sees signals, only sums over them: the n x n statistic M = X Y^T with
+||X||_F^2, the n x n Gram matrix Y^T Y and ||Y||_F^2. A source is whatever can add these up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fost import coding
+from fost._validation import check_real, check_signals, not_finite
+from fost.transforms import Chain, Transform
+
+# Signals that are taken to float64 at once for the Gram matrix: 512 KiB of 64 features.
+_GRAM_ENTRIES = 2**16
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """What one pass over signals gives: M = X Y^T (row i: code entry i) and ||X||_F^2."""
+
+    matrix: NDArray[np.float64]
+    energy: float
+
+
+class Source(Protocol):
+    """Signals that can be passed over any number of times."""
+
+    @property
+    def n_signals(self) -> int: ...
+
+    @property
+    def n_features(self) -> int: ...
+
+    @property
+    def rounding(self) -> float:
+        """The relative rounding error of one number, by the type of the signals."""
+        ...
+
+    def statistic(self, base: Transform | None, transform: Transform, s: int) -> Statistic:
+        """The statistic of Y = base.forward(signals) with X = T_s(transform.forward(Y))."""
+        ...
+
+    def gram(self, base: Transform | None) -> NDArray[np.float64]:
+        """Y^T Y of Y = base.forward(signals) in rows; its trace is ||Y||_F^2."""
+        ...
+
+
+class ArraySource:
+    """Signals in the rows of an array, in memory or mapped."""
+
+    def __init__(self, Y: ArrayLike) -> None:
+        Y = check_real(Y, "Y")
+        self._signals: NDArray[Any] = check_signals(Y, "Y", Y.shape[1] if Y.ndim == 2 else 0, "")
+        if 0 in Y.shape:
+            raise ValueError(
+                f"Y must have at least one signal and one feature, got shape {Y.shape}"
+            )
+
+    @property
+    def n_signals(self) -> int:
+        return int(self._signals.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self._signals.shape[1])
+
+    @property
+    def rounding(self) -> float:
+        return float(np.finfo(self._signals.dtype).eps)
+
+    def statistic(self, base: Transform | None, transform: Transform, s: int) -> Statistic:
+        whole = transform if base is None else Chain([base, transform])
+        n_base = 0 if base is None else base._plan.n_stages
+        return Statistic(*coding.statistic(whole._plan, self._signals, s, n_base))
+
+    def gram(self, base: Transform | None) -> NDArray[np.float64]:
+        n = self.n_features
+        total = np.zeros((n, n))
+        step = max(1, _GRAM_ENTRIES // n)
+        for start in range(0, self.n_signals, step):
+            block = self._signals[start : start + step].astype(np.float64)
+            total += block.T @ block
+        if not np.isfinite(total).all():
+            raise not_finite(self._signals, "Y")
+        # B^T (Y^T Y) B: the base is applied to sums, not to signals.
+        return total if base is None else base.forward(base.forward(total).T)

@@ -1,0 +1,72 @@
+"""What a structure is to the learning loop: a start, and an update from the statistic."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fost.learning.sources import Source, Statistic
+from fost.transforms import Transform
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Signals to make sparse, seen through a fixed base: all that a structure may ask."""
+
+    source: Source
+    base: Transform | None
+    n_nonzero_coefs: int
+    random: np.random.Generator
+    max_iter: int
+    tol: float
+
+    @property
+    def n_features(self) -> int:
+        return self.source.n_features
+
+    @cached_property
+    def gram(self) -> NDArray[np.float64]:
+        """Y^T Y, signals in rows."""
+        return self.source.gram(self.base)
+
+    @cached_property
+    def total(self) -> float:
+        """||Y||_F^2."""
+        return float(np.trace(self.gram))
+
+    def code(self, transform: Transform) -> Statistic:
+        """One pass over the signals: the statistic of X = T_s(U^T Y)."""
+        return self.source.statistic(self.base, transform, self.n_nonzero_coefs)
+
+    def error(self, statistic: Statistic) -> float:
+        """Relative error ||Y - U X||_F^2 / ||Y||_F^2 = 1 - ||X||_F^2 / ||Y||_F^2."""
+        return max(0.0, 1.0 - statistic.energy / self.total) if self.total > 0 else 0.0
+
+
+class Structure(ABC):
+    """A family of orthonormal transforms in which the best one for given codes is known."""
+
+    @abstractmethod
+    def fit_to(self, problem: Problem) -> Structure:
+        """This structure with everything decided that depends on the problem, checked."""
+
+    @abstractmethod
+    def initial(self, problem: Problem, init: str) -> Transform:
+        """The transform that a named initialisation gives."""
+
+    @abstractmethod
+    def restart(self, problem: Problem, transform: Transform) -> Transform:
+        """The transform to update first when the codes of any `transform` start the learning."""
+
+    @abstractmethod
+    def update(self, problem: Problem, statistic: Statistic, current: Transform) -> Transform:
+        """The next transform: for fixed X no worse than `current` in ||Y - U X||_F."""
+
+
+def unknown_init(init: str, names: tuple[str, ...], structure: str) -> ValueError:
+    known = ", ".join(repr(name) for name in names)
+    return ValueError(f"init must be a transform or, for {structure}, one of {known}, got {init!r}")
