@@ -20,10 +20,12 @@ constexpr int MOST_DENSE_SIGNALS = 1024;
 // Lanczos vectors that are kept before a restart.
 constexpr int LANCZOS_STEPS = 200;
 // Codes of this many signals are collected before they are added to the statistic.
-constexpr int BATCH = 256;
-// Partial statistics, each of its own range of signals, may take this much together.
-constexpr Index STATISTIC_BYTES = 32 * 1024 * 1024;
+constexpr int BATCH = 128;
+// Partial statistics, each of its own range of signals: at least so many signals in one, at
+// most so many ranges, and at most so much memory for all of them.
+constexpr Index RANGE_SIGNALS = 1024;
 constexpr Index STATISTIC_RANGES = 64;
+constexpr Index STATISTIC_BYTES = 32 * 1024 * 1024;
 
 Gemm<float> gemm_single = nullptr;
 Gemm<double> gemm_full = nullptr;
@@ -68,7 +70,9 @@ template <class T> class Memory {
         rows_(Index(plan.n) * batch_),
         values_(Index(s) * batch_),
         indices_(Index(s) * batch_),
-        counts_(batch_) {}
+        counts_(batch_),
+        heads_(batched ? plan.n : 0),
+        links_(Index(s) * batch_) {}
 
   Workspace<T> workspace() const {
     return {width_,
@@ -78,13 +82,16 @@ template <class T> class Memory {
             rows_.get(),
             {values_.get(), indices_.get(), counts_.get(), s_},
             batch_,
+            heads_.get(),
+            links_.get(),
             gemm<T>()};
   }
 
  private:
   int width_, batch_, s_;
   Buffer<T> tile_, second_, scratch_, rows_, values_;
-  Buffer<std::int32_t> indices_, counts_;
+  Buffer<std::int32_t> indices_, counts_, heads_;
+  Buffer<Link> links_;
 };
 
 // Nanoseconds per signal on one thread, roughly: ten operations per nanosecond, and a
@@ -197,7 +204,7 @@ double accumulate(const Plan& plan, int n_base, const View<const T>& y, int s, d
   // The ranges follow from the sizes alone, and their sums are added in order, so that the
   // number of threads cannot change a bit.
   const Index room = std::clamp<Index>(STATISTIC_BYTES / (size * Index(sizeof(double))), 1, STATISTIC_RANGES);
-  const Index ranges = std::clamp<Index>(y.rows / BATCH, 1, room);
+  const Index ranges = std::clamp<Index>(y.rows / RANGE_SIGNALS, 1, room);
   const int threads = static_cast<int>(std::min<Index>(ranges, threads_for(2 * nanoseconds(plan, y.rows))));
   std::vector<Memory<T>> memory;
   for (int k = 0; k < threads; ++k) memory.emplace_back(plan, kernels, s, true);

@@ -143,9 +143,10 @@ bool accumulate(const Program<T>& program, int n_base, const View<const T>& y, I
       codes.counts += work.width;
     }
     if (!finite) return false;  // the codes may be incomplete
+    const int count = static_cast<int>(end - begin);
     const T* signals = direct ? y.data + begin * y.row_stride : work.rows;
-    add_outer_products(signals, direct ? y.row_stride : n, static_cast<int>(end - begin), n,
-                       work.codes, sums);
+    add_outer_products<T>({signals, direct ? y.row_stride : n, count, n, work.codes, work.heads,
+                           work.links}, sums);
   }
   return true;
 }

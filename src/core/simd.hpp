@@ -72,8 +72,21 @@ FOST_INLINE Vec<double> absolute(Vec<double> v) {
   return reinterpret_cast<Vec<double>>(reinterpret_cast<Mask<double>>(v) & 0x7fffffffffffffffLL);
 }
 
-// Bit l of the result is set where a[l] >= b[l]. This and gather_bits below are the only
-// places with intrinsics: the vector extensions have no move-mask.
+// LANES<double> numbers as float64. (GCC splits __builtin_convertvector into halves.)
+FOST_INLINE Vec<double> load_double(const double* p) { return load(p); }
+FOST_INLINE Vec<double> load_double(const float* p) {
+#if defined(__AVX512F__)
+  return (Vec<double>)_mm512_cvtps_pd(_mm256_loadu_ps(p));
+#elif defined(__AVX2__)
+  return (Vec<double>)_mm256_cvtps_pd(_mm_loadu_ps(p));
+#else
+  typedef float Half __attribute__((vector_size(FOST_VECTOR_BYTES / 2), aligned(4), may_alias));
+  return __builtin_convertvector(*reinterpret_cast<const Half*>(p), Vec<double>);
+#endif
+}
+
+// Bit l of the result is set where a[l] >= b[l]. This, gather_bits below and the conversion
+// above are the only places with intrinsics: the vector extensions have no move-mask.
 #if defined(__AVX512F__)
 FOST_INLINE unsigned at_least(Vec<float> a, Vec<float> b) {
   return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GE_OQ);

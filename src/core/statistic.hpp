@@ -3,8 +3,9 @@
 //     M += sum over signals of x y^T,    energy += sum of ||x||^2
 //
 // A code x has s entries, so a signal adds s scaled copies of its row y to rows of M. The
-// columns are taken in chunks of eight vectors: a chunk of y stays in registers for all s
-// entries, and one chunk of all rows of M stays in the cache for the whole batch.
+// entries of the batch are linked by the row of M that they add to. Then a row of M, a chunk
+// of columns at a time, stays in registers while all its entries are added, in the order of
+// the signals.
 #pragma once
 
 #include "simd.hpp"
@@ -12,51 +13,77 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
+// Vectors of columns that are added up at once.
 constexpr int CHUNK = 8;
 
-// LANES<double> entries of a row as float64.
-FOST_INLINE Vec<double> load_double(const double* p) { return load(p); }
-FOST_INLINE Vec<double> load_double(const float* p) {
-  typedef float Half __attribute__((vector_size(FOST_VECTOR_BYTES / 2), aligned(4), may_alias));
-  return __builtin_convertvector(*reinterpret_cast<const Half*>(p), Vec<double>);
+// A batch of signals with their codes: signals[r * stride + i] is feature i of signal r.
+template <class T> struct Batch {
+  const T* signals;
+  Index stride;
+  int rows;
+  int n;
+  Codes<T> codes;
+  std::int32_t* heads;  // first entry of each row of M, or -1
+  Link* links;          // of each entry
+};
+
+template <class T> void link_entries(const Batch<T>& batch, Statistic& sums) {
+  const Codes<T>& codes = batch.codes;
+  for (int i = 0; i < batch.n; ++i) batch.heads[i] = -1;
+  for (int r = batch.rows - 1; r >= 0; --r)
+    for (int k = codes.counts[r] - 1; k >= 0; --k) {
+      const int entry = r * codes.s + k;
+      std::int32_t& head = batch.heads[codes.indices[entry]];
+      batch.links[entry] = {head, r};
+      head = entry;
+      sums.energy += static_cast<double>(codes.values[entry]) * static_cast<double>(codes.values[entry]);
+    }
 }
 
-// Columns [column, column + VECTORS * lanes) of M.
+// VECTORS vectors of columns of M, from `column` on.
 template <class T, int VECTORS>
-void add_columns(const T* signals, Index stride, int rows, int n, int column, const Codes<T>& codes,
-                 double* matrix) {
+void add_columns(const Batch<T>& batch, int column, double* matrix) {
   constexpr int L = LANES<double>;
-  for (int r = 0; r < rows; ++r) {
-    Vec<double> y[VECTORS];
-    for (int v = 0; v < VECTORS; ++v) y[v] = load_double(signals + r * stride + column + v * L);
-    const T* values = codes.values + r * static_cast<Index>(codes.s);
-    const std::int32_t* indices = codes.indices + r * static_cast<Index>(codes.s);
-    for (int k = 0; k < codes.counts[r]; ++k) {
-      double* row = matrix + indices[k] * static_cast<Index>(n) + column;
-      const double value = values[k];
-      for (int v = 0; v < VECTORS; ++v) store(row + v * L, load(row + v * L) + value * y[v]);
+  for (int i = 0; i < batch.n; ++i) {
+    int entry = batch.heads[i];
+    if (entry < 0) continue;
+    double* row = matrix + i * static_cast<Index>(batch.n) + column;
+    Vec<double> sum[VECTORS];
+#pragma GCC unroll 8
+    for (int v = 0; v < VECTORS; ++v) sum[v] = load(row + v * L);
+    while (entry >= 0) {
+      const Link link = batch.links[entry];
+      const double value = batch.codes.values[entry];
+      const T* y = batch.signals + link.row * batch.stride + column;
+#pragma GCC unroll 8
+      for (int v = 0; v < VECTORS; ++v) sum[v] += value * load_double(y + v * L);
+      entry = link.next;
     }
+#pragma GCC unroll 8
+    for (int v = 0; v < VECTORS; ++v) store(row + v * L, sum[v]);
   }
 }
 
-// signals[r * stride + i] is feature i of the signal with code r.
-template <class T>
-void add_outer_products(const T* signals, Index stride, int rows, int n, const Codes<T>& codes,
-                        Statistic& sums) {
-  constexpr int L = LANES<double>;
-  int column = 0;
-  for (; column + CHUNK * L <= n; column += CHUNK * L)
-    add_columns<T, CHUNK>(signals, stride, rows, n, column, codes, sums.matrix);
-  for (; column + L <= n; column += L)
-    add_columns<T, 1>(signals, stride, rows, n, column, codes, sums.matrix);
-  for (int r = 0; r < rows; ++r)
-    for (int k = 0; k < codes.counts[r]; ++k) {
-      const Index at = r * static_cast<Index>(codes.s) + k;
-      const double value = codes.values[at];
-      double* row = sums.matrix + codes.indices[at] * static_cast<Index>(n);
-      for (int i = column; i < n; ++i) row[i] += value * static_cast<double>(signals[r * stride + i]);
-      sums.energy += value * value;
+// The columns that do not fill a vector.
+template <class T> void add_last_columns(const Batch<T>& batch, int column, double* matrix) {
+  for (int i = 0; i < batch.n; ++i)
+    for (int entry = batch.heads[i]; entry >= 0; entry = batch.links[entry].next) {
+      double* row = matrix + i * static_cast<Index>(batch.n);
+      const double value = batch.codes.values[entry];
+      const T* y = batch.signals + batch.links[entry].row * batch.stride;
+      for (int c = column; c < batch.n; ++c) row[c] += value * static_cast<double>(y[c]);
     }
+}
+
+template <class T> void add_outer_products(const Batch<T>& batch, Statistic& sums) {
+  constexpr int L = LANES<double>;
+  link_entries(batch, sums);
+  int column = 0;
+  for (; column + CHUNK * L <= batch.n; column += CHUNK * L)
+    add_columns<T, CHUNK>(batch, column, sums.matrix);
+  for (; column + 4 * L <= batch.n; column += 4 * L) add_columns<T, 4>(batch, column, sums.matrix);
+  for (; column + L <= batch.n; column += L) add_columns<T, 1>(batch, column, sums.matrix);
+  if (column < batch.n) add_last_columns(batch, column, sums.matrix);
 }
 
 }  // namespace FOST_NAMESPACE

@@ -75,6 +75,12 @@ template <class T> struct Codes {
   int s;
 };
 
+// An entry of a code among those that add to the same row of the statistic.
+struct Link {
+  std::int32_t next;  // the next such entry, or -1
+  std::int32_t row;   // the signal of this one
+};
+
 // Memory of one thread. Signals are held feature by feature: tile[i * width + l] is
 // feature i of signal l, so that the lanes of a vector are different signals.
 template <class T> struct Workspace {
@@ -85,6 +91,8 @@ template <class T> struct Workspace {
   T* rows;     // batch x n, the signals whose codes are added up (statistic only)
   Codes<T> codes;  // of one batch (statistic only)
   int batch;       // signals per batch, a multiple of the width (statistic only)
+  std::int32_t* heads;  // n (statistic only)
+  Link* links;          // batch x s (statistic only)
   Gemm<T> gemm;
 };
 

@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 from fost._threads import get_num_threads, set_num_threads
 from fost.coding import select
-from fost.learning import Full, LearningResult, Reflectors, learn
+from fost.learning import Full, LearningResult, Reflectors, Structure, learn
 from fost.transforms import DCT, Chain, Dense, Givens, Householder, Transform, load
 
 __version__ = version("fost")
@@ -18,6 +18,7 @@ __all__ = [
     "Householder",
     "LearningResult",
     "Reflectors",
+    "Structure",
     "Transform",
     "get_num_threads",
     "learn",

@@ -12,17 +12,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fost._threads import single_threaded_blas
 from fost._validation import check_integer
 from fost.learning.progress import ProgressLine
 from fost.learning.sources import ArraySource
 from fost.learning.structure import Problem, Structure
 from fost.transforms import Chain, Dense, Transform
+
+# Features up to which the n x n algebra stays on one thread.
+_SMALL = 256
 
 Callback = Callable[[int, float, Transform], Any]
 
@@ -148,6 +153,19 @@ def alternate(
     verbose: bool = False,
 ) -> LearningResult:
     """The loop itself, on a checked problem."""
+    # Threads do not help BLAS and LAPACK with small matrices, and hurt on a busy machine.
+    small = problem.n_features <= _SMALL
+    with single_threaded_blas if small else nullcontext():
+        return _alternate(problem, structure, init, callback, verbose)
+
+
+def _alternate(
+    problem: Problem,
+    structure: Structure,
+    init: str | Transform,
+    callback: Callback | None,
+    verbose: bool,
+) -> LearningResult:
     if isinstance(init, str):
         transform = structure.initial(problem, init)
         statistic = problem.code(transform)
@@ -179,7 +197,7 @@ def alternate(
             f"learning was interrupted after {len(errors) - 1} iterations; "
             "this is the best transform so far",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     finally:
         progress.close()
@@ -197,7 +215,7 @@ def _check_descent(problem: Problem, error: float, before: float, iteration: int
             f"the relative error rose from {before:.12g} to {error:.12g} in iteration "
             f"{iteration}: this is a bug, please report it",
             ObjectiveRoseWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
