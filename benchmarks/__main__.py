@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import bench_encode
+from benchmarks import bench_encode, bench_learn
 from benchmarks.harness import Report, machine
 
-BENCHMARKS = {"encode": bench_encode.run}
+BENCHMARKS = {"encode": bench_encode.run, "learn": bench_learn.run}
 
 
 def main() -> None:

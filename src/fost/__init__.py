@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from fost._threads import get_num_threads, set_num_threads
 from fost.coding import select
+from fost.estimators import HouseholderDictionary, OrthonormalDictionary
 from fost.learning import Full, LearningResult, Reflectors, Structure, learn
 from fost.transforms import DCT, Chain, Dense, Givens, Householder, Transform, load
 
@@ -16,7 +17,9 @@ __all__ = [
     "Full",
     "Givens",
     "Householder",
+    "HouseholderDictionary",
     "LearningResult",
+    "OrthonormalDictionary",
     "Reflectors",
     "Structure",
     "Transform",
