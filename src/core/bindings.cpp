@@ -125,6 +125,9 @@ template <class T> void bind_passes(nb::module_& m, nb::class_<Plan>& plan) {
 
 NB_MODULE(_core, m) {
   using namespace fost;
+  // A transform in a global variable may outlive the interpreter's last clean-up, which is no
+  // reason to print warnings at a user's exit.
+  nb::set_leak_warnings(false);
   // Environment variables are read, and complained about, on import.
   get_isa();
   get_num_threads();

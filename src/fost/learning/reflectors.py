@@ -124,10 +124,10 @@ class Reflectors(Structure):
         return np.arange(m - 1, -1, -1, dtype=np.int32) * np.int32(self.triangular)
 
     def _with_leading_zeros(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-        if not self.triangular:
-            return vectors
         places = np.arange(vectors.shape[1])
         masked = np.where(places >= self._begins[:, None], vectors, 0.0)
+        if np.array_equal(masked, vectors):
+            return vectors
         norms = np.linalg.norm(masked, axis=1, keepdims=True)
         return np.asarray(masked / np.where(norms == 0, 1.0, norms))
 

@@ -1,0 +1,118 @@
+"""The estimators: scikit-learn's own checks, and agreement with `fost.learn`."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import fost
+from tests.learning.test_loop import correlated
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [
+        fost.OrthonormalDictionary(n_nonzero_coefs=1),
+        fost.OrthonormalDictionary(n_nonzero_coefs=1, sparse_output=False),
+        fost.HouseholderDictionary(n_reflectors=2, n_nonzero_coefs=1),
+        fost.HouseholderDictionary(n_reflectors=2, n_nonzero_coefs=1, orthogonal=True),
+        fost.HouseholderDictionary(n_reflectors="auto", n_nonzero_coefs=1, sparse_output=False),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "structure"),
+    [
+        (fost.OrthonormalDictionary(3), fost.Full()),
+        (fost.HouseholderDictionary(4, 3), fost.Reflectors(4)),
+        (fost.HouseholderDictionary(4, 3, True), fost.Reflectors(4, orthogonal=True)),
+        (
+            fost.HouseholderDictionary(4, 3, triangular=True),
+            fost.Reflectors(4, triangular=True),
+        ),
+    ],
+)
+@pytest.mark.parametrize("base", [None, fost.DCT((4, 4))])
+def test_fit_is_learn(estimator, structure, base):
+    Y = correlated(300, 16)
+    fitted = clone(estimator).set_params(base=base, max_iter=7, tol=0).fit(Y)
+    result = fost.learn(Y, structure, 3, base=base, max_iter=7, tol=0)
+    assert fitted.dictionary_ == result.transform
+    np.testing.assert_array_equal(fitted.errors_, result.errors)
+    assert fitted.n_iter_ == 7
+    np.testing.assert_array_equal(fitted.components_, result.transform.matrix.T)
+
+
+def test_codes_go_there_and_back():
+    Y = correlated(100, 16, dtype=np.float32)
+    dictionary = fost.HouseholderDictionary(n_reflectors=4, n_nonzero_coefs=16).fit(Y)
+    codes = dictionary.transform(Y)
+    assert isinstance(codes, csr_array)
+    assert codes.dtype == np.float32
+    np.testing.assert_allclose(dictionary.inverse_transform(codes), Y, atol=1e-4)
+    dense = dictionary.set_params(sparse_output=False).transform(Y)
+    np.testing.assert_array_equal(dense, codes.toarray())
+    np.testing.assert_allclose(dictionary.inverse_transform(dense), Y, atol=1e-4)
+
+
+def test_score_is_minus_the_relative_error():
+    Y, other = correlated(300, 16, 0), correlated(50, 16, 1)
+    dictionary = fost.OrthonormalDictionary(3).fit(Y)
+    assert dictionary.score(Y) == pytest.approx(-dictionary.errors_[-1])
+    decoded = dictionary.inverse_transform(dictionary.transform(other))
+    expected = -np.sum((other - decoded) ** 2) / np.sum(other**2)
+    assert dictionary.score(other) == pytest.approx(expected)
+    assert dictionary.score(np.zeros((3, 16))) == 0
+
+
+def test_in_a_pipeline_and_a_grid_search():
+    Y = correlated(200, 16)
+    search = GridSearchCV(
+        fost.HouseholderDictionary(n_nonzero_coefs=3, max_iter=5),
+        {"n_reflectors": [1, 8]},
+        cv=2,
+    ).fit(Y)
+    assert search.best_params_ == {"n_reflectors": 8}
+    pipeline = make_pipeline(StandardScaler(), fost.OrthonormalDictionary(3, max_iter=3))
+    assert pipeline.fit_transform(Y).shape == Y.shape
+
+
+def test_pandas_output_and_names():
+    pandas = pytest.importorskip("pandas")
+    Y = correlated(50, 4)
+    dictionary = fost.OrthonormalDictionary(2, sparse_output=False).set_output(transform="pandas")
+    frame = dictionary.fit_transform(pandas.DataFrame(Y, columns=list("abcd")))
+    assert list(frame.columns) == [f"orthonormaldictionary{k}" for k in range(4)]
+    assert list(dictionary.feature_names_in_) == list("abcd")
+
+
+def test_pickled_estimators_give_the_same_codes():
+    Y = correlated(50, 8)
+    dictionary = fost.HouseholderDictionary(2, 2).fit(Y)
+    again = pickle.loads(pickle.dumps(dictionary))
+    assert (again.transform(Y) != dictionary.transform(Y)).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("estimator", "match"),
+    [
+        (fost.HouseholderDictionary(n_reflectors=9), "n_reflectors must be between 1 and n_fea"),
+        (fost.HouseholderDictionary(n_reflectors=0), "n_reflectors must be between 1"),
+        (fost.HouseholderDictionary(2, n_nonzero_coefs=9), "n_nonzero_coefs must be between 1"),
+        (fost.OrthonormalDictionary(base=fost.DCT(3)), "base has n_features=3"),
+    ],
+)
+def test_bad_parameters_are_named_in_fit(estimator, match):
+    with pytest.raises(ValueError, match=match):
+        estimator.fit(np.eye(8))

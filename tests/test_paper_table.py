@@ -1,0 +1,75 @@
+"""Table I of the paper as an oracle, where its pictures are at hand.
+
+K = 100, s = 4, non-overlapping 8 x 8 patches vectorised column by column as in the paper's
+code, means removed, divided by 255.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fost
+
+# Printed with four digits.
+PAPER = {
+    "peppers": {
+        "H6": 0.0294, "H12": 0.0261, "H32": 0.0253,
+        "QH6": 0.0306, "QH12": 0.0278, "QH32": 0.0278, "Q": 0.0256,
+    },
+    "boat": {
+        "H6": 0.0371, "H12": 0.0324, "H32": 0.0310,
+        "QH6": 0.0375, "QH12": 0.0336, "QH32": 0.0332, "Q": 0.0312,
+    },
+    "barb": {
+        "H6": 0.0508, "H12": 0.0436, "H32": 0.0348,
+        "QH6": 0.0508, "QH12": 0.0444, "QH32": 0.0397, "Q": 0.0361,
+    },
+    "couple": {
+        "H6": 0.0405, "H12": 0.0353, "H32": 0.0336,
+        "QH6": 0.0411, "QH12": 0.0366, "QH32": 0.0364, "Q": 0.0339,
+    },
+}  # fmt: skip
+
+
+def signals(*pictures: np.ndarray) -> np.ndarray:
+    blocks = [picture.reshape(64, 8, 64, 8).transpose(0, 2, 3, 1) for picture in pictures]
+    Y = np.concatenate([block.reshape(-1, 64) for block in blocks]) / 255
+    return Y - Y.mean(axis=1, keepdims=True)
+
+
+def structure(name: str) -> fost.Structure:
+    if name == "Q":
+        return fost.Full()
+    return fost.Reflectors(int(name.lstrip("QH")), orthogonal=name.startswith("Q"))
+
+
+def rmse(Y: np.ndarray, name: str, **options: object) -> float:
+    result = fost.learn(Y, structure(name), 4, max_iter=100, tol=0, **options)
+    return float(np.sqrt(result.errors[-1] * np.mean(Y**2)))
+
+
+@pytest.mark.parametrize("picture", list(PAPER))
+def test_rmse_is_at_or_below_the_paper(picture, paper_images):
+    Y = signals(paper_images[picture])
+    ratios = {name: rmse(Y, name) / paper for name, paper in PAPER[picture].items()}
+    assert max(ratios.values()) <= 1.01, ratios
+    # Reflectors meet the paper's figure, not just stay below it (barb's H12 is 1.4 % better).
+    assert min(ratio for name, ratio in ratios.items() if name != "Q") >= 0.98, ratios
+
+
+@pytest.mark.parametrize("picture", list(PAPER))
+def test_orthogonal_reflectors_gain_from_the_start_at_the_dct(picture, paper_images):
+    Y = signals(paper_images[picture])
+    for name, gain in (("QH12", 0.015), ("QH32", 0.04)):
+        ratio = rmse(Y, name, init=fost.DCT((8, 8))) / PAPER[picture][name]
+        assert ratio <= 1 - gain, (name, ratio)
+
+
+def test_the_curve_falls_and_meets_the_full_transform_near_twenty(paper_images):
+    Y = signals(*(paper_images[name] for name in ("couple", "peppers", "boat")))
+    errors = {m: fost.learn(Y, fost.Reflectors(m), 4).errors[-1] for m in (1, 3, 6, 12, 20)}
+    full = fost.learn(Y, fost.Full(), 4).errors[-1]
+    assert list(errors.values()) == sorted(errors.values(), reverse=True), errors
+    assert errors[12] > 1.05 * full
+    assert errors[20] <= 1.04 * full, (errors, full)
