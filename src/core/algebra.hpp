@@ -25,6 +25,22 @@ inline double dot(const double* a, const double* b, int n) {
   return sum;
 }
 
+// The index of the largest of n numbers, the first of several.
+inline int first_largest(const double* a, int n) {
+  constexpr int L = LANES<double>;
+  double largest = a[0];
+  int i = 0;
+  if (n >= L) {
+    Vec<double> top = load(a);
+    for (; i + L <= n; i += L) top = load(a + i) > top ? load(a + i) : top;
+    for (int l = 0; l < L; ++l) largest = top[l] > largest ? top[l] : largest;
+  }
+  for (; i < n; ++i) largest = a[i] > largest ? a[i] : largest;
+  int at = 0;
+  while (at < n - 1 && a[at] != largest) ++at;
+  return at;
+}
+
 // y += factor * x
 inline void add_scaled(double factor, const double* x, double* y, int n) {
   constexpr int L = LANES<double>;

@@ -99,6 +99,18 @@ void sweep_reflectors_array(const Packed<const double, nb::ndim<2>>& statistic,
                    order.data(), begins.data());
 }
 
+int sweep_rotations_array(const Packed<const double, nb::ndim<2>>& statistic,
+                          const Packed<std::int32_t, nb::shape<-1, 2>>& pairs,
+                          const Packed<double, nb::shape<-1, 2, 2>>& blocks,
+                          const Packed<double, Line>& gains, double least) {
+  const std::size_t n = statistic.shape(0), g = pairs.shape(0);
+  require(statistic.shape(1) == n && n >= 2 && blocks.shape(0) == g && gains.shape(0) == g,
+          "shapes do not agree");
+  nb::gil_scoped_release release;
+  return sweep_rotations(statistic.data(), static_cast<int>(n), pairs.data(), blocks.data(),
+                         gains.data(), static_cast<int>(g), least);
+}
+
 // The function behind a capsule of scipy.linalg.cython_blas or cython_lapack.
 template <class Function> Function function_of(nb::capsule capsule) {
   void* pointer = PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr()));
@@ -161,6 +173,8 @@ NB_MODULE(_core, m) {
   m.def("set_stemr", [](nb::capsule stemr) { set_stemr(function_of<Stemr>(stemr)); }, "stemr"_a);
   m.def("sweep_reflectors", &sweep_reflectors_array, "statistic"_a.noconvert(),
         "vectors"_a.noconvert(), "order"_a.noconvert(), "begins"_a.noconvert());
+  m.def("sweep_rotations", &sweep_rotations_array, "statistic"_a.noconvert(),
+        "pairs"_a.noconvert(), "blocks"_a.noconvert(), "gains"_a.noconvert(), "least"_a);
   m.def("available_isas", &available_isas);
   m.def("get_isa", &get_isa);
   m.def("set_isa", &set_isa, "name"_a);

@@ -250,6 +250,16 @@ void sweep_reflectors(const double* statistic, int n, double* vectors, int m,
   algebra().sweep_reflectors(statistic, n, vectors, m, order, begins, memory);
 }
 
+int sweep_rotations(const double* statistic, int n, std::int32_t* pairs, double* blocks,
+                    double* gains, int g, double least) {
+  const Index size = Index(n) * n;
+  const Buffer<double> matrices(3 * size), lines(2 * Index(n));
+  const Buffer<std::int32_t> partners(n);
+  const RotationMemory memory = {matrices.get(), matrices.get() + size, matrices.get() + 2 * size,
+                                 lines.get(), lines.get() + n, partners.get()};
+  return algebra().sweep_rotations(statistic, memory, n, pairs, blocks, gains, g, least);
+}
+
 #define FOST_INSTANTIATE(T)                                                                    \
   template bool apply<T>(const Plan&, bool, const View<const T>&, const View<T>&);             \
   template Index encode<T, std::int32_t>(const Plan&, const View<const T>&, int, T*,           \

@@ -41,6 +41,11 @@ struct Algebra {
   void (*sweep_reflectors)(const double* statistic, int n, double* vectors, int m,
                            const std::int32_t* order, const std::int32_t* begins,
                            const SweepMemory&);
+
+  // Updates g rotations for the statistic M until one gains less than `least`; returns how
+  // many were updated.
+  int (*sweep_rotations)(const double* statistic, const RotationMemory&, int n,
+                         std::int32_t* pairs, double* blocks, double* gains, int g, double least);
 };
 
 namespace baseline {

@@ -5,9 +5,10 @@
 #include "dct.hpp"
 #include "givens.hpp"
 #include "householder.hpp"
+#include "reflector_sweep.hpp"
+#include "rotation_sweep.hpp"
 #include "select.hpp"
 #include "statistic.hpp"
-#include "sweep.hpp"
 #include "tile.hpp"
 
 namespace fost {
@@ -164,7 +165,7 @@ template <class T> constexpr Kernels<T> table() {
 
 extern const Kernels<float> single = table<float>();
 extern const Kernels<double> full = table<double>();
-extern const Algebra algebra = {sweep_reflectors};
+extern const Algebra algebra = {sweep_reflectors, sweep_rotations};
 
 }  // namespace FOST_NAMESPACE
 }  // namespace fost

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace fost {
 namespace {
@@ -37,6 +38,22 @@ void compact_wy(const double* vectors, int n, int size, double* triangle) {
       triangle[k * size + l] = k < l ? -2 * sum : (k == l ? 2 : 0);
     }
   }
+}
+
+// An order in which rotations on disjoint pairs come together, so that neighbours do not wait
+// for each other's results: each as early as the rotations before it on the same features
+// allow. Only rotations that commute change places, and the results stay the same to the bit.
+std::vector<int> by_layers(const std::int32_t* pairs, int count, int n) {
+  std::vector<int> layer(count), depth(n, 0), order(count);
+  for (int k = 0; k < count; ++k) {
+    int& i = depth[pairs[2 * k]];
+    int& j = depth[pairs[2 * k + 1]];
+    layer[k] = std::max(i, j);
+    i = j = layer[k] + 1;
+    order[k] = k;
+  }
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return layer[a] < layer[b]; });
+  return order;
 }
 
 }  // namespace
@@ -77,10 +94,14 @@ template <class T> void Tables<T>::add_reflectors(const double* vectors, int cou
 template <class T>
 void Tables<T>::add_rotations(const std::int32_t* pairs, const double* blocks, int count) {
   T* rounded = allocate(4 * std::size_t(count));
-  std::copy(blocks, blocks + 4 * Index(count), rounded);
-  const auto& copy = pairs_.emplace_back(pairs, pairs + 2 * Index(count));
+  auto& ordered = pairs_.emplace_back(2 * std::size_t(count));
+  const std::vector<int> order = by_layers(pairs, count, n_);
+  for (int k = 0; k < count; ++k) {
+    std::copy(pairs + 2 * order[k], pairs + 2 * order[k] + 2, &ordered[2 * k]);
+    std::copy(blocks + 4 * order[k], blocks + 4 * order[k] + 4, rounded + 4 * Index(k));
+  }
   Stage<T>& stage = add_stage(Kind::rotations, count);
-  stage.pairs = copy.data();
+  stage.pairs = ordered.data();
   stage.blocks = rounded;
 }
 

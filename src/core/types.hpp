@@ -121,6 +121,13 @@ struct SweepMemory {
   LanczosMemory lanczos;
 };
 
+// Memory of one sweep over rotations.
+struct RotationMemory {
+  double *r, *rt, *scores;  // n x n each
+  double *diagonal, *best;  // n each
+  std::int32_t* partner;    // n
+};
+
 // What a pass over signals adds up: M = X Y^T (row-major) and ||X||_F^2.
 struct Statistic {
   double* matrix;

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from fost._threads import get_num_threads, set_num_threads
 from fost.coding import select
-from fost.learning import Full, LearningResult, Reflectors, Structure, learn
+from fost.learning import Full, LearningResult, Reflectors, Rotations, Structure, learn
 from fost.transforms import DCT, Chain, Dense, Givens, Householder, Transform, load
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = [
     "LearningResult",
     "OrthonormalDictionary",
     "Reflectors",
+    "Rotations",
     "Structure",
     "Transform",
     "get_num_threads",

@@ -22,7 +22,7 @@ class _LearnedDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     n_nonzero_coefs: int
     base: Transform | None
-    init: str | Transform
+    init: str | Transform | None
     max_iter: int
     tol: float
     random_state: int | np.random.Generator | np.random.RandomState | None
@@ -139,8 +139,8 @@ class OrthonormalDictionary(_LearnedDictionary):
         Entries per code, s.
     base : Transform, optional
         A fixed transform under the learned one.
-    init : {"svd", "approximate-svd", "random"} or Transform
-        Where learning starts.
+    init : {"svd", "approximate-svd", "random"}, Transform or None
+        Where learning starts; ``"svd"`` if None.
     max_iter : int
         Iterations at most.
     tol : float
@@ -181,7 +181,7 @@ class OrthonormalDictionary(_LearnedDictionary):
         n_nonzero_coefs: int = 4,
         *,
         base: Transform | None = None,
-        init: str | Transform = "svd",
+        init: str | Transform | None = None,
         max_iter: int = 100,
         tol: float = 1e-6,
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
@@ -223,8 +223,8 @@ class HouseholderDictionary(_LearnedDictionary):
         Reflectors with leading zeros.
     base : Transform, optional
         A fixed transform under the learned one.
-    init : {"svd", "random", "orthogonal"} or Transform
-        Where learning starts. For `orthogonal` dictionaries of pictures the codes of the
+    init : {"svd", "random", "orthogonal"}, Transform or None
+        Where learning starts; ``"svd"`` if None. For `orthogonal` dictionaries of pictures the codes of the
         two-dimensional DCT are the best start.
     max_iter : int
         Iterations at most.
@@ -272,7 +272,7 @@ class HouseholderDictionary(_LearnedDictionary):
         order: str = "cyclic",
         triangular: bool = False,
         base: Transform | None = None,
-        init: str | Transform = "svd",
+        init: str | Transform | None = None,
         max_iter: int = 100,
         tol: float = 1e-6,
         random_state: int | np.random.Generator | np.random.RandomState | None = None,

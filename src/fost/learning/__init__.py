@@ -3,6 +3,15 @@
 from fost.learning.full import Full
 from fost.learning.loop import LearningResult, ObjectiveRoseWarning, learn
 from fost.learning.reflectors import Reflectors
+from fost.learning.rotations import Rotations
 from fost.learning.structure import Structure
 
-__all__ = ["Full", "LearningResult", "ObjectiveRoseWarning", "Reflectors", "Structure", "learn"]
+__all__ = [
+    "Full",
+    "LearningResult",
+    "ObjectiveRoseWarning",
+    "Reflectors",
+    "Rotations",
+    "Structure",
+    "learn",
+]

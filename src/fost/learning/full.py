@@ -19,7 +19,7 @@ class Full(Structure):
     The update solves the orthogonal Procrustes problem: with Y X^T = U S V^T, the matrix
     Q = U V^T minimises ||Y - Q X||_F.
 
-    Starts: ``"svd"`` (all principal components), ``"approximate-svd"`` (a few of them,
+    Starts: ``"svd"`` (the default: all principal components), ``"approximate-svd"`` (a few of them,
     completed at random; for large n), ``"random"``.
 
     Examples
@@ -29,6 +29,8 @@ class Full(Structure):
     >>> fost.learn(Y, fost.Full(), n_nonzero_coefs=2).transform
     Dense(n_features=16, flops=496)
     """
+
+    default_init = "svd"
 
     def fit_to(self, problem: Problem) -> Full:
         return self

@@ -64,7 +64,7 @@ def learn(
     n_nonzero_coefs: int,
     *,
     base: Transform | None = None,
-    init: str | Transform = "svd",
+    init: str | Transform | None = None,
     max_iter: int = 100,
     tol: float = 1e-6,
     random_state: int | np.random.Generator | np.random.RandomState | None = None,
@@ -81,16 +81,16 @@ def learn(
     Y : array-like of shape (n_signals, n_features)
         Signals in rows.
     structure : Structure
-        What U is made of: `Full`, `Reflectors`.
+        What U is made of: `Full`, `Reflectors`, `Rotations`.
     n_nonzero_coefs : int
         Entries per code, s.
     base : Transform, optional
         A fixed transform B under the learned one: U = B U_learned. Learning then works on the
         coefficients B^T y, which are computed on the fly.
-    init : str or Transform
-        A start by name (each structure says which it knows), or a transform whose codes
-        T_s(U^T y) start the alternation. A transform of the same structure, such as an earlier
-        result, is continued exactly.
+    init : str, Transform or None
+        A start by name (each structure says which it knows, and which is its default), or a
+        transform whose codes T_s(U^T y) start the alternation. A transform of the same
+        structure, such as an earlier result, is continued exactly.
     max_iter : int
         Iterations at most.
     tol : float
@@ -121,7 +121,8 @@ def learn(
     """
     if not isinstance(structure, Structure):
         raise TypeError(
-            f"structure must be Full() or Reflectors(m), got {type(structure).__name__}"
+            f"structure must be Full(), Reflectors(m) or Rotations(g), "
+            f"got {type(structure).__name__}"
         )
     if not (isinstance(tol, float | int) and tol >= 0):
         raise ValueError(f"tol must be a nonnegative number, got {tol!r}")
@@ -129,7 +130,9 @@ def learn(
     n = source.n_features
     if base is not None:
         _check_size(base, "base", n)
-    if isinstance(init, Transform):
+    if init is None:
+        init = structure.default_init
+    elif isinstance(init, Transform):
         _check_size(init, "init", n)
         init = _beyond(base, init)
     elif not isinstance(init, str):
@@ -166,15 +169,12 @@ def _alternate(
     callback: Callback | None,
     verbose: bool,
 ) -> LearningResult:
-    if isinstance(init, str):
-        transform = structure.initial(problem, init)
-        statistic = problem.code(transform)
-    else:
-        transform = structure.restart(problem, init)
-        statistic = problem.code(init)
+    start = structure.initial(problem, init) if isinstance(init, str) else init
+    transform = structure.restart(problem, start)
+    statistic = problem.code(start)
     errors = [problem.error(statistic)]
     # A start outside the structure may be better than anything inside it.
-    own_start = isinstance(init, str) or transform == init
+    own_start = transform == start
     best, best_error = transform, errors[0] if own_start else np.inf
     progress = ProgressLine(verbose, problem.max_iter)
     converged = False

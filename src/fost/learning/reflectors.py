@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import scipy.linalg
@@ -46,7 +46,7 @@ class Reflectors(Structure):
 
     Notes
     -----
-    Starts: ``"svd"`` (the reflectors that triangularise the m + 1 leading principal
+    Starts: ``"svd"`` (the default: the reflectors that triangularise the m + 1 leading principal
     components), ``"random"``, and for H also ``"orthogonal"`` (learn QH_m first).
 
     Examples
@@ -56,6 +56,8 @@ class Reflectors(Structure):
     >>> fost.learn(Y, fost.Reflectors(3), n_nonzero_coefs=2).transform
     Householder(n_features=16, n_reflectors=3, flops=192)
     """
+
+    default_init: ClassVar[str] = "svd"
 
     m: int | Literal["auto"]
     orthogonal: bool = False

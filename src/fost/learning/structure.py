@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,13 +51,15 @@ class Problem:
 class Structure(ABC):
     """A family of orthonormal transforms in which the best one for given codes is known."""
 
+    default_init: ClassVar[str]
+
     @abstractmethod
     def fit_to(self, problem: Problem) -> Structure:
         """This structure with everything decided that depends on the problem, checked."""
 
     @abstractmethod
     def initial(self, problem: Problem, init: str) -> Transform:
-        """The transform that a named initialisation gives."""
+        """The transform, of any structure, whose codes a named initialisation begins with."""
 
     @abstractmethod
     def restart(self, problem: Problem, transform: Transform) -> Transform:

@@ -1,0 +1,163 @@
+"""The plain NumPy twin of every kernel, in float64 and without any cleverness.
+
+Signals are rows. Where a kernel is compared with its twin bit for bit (selection, codes), the
+twin works on the values it is given and does no arithmetic of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import fost
+
+Array = NDArray[Any]
+Apply = Callable[[Array], Array]
+
+
+def householder_forward(vectors: ArrayLike, Y: ArrayLike) -> Array:
+    """U^T y with U = U_m ... U_1: y <- y - 2 u_j (u_j^T y) for j = m ... 1."""
+    out = np.array(Y, dtype=np.float64)
+    for u in np.asarray(vectors, dtype=np.float64)[::-1]:
+        out -= 2 * np.outer(out @ u, u)
+    return out
+
+
+def householder_inverse(vectors: ArrayLike, X: ArrayLike) -> Array:
+    """U x with U = U_m ... U_1: x <- x - 2 u_j (u_j^T x) for j = 1 ... m."""
+    return householder_forward(np.asarray(vectors)[::-1], X)
+
+
+def givens_forward(pairs: ArrayLike, blocks: ArrayLike, Y: ArrayLike) -> Array:
+    """U^T y with U = G_g ... G_1: (y_i, y_j) <- B_k^T (y_i, y_j) for k = g ... 1."""
+    out = np.array(Y, dtype=np.float64)
+    for pair, block in zip(np.asarray(pairs)[::-1], np.asarray(blocks)[::-1], strict=True):
+        out[:, pair] = out[:, pair] @ block
+    return out
+
+
+def givens_inverse(pairs: ArrayLike, blocks: ArrayLike, X: ArrayLike) -> Array:
+    """U x with U = G_g ... G_1: (x_i, x_j) <- B_k (x_i, x_j) for k = 1 ... g."""
+    out = np.array(X, dtype=np.float64)
+    for pair, block in zip(np.asarray(pairs), np.asarray(blocks), strict=True):
+        out[:, pair] = out[:, pair] @ block.T
+    return out
+
+
+def dct_matrix(length: int) -> Array:
+    """C_kj = sqrt((1 if k = 0 else 2) / L) cos(pi (2j + 1) k / (2L))."""
+    k, j = np.ogrid[:length, :length]
+    # Reducing the angle modulo 2 pi in integers keeps the cosine exact for long lines.
+    cosines = np.cos(np.pi * ((2 * j + 1) * k % (4 * length)) / (2 * length))
+    return np.sqrt(np.where(k == 0, 1.0, 2.0) / length) * cosines
+
+
+def dct_forward(shape: Sequence[int], Y: ArrayLike) -> Array:
+    """The DCT-II along every axis of y.reshape(shape)."""
+    return _along_axes([dct_matrix(length) for length in shape], shape, Y)
+
+
+def dct_inverse(shape: Sequence[int], X: ArrayLike) -> Array:
+    """The DCT-III, the transpose of the DCT-II, along every axis of x.reshape(shape)."""
+    return _along_axes([dct_matrix(length).T for length in shape], shape, X)
+
+
+def _along_axes(matrices: Sequence[Array], shape: Sequence[int], Y: ArrayLike) -> Array:
+    out = np.array(Y, dtype=np.float64).reshape(-1, *shape)
+    for axis, matrix in enumerate(matrices, start=1):
+        out = np.moveaxis(np.moveaxis(out, axis, -1) @ matrix.T, -1, axis)
+    return out.reshape(-1, prod(shape))
+
+
+def forward(transform: fost.Transform, Y: ArrayLike) -> Array:
+    """U^T y of any transform, from its parameters."""
+    match transform:
+        case fost.Householder():
+            return householder_forward(transform.vectors, Y)
+        case fost.Givens():
+            return givens_forward(transform.pairs, transform.blocks, Y)
+        case fost.DCT():
+            return dct_forward(transform.shape, Y)
+        case fost.Dense():
+            return np.asarray(Y, dtype=np.float64) @ transform.matrix
+        case fost.Chain():
+            out = np.asarray(Y, dtype=np.float64)
+            for member in transform.members:
+                out = forward(member, out)
+            return out
+    raise TypeError(type(transform))
+
+
+def inverse(transform: fost.Transform, X: ArrayLike) -> Array:
+    """U x of any transform, from its parameters."""
+    match transform:
+        case fost.Householder():
+            return householder_inverse(transform.vectors, X)
+        case fost.Givens():
+            return givens_inverse(transform.pairs, transform.blocks, X)
+        case fost.DCT():
+            return dct_inverse(transform.shape, X)
+        case fost.Dense():
+            return np.asarray(X, dtype=np.float64) @ transform.matrix.T
+        case fost.Chain():
+            out = np.asarray(X, dtype=np.float64)
+            for member in reversed(transform.members):
+                out = inverse(member, out)
+            return out
+    raise TypeError(type(transform))
+
+
+def select_mask(C: Array, s: int) -> NDArray[np.bool_]:
+    """Where T_s keeps: the s largest |c| of each row, ties to the lower index, never zeros."""
+    order = np.argsort(-np.abs(C), axis=1, kind="stable")[:, :s]
+    mask = np.zeros(C.shape, dtype=bool)
+    np.put_along_axis(mask, order, True, axis=1)
+    return mask & (C != 0)
+
+
+def select(C: Array, s: int) -> Array:
+    """T_s(c) of each row as a dense array."""
+    return np.where(select_mask(C, s), C, C.dtype.type(0))
+
+
+def select_rows(C: Array, s: int) -> list[tuple[Array, Array]]:
+    """T_s(c) of each row as (indices, values), sorted by index."""
+    return [
+        (np.flatnonzero(keep), row[keep]) for row, keep in zip(C, select_mask(C, s), strict=True)
+    ]
+
+
+def compact(rows: Sequence[tuple[Array, Array]], dtype: Any) -> tuple[Array, Array, Array]:
+    """(values, indices, indptr) of rows of (indices, values), one after the other."""
+    indptr = np.cumsum([0, *(len(indices) for indices, _ in rows)])
+    indices = np.concatenate([np.empty(0, np.int64), *(indices for indices, _ in rows)])
+    values = np.concatenate([np.empty(0, dtype), *(values for _, values in rows)])
+    return values, indices, indptr
+
+
+def encode(transform: fost.Transform, Y: ArrayLike, s: int) -> Array:
+    """T_s(U^T y) as a dense array."""
+    return select(forward(transform, Y), s)
+
+
+def decode(transform: fost.Transform, codes: Any) -> Array:
+    """U x: the sum of the atoms (columns of U), each times its entry of the code."""
+    return np.asarray(codes.toarray() if hasattr(codes, "toarray") else codes) @ matrix(transform).T
+
+
+def matrix(transform: fost.Transform) -> Array:
+    """U; column j is U e_j."""
+    return inverse(transform, np.eye(transform.n_features)).T
+
+
+def statistic(
+    Y: Array, s: int, learned: Apply | None = None, base: Apply | None = None
+) -> tuple[Array, float]:
+    """M_ij = sum over signals x_i z_j and ||X||_F^2 with Z = base(Y), X = T_s(learned(Z))."""
+    Z = Y if base is None else base(Y)
+    X = select(Z if learned is None else learned(Z), s).astype(np.float64)
+    return X.T @ Z.astype(np.float64), float(np.sum(X * X))

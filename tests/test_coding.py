@@ -1,0 +1,401 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import fost
+from fost import coding
+from tests import cases, reference
+
+Array = NDArray[Any]
+
+
+def assert_selected(codes: Any, C: Array, s: int, case: str) -> None:
+    """That `codes` is T_s(C) bit for bit, in canonical form."""
+    assert isinstance(codes, scipy.sparse.csr_array), case
+    assert codes.shape == C.shape, case
+    assert codes.dtype == C.dtype, case
+    values, indices, indptr = reference.compact(reference.select_rows(C, s), C.dtype)
+    assert codes.indices.dtype == codes.indptr.dtype == np.int32, case
+    assert np.array_equal(codes.indptr, indptr), f"{case}: numbers of entries differ"
+    assert np.array_equal(codes.indices, indices), f"{case}: indices differ"
+    assert cases.same_bits(codes.data, values), f"{case}: values differ"
+    # The flags that SciPy trusts are set, and a fresh array agrees.
+    fresh = scipy.sparse.csr_array((codes.data, codes.indices, codes.indptr), shape=codes.shape)
+    fresh.check_format(full_check=True)
+    assert codes.has_sorted_indices, case
+    assert codes.has_canonical_format, case
+    assert fresh.has_canonical_format, case
+    assert np.count_nonzero(codes.data) == codes.nnz, f"{case}: explicit zeros"
+
+
+@given(
+    data=st.data(),
+    kind=cases.kinds,
+    n=cases.n_features,
+    count=cases.n_signals,
+    signals=cases.signal_kinds,
+    dtype=cases.dtypes,
+    seed=cases.seeds,
+)
+def test_encode_selects_from_forward(
+    isa: str,
+    data: st.DataObject,
+    kind: str,
+    n: int,
+    count: int,
+    signals: str,
+    dtype: Any,
+    seed: int,
+) -> None:
+    s = data.draw(st.integers(1, n), label="s")
+    rng = np.random.default_rng(seed)
+    transform = cases.make_transform(kind, n, rng)
+    Y = cases.make_signals(signals, count, n, dtype, rng)
+    assert_selected(transform.encode(Y, s), transform.forward(Y), s, f"{transform}, {signals}")
+
+
+@given(
+    data=st.data(),
+    n=cases.n_features,
+    count=cases.n_signals,
+    signals=cases.signal_kinds,
+    dtype=cases.dtypes,
+    seed=cases.seeds,
+)
+def test_select(
+    isa: str, data: st.DataObject, n: int, count: int, signals: str, dtype: Any, seed: int
+) -> None:
+    s = data.draw(st.integers(1, n), label="s")
+    C = cases.make_signals(signals, count, n, dtype, np.random.default_rng(seed))
+    assert_selected(fost.select(C, s), C, s, f"{signals} coefficients")
+
+
+# Up to 8 entries are selected by a network, more by bisection; features are collected in
+# blocks of 64.
+@pytest.mark.parametrize("n", [20, 63, 64, 65, 128, 130])
+@pytest.mark.parametrize("s", range(1, 21))
+def test_select_around_the_switch_of_algorithms(isa: str, s: int, n: int) -> None:
+    rng = np.random.default_rng([s, n])
+    for dtype in cases.DTYPES:
+        for signals in cases.SIGNALS:
+            C = cases.make_signals(signals, 35, n, dtype, rng)
+            assert_selected(fost.select(C, s), C, s, f"{signals}, {np.dtype(dtype)}")
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES)
+@pytest.mark.parametrize("n", [1, 2, 8, 9, 64, 65, 200])
+def test_ties_go_to_the_lower_index(isa: str, n: int, dtype: Any) -> None:
+    rng = np.random.default_rng(n)
+    alternating = np.tile(dtype(-1) ** np.arange(n, dtype=dtype), (20, 1))
+    few_above = alternating.copy()
+    few_above[np.arange(20), rng.integers(0, n, 20)] = 3
+    blocks = np.repeat(rng.integers(0, 3, (20, -(-n // 3))), 3, axis=1)[:, :n].astype(dtype)
+    neighbours = np.where(rng.random((20, n)) < 0.5, dtype(1), np.nextafter(dtype(1), dtype(2)))
+    for s in {1, 2, 3, 7, 8, 9, 10, n // 2, n - 1, n} & set(range(1, n + 1)):
+        for name, C in {
+            "one magnitude": alternating,
+            "few above": few_above,
+            "blocks": blocks,
+            "neighbouring numbers": neighbours,
+        }.items():
+            assert_selected(fost.select(C, s), C, s, f"{name}, s={s}")
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES)
+@pytest.mark.parametrize("s", [1, 4, 8, 9, 12])
+def test_zeros_are_never_stored(isa: str, s: int, dtype: Any) -> None:
+    C = np.zeros((6, 12), dtype)
+    C[1] = -0.0
+    C[2, 5] = np.finfo(dtype).smallest_subnormal
+    C[3, 11] = -np.finfo(dtype).smallest_subnormal
+    C[4, ::2] = -0.0
+    C[4, 1] = 7
+    codes = fost.select(C, s)
+    assert codes.nnz == 3
+    assert_selected(codes, C, s, "zeros of both signs and the smallest numbers")
+
+
+@pytest.mark.parametrize("kind", cases.KINDS)
+def test_encode_without_signals(isa: str, kind: str) -> None:
+    transform = cases.make_transform(kind, 10, np.random.default_rng(0))
+    for dtype in cases.DTYPES:
+        for s in (1, 10):
+            codes = transform.encode(np.empty((0, 10), dtype), s)
+            assert_selected(codes, np.empty((0, 10), dtype), s, kind)
+            assert transform.decode(codes).shape == (0, 10)
+            assert transform.decode(codes).dtype == dtype
+
+
+@pytest.mark.parametrize("kind", cases.KINDS)
+def test_keeping_all_coefficients_loses_nothing(isa: str, kind: str) -> None:
+    rng = np.random.default_rng(0)
+    transform = cases.make_transform(kind, 50, rng)
+    Y = cases.make_signals("normal", 40, 50, np.float64, rng)
+    codes = transform.encode(Y, 50)
+    assert cases.same_bits(codes.toarray(), transform.forward(Y))
+    np.testing.assert_allclose(transform.decode(codes), Y, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", cases.KINDS)
+def test_the_error_is_the_energy_that_was_not_kept(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    transform = cases.make_transform(kind, 50, rng)
+    Y = cases.make_signals("normal", 40, 50, np.float64, rng)
+    for s in (1, 5, 20):
+        codes = transform.encode(Y, s)
+        lost = np.sum((Y - transform.decode(codes)) ** 2)
+        np.testing.assert_allclose(lost, np.sum(Y**2) - np.sum(codes.data**2), rtol=1e-12)
+
+
+# RMSE of 8 x 8 patches without their mean, grey values from 0 to 1, four coefficients each:
+# measured once with SciPy's DCT and full sorting, to four digits.
+@pytest.mark.parametrize(
+    ("picture", "rmse"), [("peppers", 0.0280), ("boat", 0.0324), ("barb", 0.0395)]
+)
+def test_codes_of_the_papers_pictures(
+    paper_images: dict[str, Array], picture: str, rmse: float
+) -> None:
+    patches = paper_images[picture].reshape(64, 8, 64, 8).swapaxes(1, 2).reshape(-1, 64) / 255
+    Y = patches - patches.mean(axis=1, keepdims=True)
+    dct = fost.DCT((8, 8))
+    codes = dct.encode(Y, 4)
+    assert_selected(codes, dct.forward(Y), 4, picture)
+    assert np.sqrt(np.mean((Y - dct.decode(codes)) ** 2)) == pytest.approx(rmse, abs=5e-5)
+
+
+def random_codes(count: int, n: int, s: int, dtype: Any, rng: np.random.Generator) -> Any:
+    """Codes of unit norm, with some empty rows."""
+    C = cases.make_signals("normal", count, n, dtype, rng)
+    C[rng.random(count) < 0.1] = 0
+    return fost.select(C, s)
+
+
+# A code of unit norm sums at most n = 300 atoms, or runs backwards through at most 900
+# rotations or 20 reflectors.
+def decode_tolerance(dtype: Any) -> float:
+    return 2e-6 if dtype == np.float32 else 1e-14
+
+
+@given(
+    data=st.data(),
+    kind=cases.kinds,
+    n=cases.n_features,
+    count=cases.n_signals.filter(bool),
+    dtype=cases.dtypes,
+    seed=cases.seeds,
+)
+def test_both_ways_to_decode_equal_the_product(
+    isa: str, data: st.DataObject, kind: str, n: int, count: int, dtype: Any, seed: int
+) -> None:
+    s = data.draw(st.integers(1, n), label="s")
+    rng = np.random.default_rng(seed)
+    transform = cases.make_transform(kind, n, rng)
+    codes = random_codes(count, n, s, dtype, rng)
+    expected = reference.decode(transform, codes)
+    for name, result in {
+        "stages": coding.decode_by_stages(transform._plan, codes, n),
+        "atoms": coding.decode_by_atoms(transform._atoms(np.dtype(dtype)), codes),
+        "either": transform.decode(codes),
+        "dense": transform.decode(codes.toarray()),
+    }.items():
+        assert result.dtype == dtype, name
+        assert result.shape == (count, n), name
+        error = np.abs(result - expected).max(initial=0)
+        assert error <= decode_tolerance(dtype), f"{name}: {error:.2g}, {transform}"
+
+
+def shuffled(codes: Any) -> Any:
+    """The same codes with the entries of each row in reverse order."""
+    out = codes.copy()
+    for begin, end in zip(codes.indptr[:-1], codes.indptr[1:], strict=True):
+        out.indices[begin:end] = codes.indices[begin:end][::-1]
+        out.data[begin:end] = codes.data[begin:end][::-1]
+    out.has_sorted_indices = False
+    return out
+
+
+def duplicated(codes: Any) -> Any:
+    """The same codes with every entry split in two."""
+    data, indices = np.repeat(codes.data / 2, 2), np.repeat(codes.indices, 2)
+    return scipy.sparse.csr_array((data, indices, 2 * codes.indptr), shape=codes.shape)
+
+
+def with_room(codes: Any) -> Any:
+    """The same codes in arrays that are longer than they need to be."""
+    out = codes.copy()
+    out.data = np.append(codes.data, np.full(5, 9.0, codes.dtype))
+    out.indices = np.append(codes.indices, np.full(5, 1, np.int32))
+    return out
+
+
+def wide_indices(codes: Any) -> Any:
+    out = codes.copy()
+    out.indices, out.indptr = out.indices.astype(np.int64), out.indptr.astype(np.int64)
+    return out
+
+
+def frozen(codes: Any) -> Any:
+    out = codes.copy()
+    for array in (out.data, out.indices, out.indptr):
+        array.flags.writeable = False
+    return out
+
+
+FORMATS: dict[str, Callable[[Any], Any]] = {
+    "csr_array": scipy.sparse.csr_array,
+    "csr_matrix": scipy.sparse.csr_matrix,
+    "csc_array": scipy.sparse.csc_array,
+    "csc_matrix": scipy.sparse.csc_matrix,
+    "coo_array": scipy.sparse.coo_array,
+    "coo_matrix": scipy.sparse.coo_matrix,
+    "lil_array": scipy.sparse.lil_array,
+    "dok_array": scipy.sparse.dok_array,
+    "dia_array": scipy.sparse.dia_array,
+    "bsr_array": scipy.sparse.bsr_array,
+    "int64 indices": wide_indices,
+    "unsorted": shuffled,
+    "duplicates": duplicated,
+    "explicit zeros": lambda codes: scipy.sparse.csr_array(codes) * 1.0 - codes + codes,
+    "room to spare": with_room,
+    "read-only": frozen,
+    "list": lambda codes: codes.toarray().tolist(),
+    "Fortran order": lambda codes: np.asfortranarray(codes.toarray()),
+}
+
+
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("kind", ["dct", "dense"])
+def test_decode_takes_codes_of_any_form(kind: str, form: str) -> None:
+    rng = np.random.default_rng(0)
+    transform = cases.make_transform(kind, 12, rng)
+    for dtype in cases.DTYPES:
+        codes = random_codes(30, 12, 4, dtype, rng)
+        given_codes = FORMATS[form](codes)
+        expected = reference.decode(transform, codes)
+        result = transform.decode(given_codes)
+        if form != "list":
+            assert result.dtype == dtype
+        assert np.abs(result - expected).max() <= decode_tolerance(dtype)
+        if scipy.sparse.issparse(given_codes):
+            checked = coding.check_codes(given_codes, 12, "this")
+            by_stages = coding.decode_by_stages(transform._plan, checked, 12)
+            by_atoms = coding.decode_by_atoms(transform._atoms(np.dtype(dtype)), checked)
+            assert np.abs(by_stages - expected).max() <= decode_tolerance(dtype)
+            assert np.abs(by_atoms - expected).max() <= decode_tolerance(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.bool_, np.uint16])
+def test_decode_takes_codes_of_integers(dtype: Any) -> None:
+    codes = scipy.sparse.csr_array(np.eye(5, 12, dtype=dtype))
+    result = fost.DCT(12).decode(codes)
+    assert result.dtype == np.float64
+    np.testing.assert_allclose(result, fost.DCT(12).matrix.T[:5], rtol=0, atol=1e-15)
+
+
+def test_decode_leaves_the_codes_alone() -> None:
+    codes = with_room(shuffled(random_codes(30, 12, 4, np.float64, np.random.default_rng(0))))
+    data, indices, indptr = codes.data, codes.indices, codes.indptr
+    copies = data.copy(), indices.copy(), indptr.copy()
+    fost.DCT(12).decode(codes)
+    assert codes.data is data
+    assert codes.indices is indices
+    assert codes.indptr is indptr
+    for array, copy in zip((data, indices, indptr), copies, strict=True):
+        assert cases.same_bits(array, copy)
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES)
+def test_both_ways_to_decode_no_codes(dtype: Any) -> None:
+    transform, codes = fost.DCT(12), fost.select(np.empty((0, 12), dtype), 4)
+    expected = np.empty((0, 12), dtype)
+    assert cases.same_bits(coding.decode_by_stages(transform._plan, codes, 12), expected)
+    atoms = transform._atoms(np.dtype(dtype))
+    assert cases.same_bits(coding.decode_by_atoms(atoms, codes), expected)
+
+
+def test_decode_of_empty_codes() -> None:
+    for shape in ((0, 12), (1, 12), (100, 12)):
+        for form in ("csr", "csc", "coo"):
+            codes = scipy.sparse.coo_array(shape).asformat(form)
+            for transform in (fost.DCT(12), fost.Dense(np.eye(12))):
+                assert cases.same_bits(transform.decode(codes), np.zeros(shape))
+
+
+def test_decode_sums_atoms_where_that_is_cheaper() -> None:
+    dense, dct = fost.Dense(np.eye(64)), fost.DCT((8, 8))
+    assert dense._sums_atoms(4 * 1000, 1000)
+    assert not dense._sums_atoms(64 * 1000, 1000)
+    assert not dct._sums_atoms(6 * 1000, 1000)
+    assert dct._sums_atoms(1 * 1000, 1000)
+
+
+BAD_CODES = [
+    (np.eye(4, 5), ValueError, "codes have 5 columns, but this DCT transform was built for 4"),
+    (np.eye(4, 3), ValueError, "codes have 3 columns, but this DCT transform was built for 4"),
+    (np.eye(4) * np.nan, ValueError, "codes contain NaN or infinity"),
+    (np.diag([1.0, np.inf, 1.0, 1.0]), ValueError, "codes contain NaN or infinity"),
+    (np.diag([1.0, 1.0, 1.0, -np.inf]), ValueError, "codes contain NaN or infinity"),
+    (np.eye(4) * 1j, TypeError, "codes must be real numbers, got dtype complex128"),
+]
+
+
+@pytest.mark.parametrize(("codes", "error", "message"), BAD_CODES, ids=range(len(BAD_CODES)))
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_bad_codes(codes: Array, error: type[Exception], message: str, form: str) -> None:
+    with pytest.raises(error, match=message):
+        fost.DCT(4).decode(scipy.sparse.coo_array(codes).asformat(form))
+
+
+def test_codes_of_one_dimension() -> None:
+    with pytest.raises(TypeError, match="codes must be a two-dimensional sparse array"):
+        fost.DCT(4).decode(scipy.sparse.coo_array(np.ones(4)))
+
+
+DAMAGES: dict[str, Callable[[Any], None]] = {
+    "index too large": lambda codes: codes.indices.__setitem__(7, 12),
+    "index far too large": lambda codes: codes.indices.__setitem__(7, 2**31 - 1),
+    "negative index": lambda codes: codes.indices.__setitem__(7, -1),
+    "pointer too large": lambda codes: codes.indptr.__setitem__(-1, 10**6),
+    "pointers decrease": lambda codes: codes.indptr.__setitem__(3, 0),
+    "pointer far too large": lambda codes: codes.indptr.__setitem__(3, 10**6),
+    "negative pointer": lambda codes: codes.indptr.__setitem__(3, -5),
+    "first pointer": lambda codes: codes.indptr.__setitem__(0, 1),
+    "fewer values": lambda codes: setattr(codes, "data", codes.data[:-3]),
+    "fewer indices": lambda codes: setattr(codes, "indices", codes.indices[:-3]),
+    "fewer pointers": lambda codes: setattr(codes, "indptr", codes.indptr[:-3]),
+    "more pointers": lambda codes: setattr(codes, "indptr", np.append(codes.indptr, 120)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("kind", ["dct", "dense"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_damaged_codes_are_refused(kind: str, damage: str, wide: bool) -> None:
+    rng = np.random.default_rng(0)
+    transform = cases.make_transform(kind, 12, rng)
+    codes = fost.select(cases.make_signals("normal", 30, 12, np.float64, rng), 4)
+    codes = wide_indices(codes) if wide else codes
+    DAMAGES[damage](codes)
+    with pytest.raises(ValueError, match=r"ind|point|size"):
+        transform.decode(codes)
+
+
+@pytest.mark.parametrize("kind", ["dct", "dense"])
+@pytest.mark.parametrize("dtype", cases.DTYPES)
+def test_overflow_of_codes_is_an_error(kind: str, dtype: Any) -> None:
+    transform = cases.make_transform(kind, 12, np.random.default_rng(0))
+    large = np.finfo(dtype).max / dtype(1.2)
+    X = np.where(transform.matrix[:1] < 0, -large, large).astype(dtype)
+    with pytest.raises(ValueError, match="overflows"):
+        transform.decode(X)
+    with pytest.raises(ValueError, match="overflows"):
+        transform.decode(scipy.sparse.csr_array(X))

@@ -1,0 +1,161 @@
+"""The statistic of learning, M = X Y^T and ||X||^2, as one pass over the signals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import fost
+from fost import _core
+from tests import cases, reference
+
+Array = NDArray[Any]
+
+
+def accumulate(transform: fost.Transform, Y: Array, s: int, n_base: int) -> tuple[Array, float]:
+    n = transform.n_features
+    M = np.full((n, n), 7.0)  # what was there before does not count
+    return M, transform._plan.accumulate(Y, s, n_base, M)
+
+
+def members(transform: fost.Transform) -> tuple[fost.Transform, ...]:
+    return transform.members if isinstance(transform, fost.Chain) else (transform,)
+
+
+def assert_statistic(transform: fost.Transform, Y: Array, s: int, n_base: int, case: str) -> None:
+    """That the kernel adds up the outer products of the codes that `encode` gives."""
+    base = fost.Chain(members(transform)[:n_base]).forward if n_base else None
+    expected, energy = reference.statistic(Y, s, lambda _: transform.forward(Y), base)
+    M, kept = accumulate(transform, Y, s, n_base)
+    Z = base(Y) if base else Y
+    X = reference.select(transform.forward(Y), s)
+    # Sums of at most 1000 products in float64: 1e-12 is 4500 eps of their magnitudes.
+    scale = (np.abs(X).astype(np.float64).T @ np.abs(Z).astype(np.float64)).max(initial=0)
+    error = np.abs(M - expected).max()
+    assert error <= 1e-12 * scale, f"{case}: {error:.2g}, scale {scale:.2g}"
+    assert abs(kept - energy) <= 1e-12 * energy, f"{case}: {kept} != {energy}"
+
+
+@given(
+    data=st.data(),
+    kind=cases.kinds,
+    n=cases.n_features,
+    count=cases.n_signals,
+    signals=cases.signal_kinds,
+    dtype=cases.dtypes,
+    seed=cases.seeds,
+)
+def test_equals_the_reference(
+    isa: str,
+    data: st.DataObject,
+    kind: str,
+    n: int,
+    count: int,
+    signals: str,
+    dtype: Any,
+    seed: int,
+) -> None:
+    s = data.draw(st.integers(1, n), label="s")
+    rng = np.random.default_rng(seed)
+    transform = cases.make_transform(kind, n, rng)
+    n_base = data.draw(st.integers(0, len(members(transform))), label="n_base")
+    Y = cases.make_signals(signals, count, n, dtype, rng)
+    assert_statistic(transform, Y, s, n_base, f"{transform}, {signals}")
+
+
+@pytest.mark.parametrize("count", [*cases.COUNTS, 255, 256, 257, 511, 512, 513, 20_000])
+@pytest.mark.parametrize("n_base", [0, 1, 2, 3])
+def test_any_number_of_signals(isa: str, count: int, n_base: int) -> None:
+    rng = np.random.default_rng(count)
+    for kind in ("chain", "dense chain"):
+        transform = cases.make_transform(kind, 24, rng)
+        for dtype in cases.DTYPES:
+            Y = cases.make_signals("normal", count, 24, dtype, rng)
+            assert_statistic(transform, Y, 4, n_base, f"{kind}, {np.dtype(dtype)}")
+
+
+@pytest.mark.parametrize("kind", cases.KINDS)
+def test_equals_the_reference_transforms(isa: str, kind: str) -> None:
+    rng = np.random.default_rng(0)
+    transform = cases.make_transform(kind, 40, rng)
+    Y = cases.make_signals("normal", 300, 40, np.float64, rng)
+    stages = members(transform)
+    for n_base in range(len(stages) + 1):
+
+        def base(Y: Array, stages: Any = stages[:n_base]) -> Array:
+            return reference.forward(fost.Chain(stages), Y) if stages else Y
+
+        def learned(Z: Array, stages: Any = stages[n_base:]) -> Array:
+            return reference.forward(fost.Chain(stages), Z) if stages else Z
+
+        expected, energy = reference.statistic(Y, 5, learned, base)
+        M, kept = accumulate(transform, Y, 5, n_base)
+        np.testing.assert_allclose(M, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+        assert kept == pytest.approx(energy, rel=1e-12)
+
+
+def test_rows_are_coefficients_and_columns_are_features() -> None:
+    Y = np.array([[5.0, 1.0, 2.0]])
+    M, energy = accumulate(fost.Householder(np.zeros((0, 3))), Y, 1, 0)
+    np.testing.assert_array_equal(M, [[25.0, 5.0, 10.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    assert energy == 25
+
+
+def test_energy_is_that_of_the_codes() -> None:
+    rng = np.random.default_rng(0)
+    Y = cases.make_signals("normal", 300, 40, np.float64, rng)
+    transform = cases.make_transform("chain", 40, rng)
+    codes = transform.encode(Y, 3)
+    M, energy = accumulate(transform, Y, 3, 0)
+    assert energy == pytest.approx(np.sum(codes.data**2), rel=1e-13)
+    # <U, M^T> = sum of x^T U^T y is the same number.
+    assert np.sum(transform.matrix * M.T) == pytest.approx(energy, rel=1e-12)
+
+
+@pytest.mark.parametrize("signals", ["zero rows", "mostly zero", "integers", "constant"])
+def test_codes_with_fewer_entries(isa: str, signals: str) -> None:
+    rng = np.random.default_rng(0)
+    Y = cases.make_signals(signals, 700, 33, np.float64, rng)
+    for s in (1, 8, 9, 33):
+        assert_statistic(fost.Householder(np.zeros((0, 33))), Y, s, 0, f"{signals}, s={s}")
+
+
+def test_without_signals_everything_is_zero() -> None:
+    for kind in cases.KINDS:
+        transform = cases.make_transform(kind, 6, np.random.default_rng(0))
+        M, energy = accumulate(transform, np.empty((0, 6)), 2, 1)
+        assert energy == 0, kind
+        assert not M.any(), kind
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", cases.KINDS)
+def test_nan_where_a_signal_is_not_finite(isa: str, kind: str, bad: float) -> None:
+    rng = np.random.default_rng(0)
+    transform = cases.make_transform(kind, 30, rng)
+    for count, rows in ((1, [0]), (600, [0, 255, 256, 599])):
+        for dtype in cases.DTYPES:
+            clean = cases.make_signals("normal", count, 30, dtype, rng)
+            for row in rows:
+                Y = clean.copy()
+                Y[row, 11] = bad
+                for s in (1, 8, 9, 30):
+                    for n_base in (0, 1):
+                        _, energy = accumulate(transform, Y, s, n_base)
+                        assert np.isnan(energy), f"row {row}, s={s}, n_base={n_base}"
+
+
+def test_float32_signals_are_added_up_in_float64() -> None:
+    # 1 + 20,000 times 1e-8 cannot be added up in float32.
+    Y = np.full((20_001, 1), 1e-4, np.float32)
+    Y[0] = 1
+    M = np.empty((1, 1))
+    energy = _core.Plan(1).accumulate(Y, 1, 0, M)
+    expected = 1 + 20_000 * float(np.float32(1e-4)) ** 2
+    assert energy == pytest.approx(expected, rel=1e-13)
+    assert M[0, 0] == pytest.approx(expected, rel=1e-13)

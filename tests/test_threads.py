@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+import fost
+from fost import coding
+from fost._threads import single_threaded_blas
+from tests import cases
+
+SetThreads = Callable[[int], None]
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+
+
+def results(transform: fost.Transform, Y: Any) -> dict[str, Any]:
+    """Everything that a transform can make of signals."""
+    n = transform.n_features
+    codes = transform.encode(Y, 4)
+    out = {
+        "forward": transform.forward(Y),
+        "inverse": transform.inverse(Y),
+        "encode": codes,
+        "encode, many": transform.encode(Y, 20),
+        "decode": transform.decode(codes),
+        "decode by stages": coding.decode_by_stages(transform._plan, codes, n),
+        "decode by atoms": coding.decode_by_atoms(transform._atoms(Y.dtype), codes),
+    }
+    for s in (4, 20):
+        for n_base in (0, transform._plan.n_stages):
+            M = np.empty((n, n))
+            with single_threaded_blas:
+                energy = transform._plan.accumulate(Y, s, n_base, M)
+            out[f"statistic, s={s}, n_base={n_base}"] = np.append(M, energy)
+    return out
+
+
+def assert_same(found: dict[str, Any], expected: dict[str, Any], case: str) -> None:
+    for name, result in expected.items():
+        same = cases.same_codes if name.startswith("encode") else cases.same_bits
+        assert same(found[name], result), f"{name}: {case}"
+
+
+# 20,000 signals are milliseconds of work, a thread is started for every 0.15 ms.
+@pytest.mark.parametrize("kind", cases.KINDS)
+@pytest.mark.parametrize("dtype", cases.DTYPES)
+def test_the_number_of_threads_does_not_change_a_bit(
+    isa: str, set_threads: SetThreads, kind: str, dtype: Any
+) -> None:
+    rng = np.random.default_rng(0)
+    transform = cases.make_transform(kind, 64, rng)
+    Y = cases.make_signals("normal", 20_000, 64, dtype, rng)
+    set_threads(1)
+    expected = results(transform, Y)
+    for n_threads in (2, 3):
+        set_threads(n_threads)
+        assert_same(results(transform, Y), expected, f"{n_threads} threads, {transform}")
+
+
+@pytest.mark.parametrize(("count", "n"), [(1003, 37), (3001, 200), (257, 700), (100_003, 5)])
+def test_the_number_of_threads_does_not_change_a_bit_of_other_sizes(
+    set_threads: SetThreads, count: int, n: int
+) -> None:
+    rng = np.random.default_rng(0)
+    transform = fost.Chain([fost.DCT(n), fost.Householder(cases.random_vectors(rng, 3, n))])
+    Y = cases.make_signals("integers", count, n, np.float32, rng)
+    M = {}
+    for n_threads in (1, 2, 3, 7):
+        set_threads(n_threads)
+        total = np.empty((n, n))
+        energy = transform._plan.accumulate(Y, 3, 1, total)
+        M[n_threads] = transform.encode(Y, 3), np.append(total, energy)
+        assert cases.same_codes(M[n_threads][0], M[1][0]), f"codes of {n_threads} threads"
+        assert cases.same_bits(M[n_threads][1], M[1][1]), f"statistic of {n_threads} threads"
+
+
+def test_nan_is_found_by_any_thread(set_threads: SetThreads) -> None:
+    set_threads(3)
+    transform = fost.DCT((8, 8))
+    for row in (0, 9_999, 19_999):
+        Y = np.ones((20_000, 64))
+        Y[row, 63] = np.nan
+        for call in (transform.forward, transform.inverse, lambda Y: transform.encode(Y, 4)):
+            with pytest.raises(ValueError, match="contains NaN or infinity"):
+                call(Y)
+        assert np.isnan(transform._plan.accumulate(Y, 4, 0, np.empty((64, 64))))
+
+
+@pytest.mark.parametrize("kind", ["chain", "dense chain"])
+def test_one_transform_from_several_python_threads(set_threads: SetThreads, kind: str) -> None:
+    set_threads(2)
+    make = lambda: cases.make_transform(kind, 64, np.random.default_rng(0))  # noqa: E731
+    Y = cases.make_signals("normal", 5_000, 64, np.float64, np.random.default_rng(1))
+    expected = results(make(), Y)
+    transform = make()  # its plan and its atoms are made by the threads below
+    barrier = threading.Barrier(8)
+
+    def work(k: int) -> dict[str, Any]:
+        barrier.wait(timeout=60)
+        return results(transform, Y)
+
+    with ThreadPoolExecutor(8) as pool:
+        for k, found in enumerate(pool.map(work, range(8))):
+            assert_same(found, expected, f"Python thread {k}")
+
+
+def run_in_fork(work: Callable[[], bool], seconds: float = 60) -> int | None:
+    """Exit code of a forked child that says whether `work` succeeds; None where it hangs."""
+    child = os.fork()
+    if child == 0:
+        code = 2
+        try:
+            code = 0 if work() else 1
+        finally:
+            os._exit(code)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("kind", ["chain", "dense", "dense chain"])
+def test_transforms_work_after_a_fork(set_threads: SetThreads, kind: str) -> None:
+    set_threads(2)
+    rng = np.random.default_rng(0)
+    transform = cases.make_transform(kind, 64, rng)
+    Y = cases.make_signals("normal", 20_000, 64, np.float64, rng)
+    expected = transform.encode(Y, 4)  # threads of the parent have run
+
+    def same_as_parent() -> bool:
+        return cases.same_codes(transform.encode(Y, 4), expected)
+
+    code = run_in_fork(same_as_parent)
+    assert code is not None, "the child hangs"
+    assert code == 0
+    assert same_as_parent()
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_while_another_thread_works(set_threads: SetThreads) -> None:
+    set_threads(2)
+    rng = np.random.default_rng(0)
+    transform = cases.make_transform("dense", 64, rng)
+    Y = cases.make_signals("normal", 20_000, 64, np.float64, rng)
+    expected = transform.encode(Y, 4)
+    stop = threading.Event()
+
+    def keep_busy() -> None:
+        while not stop.is_set():
+            with single_threaded_blas:
+                time.sleep(1e-4)
+
+    other = threading.Thread(target=keep_busy)
+    other.start()
+    try:
+        for _ in range(5):
+            code = run_in_fork(lambda: cases.same_codes(transform.encode(Y, 4), expected))
+            assert code is not None, "the child hangs"
+            assert code == 0
+    finally:
+        stop.set()
+        other.join()
+
+
+def blas_threads() -> list[int]:
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_blas_uses_one_thread_inside_and_as_many_as_before_outside() -> None:
+    before = blas_threads()
+    with single_threaded_blas:
+        assert set(blas_threads()) == {1}
+        with single_threaded_blas:
+            assert set(blas_threads()) == {1}
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+    with pytest.raises(KeyError), single_threaded_blas:
+        raise KeyError
+    assert blas_threads() == before
+
+
+def test_blas_limit_from_several_threads() -> None:
+    before = blas_threads()
+    with single_threaded_blas:
+        pass
+    barrier = threading.Barrier(4)
+
+    def work(_: int) -> set[int]:
+        with single_threaded_blas:
+            barrier.wait(timeout=60)
+            inside = set(blas_threads())
+            barrier.wait(timeout=60)
+        return inside
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(4))) == [{1}] * 4
+    assert blas_threads() == before
+
+
+def test_blas_limit_ends_with_the_last_thread() -> None:
+    before = blas_threads()
+    entered, leave = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with single_threaded_blas:
+            entered.set()
+            leave.wait(timeout=60)
+
+    other = threading.Thread(target=work)
+    with single_threaded_blas:
+        other.start()
+        assert entered.wait(timeout=60)
+    inside = set(blas_threads())
+    leave.set()
+    other.join()
+    assert inside == {1}
+    assert blas_threads() == before
+
+
+def test_set_and_get(set_threads: SetThreads) -> None:
+    for n_threads in (1, 2, 1024, np.int64(3)):
+        set_threads(n_threads)
+        assert fost.get_num_threads() == n_threads
+
+
+@pytest.mark.parametrize(
+    ("n_threads", "error", "message"),
+    [
+        (0, ValueError, "n_threads must be between 1 and 1024, got 0"),
+        (-1, ValueError, "n_threads must be between 1 and 1024, got -1"),
+        (1025, ValueError, "n_threads must be between 1 and 1024, got 1025"),
+        (2**70, ValueError, "n_threads must be between 1 and 1024"),
+        (1.5, TypeError, "n_threads must be an integer, got 1.5"),
+        (2.0, TypeError, "n_threads must be an integer, got 2.0"),
+        ("2", TypeError, "n_threads must be an integer, got '2'"),
+        (None, TypeError, "n_threads must be an integer, got None"),
+    ],
+)
+def test_bad_numbers_of_threads(
+    set_threads: SetThreads, n_threads: Any, error: type[Exception], message: str
+) -> None:
+    set_threads(2)
+    with pytest.raises(error, match=message):
+        fost.set_num_threads(n_threads)
+    assert fost.get_num_threads() == 2

@@ -1,0 +1,488 @@
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors
+import safetensors.numpy
+from hypothesis import given
+from numpy.typing import NDArray
+
+import fost
+from fost.transforms import storage
+from tests import cases
+
+Array = NDArray[Any]
+
+
+def make_chain(seed: int = 0) -> fost.Chain:
+    """A chain with every kind of member."""
+    rng = np.random.default_rng(seed)
+    return fost.Chain(
+        [
+            fost.DCT((3, 4)),
+            fost.Householder(cases.random_vectors(rng, 2, 12)),
+            fost.Givens(cases.random_pairs(rng, 3, 12), cases.random_blocks(rng, 3), 12),
+            fost.Dense(cases.random_orthonormal(rng, 12)),
+        ]
+    )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "transform.safetensors"
+
+
+@given(kind=cases.kinds, n=cases.n_features, seed=cases.seeds)
+def test_round_trip(tmp_path: Path, kind: str, n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    transform = cases.make_transform(kind, n, rng)
+    path = tmp_path / "transform.safetensors"
+    transform.save(path)
+    loaded = fost.load(path)
+    assert type(loaded) is type(transform)
+    assert loaded == transform
+    assert repr(loaded) == repr(transform)
+    Y = cases.make_signals("normal", 3, n, np.float64, rng)
+    assert cases.same_bits(loaded.forward(Y), transform.forward(Y))
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        fost.DCT(1),
+        fost.DCT((2, 3, 4)),
+        fost.Householder(np.zeros((0, 3))),
+        fost.Householder(np.zeros((2, 3))),
+        fost.Dense([[-1.0]]),
+        fost.Chain([fost.DCT(4)]),
+        fost.Chain([fost.DCT(4), fost.Dense(np.eye(4)), fost.DCT((2, 2))]),
+        make_chain(),
+    ],
+    ids=repr,
+)
+def test_round_trip_of_special_cases(path: Path, transform: fost.Transform) -> None:
+    transform.save(path)
+    assert fost.load(path) == transform
+
+
+def test_a_chain_of_more_than_ten_members_keeps_their_order(path: Path) -> None:
+    rng = np.random.default_rng(0)
+    chain = fost.Chain(fost.Householder(cases.random_vectors(rng, 1, 5)) for _ in range(25))
+    chain.save(path)
+    assert fost.load(path) == chain
+
+
+def test_paths_of_any_type(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(path.parent)
+    for name in (path, str(path), path.name, pathlib.PurePath(path)):
+        fost.DCT(4).save(name)
+        assert fost.load(name) == fost.DCT(4)
+        path.unlink()
+
+
+def test_arrays_have_the_documented_names(path: Path) -> None:
+    chain = make_chain()
+    _, reflectors, rotations, dense = chain.members
+    assert isinstance(reflectors, fost.Householder)
+    assert isinstance(rotations, fost.Givens)
+    chain.save(path)
+    expected = {
+        "members.1.vectors": reflectors.vectors,
+        "members.2.pairs": rotations.pairs,
+        "members.2.blocks": rotations.blocks,
+        "members.3.matrix": dense.matrix,
+    }
+    arrays = safetensors.numpy.load_file(path)
+    assert arrays.keys() == expected.keys()
+    for name, array in arrays.items():
+        assert cases.same_bits(array, expected[name]), name
+    reflectors.save(path)
+    assert cases.same_bits(safetensors.numpy.load_file(path)["vectors"], reflectors.vectors)
+
+
+def test_metadata_is_documented(path: Path) -> None:
+    fost.DCT((8, 8)).save(path)
+    with safetensors.safe_open(path, framework="numpy") as file:
+        metadata = file.metadata()
+    assert metadata.keys() == {"format", "version", "structure", "checksum"}
+    assert (metadata["format"], metadata["version"]) == ("fost", "1")
+    assert json.loads(metadata["structure"]) == {"kind": "dct", "shape": [8, 8]}
+
+
+def test_saving_replaces_the_old_file(path: Path) -> None:
+    make_chain().save(path)
+    fost.DCT(4).save(path)
+    assert fost.load(path) == fost.DCT(4)
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_loaded_transform_does_not_need_the_file(path: Path) -> None:
+    make_chain().save(path)
+    loaded = fost.load(path)
+    path.write_bytes(bytes(path.stat().st_size))
+    assert loaded == make_chain()
+
+
+# Files that cannot be read.
+
+
+def test_a_missing_file(path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        fost.load(path)
+    with pytest.raises(FileNotFoundError):
+        fost.load(path / "file")
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=tmp_path.name):
+        fost.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"1234567", b"Just some text, nothing more.\n", bytes(100)]
+)
+def test_files_of_another_kind(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"cannot load a transform from .*{path.name}"):
+        fost.load(path)
+
+
+@pytest.mark.parametrize("metadata", [None, {}, {"format": "pt"}, {"version": "1"}])
+def test_safetensors_of_others(path: Path, metadata: dict[str, str] | None) -> None:
+    safetensors.numpy.save_file({"vectors": np.eye(3)}, path, metadata)
+    with pytest.raises(ValueError, match=r"cannot load .*: it was not written by fost"):
+        fost.load(path)
+
+
+@pytest.mark.parametrize("version", ["2", "0", "", "1.0"])
+def test_other_versions(path: Path, version: str) -> None:
+    write(path, {"kind": "dct", "shape": [4]}, {}, version=version)
+    message = f"it has version '{version}' of the format, this fost reads version '1'"
+    with pytest.raises(ValueError, match=message):
+        fost.load(path)
+
+
+# Files that someone wrote by hand, with a checksum that is right.
+
+
+def write(path: Path, structure: Any, arrays: dict[str, Array], **metadata: str) -> None:
+    text = structure if isinstance(structure, str) else json.dumps(structure)
+    known = {"format": "fost", "version": "1", "structure": text}
+    known["checksum"] = storage._checksum(text, arrays)
+    path.write_bytes(safetensors.numpy.save(arrays, {**known, **metadata}))
+
+
+def test_a_file_written_by_hand(path: Path) -> None:
+    write(path, {"kind": "householder"}, {"vectors": np.eye(3, dtype=np.float32)})
+    assert fost.load(path) == fost.Householder(np.eye(3))
+
+
+def test_the_checksum_is_checked(path: Path) -> None:
+    write(path, {"kind": "dct", "shape": [4]}, {}, checksum="0" * 64)
+    with pytest.raises(ValueError, match="its checksum does not match, it is damaged"):
+        fost.load(path)
+
+
+BLOCK = np.eye(2)[None]
+FORGED: dict[str, tuple[Any, dict[str, Array], str]] = {
+    "vectors of norm 2": ({"kind": "householder"}, {"vectors": 2 * np.eye(3)}, "unit rows"),
+    "integer vectors": ({"kind": "householder"}, {"vectors": np.full((1, 3), 7)}, "unit rows"),
+    "complex vectors": (
+        {"kind": "householder"},
+        {"vectors": np.eye(3, dtype=np.complex64)},
+        "vectors must be real numbers",
+    ),
+    "NaN": ({"kind": "householder"}, {"vectors": np.full((1, 3), np.nan)}, "vectors contains NaN"),
+    "too many vectors": ({"kind": "householder"}, {"vectors": np.eye(4, 3)}, "at most"),
+    "flat vectors": ({"kind": "householder"}, {"vectors": np.eye(3)[0]}, "vectors must have shape"),
+    "vectors without features": ({"kind": "householder"}, {"vectors": np.zeros((0, 0))}, "feature"),
+    "another name": ({"kind": "householder"}, {"vector": np.eye(3)}, ""),
+    "no vectors": ({"kind": "householder"}, {}, ""),
+    "one array too many": (
+        {"kind": "householder"},
+        {"vectors": np.eye(3), "matrix": np.eye(3)},
+        "",
+    ),
+    "no orthonormal matrix": ({"kind": "dense"}, {"matrix": np.ones((3, 3))}, "orthonormal"),
+    "no square matrix": ({"kind": "dense"}, {"matrix": np.eye(3)[:2]}, "square"),
+    "pairs out of range": (
+        {"kind": "givens", "n_features": 3},
+        {"pairs": np.array([[0, 3]]), "blocks": BLOCK},
+        "pairs must be between",
+    ),
+    "negative pairs": (
+        {"kind": "givens", "n_features": 3},
+        {"pairs": np.array([[-1, 1]]), "blocks": BLOCK},
+        "pairs must be between",
+    ),
+    "pairs of floats": (
+        {"kind": "givens", "n_features": 3},
+        {"pairs": np.array([[0.0, 1.0]]), "blocks": BLOCK},
+        "pairs must be integers",
+    ),
+    "no orthogonal blocks": (
+        {"kind": "givens", "n_features": 3},
+        {"pairs": np.array([[0, 1]]), "blocks": 2 * BLOCK},
+        "blocks must be orthogonal",
+    ),
+    "fewer blocks": (
+        {"kind": "givens", "n_features": 3},
+        {"pairs": np.array([[0, 1], [1, 2]]), "blocks": BLOCK},
+        "blocks must have shape",
+    ),
+    "n_features as text": (
+        {"kind": "givens", "n_features": "3"},
+        {"pairs": np.array([[0, 1]]), "blocks": BLOCK},
+        "n_features must be an integer",
+    ),
+    "n_features infinite": (
+        '{"kind": "givens", "n_features": Infinity}',
+        {"pairs": np.array([[0, 1]]), "blocks": BLOCK},
+        "n_features must be an integer",
+    ),
+    "no n_features": (
+        {"kind": "givens"},
+        {"pairs": np.array([[0, 1]]), "blocks": BLOCK},
+        "",
+    ),
+    "shape of floats": ({"kind": "dct", "shape": [8.0]}, {}, "shape must be an integer"),
+    "shape of text": ({"kind": "dct", "shape": "88"}, {}, "shape must be an integer"),
+    "negative shape": ({"kind": "dct", "shape": [-8]}, {}, "shape must be between"),
+    "huge shape": ({"kind": "dct", "shape": [10**9, 10**9]}, {}, "shape must have fewer"),
+    "huge number": ('{"kind": "dct", "shape": [' + "9" * 5000 + "]}", {}, ""),
+    "no shape": ({"kind": "dct"}, {}, ""),
+    "empty shape": ({"kind": "dct", "shape": []}, {}, "shape must have at least one axis"),
+    "null shape": ({"kind": "dct", "shape": None}, {}, "shape must be an integer"),
+    "unknown argument": ({"kind": "dct", "shape": [8], "norm": "ortho"}, {}, ""),
+    "unknown kind": ({"kind": "wavelet"}, {}, ""),
+    "kind of another type": ({"kind": ["dct"]}, {}, ""),
+    "null kind": ({"kind": None}, {}, ""),
+    "no kind": ({}, {}, ""),
+    "empty chain": ({"kind": "chain", "members": []}, {}, "members must be at least one"),
+    "chain without members": ({"kind": "chain"}, {}, ""),
+    "chain of text": ({"kind": "chain", "members": "abc"}, {}, ""),
+    "chain of null": ({"kind": "chain", "members": None}, {}, ""),
+    "chain of numbers": ({"kind": "chain", "members": [1]}, {}, ""),
+    "chain of two sizes": (
+        {
+            "kind": "chain",
+            "members": [{"kind": "dct", "shape": [4]}, {"kind": "dct", "shape": [5]}],
+        },
+        {},
+        "members must have the same n_features",
+    ),
+    "member without arrays": ({"kind": "chain", "members": [{"kind": "dense"}]}, {}, ""),
+    "member with a bad array": (
+        {"kind": "chain", "members": [{"kind": "dense"}]},
+        {"members.0.matrix": np.ones((2, 2))},
+        "orthonormal",
+    ),
+    "no JSON": ("{", {}, ""),
+    "empty JSON": ("", {}, ""),
+    "a list": ("[]", {}, ""),
+    "a number": ("1", {}, ""),
+    "null": ("null", {}, ""),
+    "a string": ('"dct"', {}, ""),
+    "lists in lists": ("[" * 100_000 + "]" * 100_000, {}, ""),
+    "chains in chains": (
+        '{"kind": "chain", "members": [' * 5000 + '{"kind": "dct", "shape": [4]}' + "]}" * 5000,
+        {},
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_forged_files_are_refused(path: Path, case: str) -> None:
+    structure, arrays, message = FORGED[case]
+    write(path, structure, arrays)
+    with pytest.raises(ValueError, match=f"cannot load a transform from .*: .*{message}"):
+        fost.load(path)
+
+
+def split(content: bytes) -> tuple[dict[str, Any], bytes]:
+    """The header and the body of a .safetensors file."""
+    size = int.from_bytes(content[:8], "little")
+    return json.loads(content[8 : 8 + size]), content[8 + size :]
+
+
+def with_header(header: dict[str, Any], body: bytes) -> bytes:
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + body
+
+
+# Types of safetensors that NumPy does not have, or that cannot be parameters.
+@pytest.mark.parametrize(
+    ("dtype", "bits"),
+    [("BF16", 16), ("F8_E4M3", 8), ("F8_E5M2", 8), ("F8_E8M0", 8), ("F4", 4), ("C64", 64)],
+)
+def test_arrays_of_other_types_are_refused(path: Path, dtype: str, bits: int) -> None:
+    size = 16 * bits // 8
+    metadata = {"format": "fost", "version": "1", "structure": '{"kind": "householder"}'}
+    header = {
+        "__metadata__": {**metadata, "checksum": ""},
+        "vectors": {"dtype": dtype, "shape": [4, 4], "data_offsets": [0, size]},
+    }
+    path.write_bytes(with_header(header, bytes(size)))
+    with pytest.raises(ValueError, match="cannot load a transform"):
+        fost.load(path)
+
+
+# Files that were damaged.
+
+Mutations = Iterator[tuple[str, bytes]]
+
+
+def truncated(content: bytes, rng: np.random.Generator) -> Mutations:
+    for length in [*range(0, 64), *range(64, len(content), 7), len(content) - 1]:
+        yield f"the first {length} bytes", content[:length]
+        yield f"the last {length} bytes", content[len(content) - length :]
+
+
+def flipped(content: bytes, rng: np.random.Generator) -> Mutations:
+    for bit in [*range(128), *rng.integers(0, 8 * len(content), 1500).tolist()]:
+        changed = bytearray(content)
+        changed[bit // 8] ^= 1 << bit % 8
+        yield f"bit {bit} flipped", bytes(changed)
+
+
+def overwritten(content: bytes, rng: np.random.Generator) -> Mutations:
+    for _ in range(1000):
+        first, count = int(rng.integers(0, len(content))), int(rng.integers(1, 40))
+        fill = rng.choice([rng.bytes(count), bytes(count), b"\xff" * count, b'"' * count])
+        changed = content[:first] + fill[:count] + content[first + count :]
+        yield f"{count} bytes from {first} are {fill[:8]!r}", changed[: len(content)]
+
+
+def resized(content: bytes, rng: np.random.Generator) -> Mutations:
+    right = int.from_bytes(content[:8], "little")
+    near = [right + k for k in range(-16, 17) if k]
+    far = [0, 1, 2, 7, 2**31 - 1, 2**31, 2**32, 2**53, 2**63 - 1, 2**63, 2**64 - 8, 2**64 - 1]
+    for length in [*near, *far, len(content), len(content) - 8]:
+        yield f"header of {length} bytes", length.to_bytes(8, "little") + content[8:]
+
+
+def rearranged(content: bytes, rng: np.random.Generator) -> Mutations:
+    for _ in range(300):
+        first, last = sorted(rng.integers(0, len(content) + 1, 2).tolist())
+        chunk = content[first:last]
+        yield f"without {first}:{last}", content[:first] + content[last:]
+        yield f"{first}:{last} twice", content[:last] + chunk + content[last:]
+        yield f"{first}:{last} moved to the end", content[:first] + content[last:] + chunk
+        yield f"{first}:{last} backwards", content[:first] + chunk[::-1] + content[last:]
+    yield "twice", content + content
+    yield "a byte more", content + b"\0"
+
+
+def replanned(content: bytes, rng: np.random.Generator) -> Mutations:
+    """A valid header of JSON that does not fit the body."""
+    header, body = split(content)
+    names = [name for name in header if name != "__metadata__"]
+    odd_values: list[Any] = [None, 0, -1, 1.5, "x", [], {}, [0], [0, 0], [-1, 5], [2**63, 2**64]]
+    for name in names:
+        for field in ("dtype", "shape", "data_offsets"):
+            others = [header[other][field] for other in names]
+            for value in [*odd_values, *others, [2**62, 4], "F32", "F64", "I32", "U8", "BOOL"]:
+                changed = {**header, name: {**header[name], field: value}}
+                yield f"{field} of {name} is {value!r}", with_header(changed, body)
+        yield f"no {name}", with_header({k: v for k, v in header.items() if k != name}, body)
+        yield f"{name} renamed", with_header({**header, "x": header[name]}, body)
+        swapped = {**header, name: header[names[0]], names[0]: header[name]}
+        yield f"{name} swapped with {names[0]}", with_header(swapped, body)
+    for field in header["__metadata__"]:
+        for value in [*odd_values, "", "fost", "1", "{}", "null", "[" * 50]:
+            metadata = {**header["__metadata__"], field: value}
+            changed = {**header, "__metadata__": metadata}
+            yield f"{field} is {value!r}", with_header(changed, body)
+    for value in odd_values:
+        yield f"metadata is {value!r}", with_header({**header, "__metadata__": value}, body)
+    yield "header twice", with_header(header, with_header(header, body))
+
+
+@pytest.mark.parametrize(
+    "mutate", [truncated, flipped, overwritten, resized, rearranged, replanned]
+)
+def test_damaged_files_are_refused(
+    path: Path, mutate: Callable[[bytes, np.random.Generator], Mutations]
+) -> None:
+    original = make_chain()
+    original.save(path)
+    header, body = split(path.read_bytes())
+    # safetensors writes its metadata in a random order; here it is always the same.
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    content = with_header(header, body)
+    path.write_bytes(content)
+    assert fost.load(path) == original
+    refused = 0
+    for case, damaged in mutate(content, np.random.default_rng(0)):
+        path.write_bytes(damaged)
+        try:
+            loaded = fost.load(path)
+        except ValueError:
+            refused += 1
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a panic in Rust is no Exception
+            raise AssertionError(f"{case}: {type(error).__name__}: {error}") from error
+        else:
+            assert loaded == original, f"{case}: gave another transform"
+    assert refused > 40
+
+
+# Saving that is cut short.
+
+
+def test_a_failure_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_chain().save(path)
+
+    def fail(*_: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        fost.DCT(4).save(path)
+    monkeypatch.undo()
+    assert os.listdir(path.parent) == [path.name]
+    assert fost.load(path) == make_chain()
+
+
+def test_saving_into_a_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        fost.DCT(4).save(tmp_path / "missing" / "transform.safetensors")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_killed_process_leaves_a_whole_file(path: Path) -> None:
+    transforms = [make_chain(seed) for seed in range(2)]
+    transforms[0].save(path)
+    rng = np.random.default_rng(0)
+    replaced = 0
+    for kill in range(20):
+        before = path.stat().st_ino
+        child = os.fork()
+        if child == 0:
+            try:
+                while True:
+                    for transform in transforms:
+                        transform.save(path)
+            finally:
+                os._exit(1)
+        time.sleep(float(rng.uniform(0.005, 0.05)))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL, "the child could not save"
+        assert fost.load(path) in transforms, f"kill {kill}"
+        replaced += path.stat().st_ino != before
+    assert replaced > 0, "no child came as far as replacing the file"
