@@ -71,20 +71,20 @@ void sum_atoms_array(const Packed<const T, nb::ndim<2>>& atoms, const Packed<con
                      const Packed<const std::int32_t, Line>& indices,
                      const Packed<const std::int64_t, Line>& indptr, const Output<T>& x) {
   const SparseRows<T> codes = sparse_rows<T>(values, indices, indptr, x);
-  require(atoms.shape(1) == x.shape(1) && (x.shape(1) < 2 || x.stride(1) == 1),
+  require(atoms.shape(1) == x.shape(1) && (x.size() < 2 || x.shape(1) < 2 || x.stride(1) == 1),
           "shapes do not agree");
   nb::gil_scoped_release release;
   sum_atoms<T>(atoms.data(), codes, view<T>(x));
 }
 
 template <class T>
-double accumulate_array(const Plan& plan, const Input<T>& y, int s, int n_base,
+double accumulate_array(const Plan& plan, const Input<T>& y, int s,
                         const Packed<double, nb::ndim<2>>& matrix) {
   require(Index(y.shape(1)) == plan.n && s >= 1 && s <= plan.n, "shapes do not agree");
-  require(Index(matrix.shape(0)) == plan.n && Index(matrix.shape(1)) == plan.n && n_base >= 0 &&
-              n_base <= plan.n_stages, "shapes do not agree");
+  require(Index(matrix.shape(0)) == plan.n && Index(matrix.shape(1)) == plan.n,
+          "shapes do not agree");
   nb::gil_scoped_release release;
-  return accumulate<T>(plan, n_base, view<const T>(y), s, matrix.data());
+  return accumulate<T>(plan, view<const T>(y), s, matrix.data());
 }
 
 void sweep_reflectors_array(const Packed<const double, nb::ndim<2>>& statistic,
@@ -126,7 +126,7 @@ template <class T> void bind_passes(nb::module_& m, nb::class_<Plan>& plan) {
            "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
   plan.def("decode", &decode_array<T>, "values"_a.noconvert(), "indices"_a.noconvert(),
            "indptr"_a.noconvert(), "out"_a.noconvert());
-  plan.def("accumulate", &accumulate_array<T>, "y"_a.noconvert(), "s"_a, "n_base"_a,
+  plan.def("accumulate", &accumulate_array<T>, "y"_a.noconvert(), "s"_a,
            "matrix"_a.noconvert());
   m.def("sum_atoms", &sum_atoms_array<T>, "atoms"_a.noconvert(), "values"_a.noconvert(),
         "indices"_a.noconvert(), "indptr"_a.noconvert(), "out"_a.noconvert());
@@ -146,7 +146,6 @@ NB_MODULE(_core, m) {
 
   nb::class_<Plan> plan(m, "Plan");
   plan.def(nb::init<int>(), "n_features"_a);
-  plan.def_ro("n_stages", &Plan::n_stages);
   plan.def_ro("has_dense", &Plan::has_dense);
   plan.def("add_reflectors", [](Plan& self, const Packed<const double, nb::ndim<2>>& vectors) {
     require(Index(vectors.shape(1)) == self.n, "shapes do not agree");

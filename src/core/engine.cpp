@@ -197,7 +197,7 @@ template <class T> void sum_atoms(const T* atoms, const SparseRows<T>& codes, co
 }
 
 template <class T>
-double accumulate(const Plan& plan, int n_base, const View<const T>& y, int s, double* matrix) {
+double accumulate(const Plan& plan, const View<const T>& y, int s, double* matrix) {
   const Kernels<T>& kernels = fost::kernels<T>();
   const Program<T> program = plan.program<T>();
   const Index size = Index(plan.n) * plan.n;
@@ -214,8 +214,8 @@ double accumulate(const Plan& plan, int n_base, const View<const T>& y, int s, d
   parallel_for(ranges, threads, [&](Index k, int thread) {
     sums[k] = {partial.get() + k * size, 0.0};
     std::fill(sums[k].matrix, sums[k].matrix + size, 0.0);
-    if (!kernels.accumulate(program, n_base, y, y.rows * k / ranges, y.rows * (k + 1) / ranges,
-                            sums[k], memory[thread].workspace()))
+    if (!kernels.accumulate(program, y, y.rows * k / ranges, y.rows * (k + 1) / ranges, sums[k],
+                            memory[thread].workspace()))
       finite = false;
   });
   if (!finite) return std::numeric_limits<double>::quiet_NaN();
@@ -268,7 +268,7 @@ int sweep_rotations(const double* statistic, int n, std::int32_t* pairs, double*
                                          std::int32_t*, std::int64_t*);                        \
   template void decode<T>(const Plan&, const SparseRows<T>&, const View<T>&);                  \
   template void sum_atoms<T>(const T*, const SparseRows<T>&, const View<T>&);                  \
-  template double accumulate<T>(const Plan&, int, const View<const T>&, int, double*);
+  template double accumulate<T>(const Plan&, const View<const T>&, int, double*);
 FOST_INSTANTIATE(float)
 FOST_INSTANTIATE(double)
 

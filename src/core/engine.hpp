@@ -25,10 +25,10 @@ template <class T> void decode(const Plan& plan, const SparseRows<T>& codes, con
 template <class T> void sum_atoms(const T* atoms, const SparseRows<T>& codes, const View<T>& x);
 
 // M = X Y^T into matrix (n x n) and ||X||_F^2 as the result, NaN where an entry of y or of a
-// coefficient is not finite; Y is what the first n_base stages make of y. The sums depend on
-// the number of signals and on nothing else.
+// coefficient is not finite, with X = T_s(forward(y)). The sums depend on the number of
+// signals and on nothing else.
 template <class T>
-double accumulate(const Plan& plan, int n_base, const View<const T>& y, int s, double* matrix);
+double accumulate(const Plan& plan, const View<const T>& y, int s, double* matrix);
 
 // The LAPACK routine that sweeps use; must be set before one runs.
 void set_stemr(Stemr stemr);

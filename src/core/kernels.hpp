@@ -28,10 +28,10 @@ template <class T> struct Kernels {
   void (*sum_atoms)(const T* atoms, const SparseRows<T>&, const View<T>& x, Index first,
                     Index last);
 
-  // Adds X Y^T and ||X||_F^2 of the rows first:last, with Y = forward(y) of the first
-  // n_base stages and X = T_s(forward(Y)) of the others. False where an entry is not finite.
-  bool (*accumulate)(const Program<T>&, int n_base, const View<const T>& y, Index first,
-                     Index last, Statistic&, const Workspace<T>&);
+  // Adds X Y^T and ||X||_F^2 of the rows first:last, with X = T_s(forward(y)). False where
+  // an entry is not finite.
+  bool (*accumulate)(const Program<T>&, const View<const T>& y, Index first, Index last,
+                     Statistic&, const Workspace<T>&);
 };
 
 // Algebra on n x n statistics, always in float64.

@@ -35,10 +35,11 @@ void apply_in_lanes(const Stage<T>& stage, int n, T* lanes, const Workspace<T>& 
   }
 }
 
-// Runs the stages on a tile of the workspace and returns where the result is.
+// Runs the stages on work.tile and returns where the result is.
 template <class T, bool INVERSE>
-T* run(const Program<T>& program, T* tile, const Workspace<T>& work, Prefetch& ahead) {
-  T* other = tile == work.tile ? work.second : work.tile;
+T* run(const Program<T>& program, const Workspace<T>& work, Prefetch& ahead) {
+  T* tile = work.tile;
+  T* other = work.second;
   for (int k = 0; k < program.n_stages; ++k) {
     const Stage<T>& stage = program.stages[INVERSE ? program.n_stages - 1 - k : k];
     if (stage.kind == Kind::dense) {
@@ -66,8 +67,8 @@ bool apply(const Program<T>& program, bool inverse, const View<const T>& y, cons
     const int rows = rows_at(row, last, work.width);
     load_tile(y, row, rows, work.tile, work.width);
     Prefetch ahead = next_tile(y, row, last, work.width);
-    const T* tile = inverse ? run<T, true>(program, work.tile, work, ahead)
-                            : run<T, false>(program, work.tile, work, ahead);
+    const T* tile = inverse ? run<T, true>(program, work, ahead)
+                            : run<T, false>(program, work, ahead);
     finite &= all_finite(tile, static_cast<Index>(program.n) * work.width, ahead);
     store_tile(tile, work.width, x, row, rows);
   }
@@ -82,7 +83,7 @@ bool encode(const Program<T>& program, const View<const T>& y, Index first, Inde
     const int rows = rows_at(row, last, work.width);
     load_tile(y, row, rows, work.tile, work.width);
     Prefetch ahead = next_tile(y, row, last, work.width);
-    const T* tile = run<T, false>(program, work.tile, work, ahead);
+    const T* tile = run<T, false>(program, work, ahead);
     const Codes<T> here = {codes.values + row * codes.s, codes.indices + row * codes.s,
                            codes.counts + row, codes.s};
     finite &= select_tile(tile, work.width, program.n, rows, here, work.scratch, ahead);
@@ -97,7 +98,7 @@ void decode(const Program<T>& program, const SparseRows<T>& codes, const View<T>
     const int rows = rows_at(row, last, work.width);
     load_codes(codes, row, rows, program.n, work.tile, work.width);
     Prefetch none(nullptr, 0);
-    store_tile<T>(run<T, true>(program, work.tile, work, none), work.width, x, row, rows);
+    store_tile<T>(run<T, true>(program, work, none), work.width, x, row, rows);
   }
 }
 
@@ -120,30 +121,25 @@ void sum_atoms(const T* atoms, const SparseRows<T>& codes, const View<T>& x, Ind
 }
 
 template <class T>
-bool accumulate(const Program<T>& program, int n_base, const View<const T>& y, Index first,
-                Index last, Statistic& sums, const Workspace<T>& work) {
+bool accumulate(const Program<T>& program, const View<const T>& y, Index first, Index last,
+                Statistic& sums, const Workspace<T>& work) {
   const int n = program.n;
-  const Program<T> base = {n, n_base, program.stages};
-  const Program<T> learned = {n, program.n_stages - n_base, program.stages + n_base};
-  const bool direct = n_base == 0 && y.column_stride == 1;
+  const bool direct = y.column_stride == 1;
   const View<T> rows = {work.rows, work.batch, n, n, 1};
-  bool finite = true;
   for (Index begin = first; begin < last; begin += work.batch) {
     const Index end = begin + rows_at(begin, last, work.batch);
     Codes<T> codes = work.codes;
     for (Index row = begin; row < end; row += work.width) {
       const int here = rows_at(row, end, work.width);
       load_tile(y, row, here, work.tile, work.width);
+      if (!direct) store_tile<T>(work.tile, work.width, rows, row - begin, here);
       Prefetch ahead = next_tile(y, row, last, work.width);
-      T* tile = run<T, false>(base, work.tile, work, ahead);
-      if (!direct) store_tile<T>(tile, work.width, rows, row - begin, here);
-      tile = run<T, false>(learned, tile, work, ahead);
-      finite &= select_tile<T>(tile, work.width, n, here, codes, work.scratch, ahead);
+      const T* tile = run<T, false>(program, work, ahead);
+      if (!select_tile<T>(tile, work.width, n, here, codes, work.scratch, ahead)) return false;
       codes.values += static_cast<Index>(work.width) * codes.s;
       codes.indices += static_cast<Index>(work.width) * codes.s;
       codes.counts += work.width;
     }
-    if (!finite) return false;  // the codes may be incomplete
     const int count = static_cast<int>(end - begin);
     const T* signals = direct ? y.data + begin * y.row_stride : work.rows;
     add_outer_products<T>({signals, direct ? y.row_stride : n, count, n, work.codes, work.heads,

@@ -172,21 +172,18 @@ void Plan::add_reflectors(const double* vectors, int count) {
   single.add_reflectors(vectors, count);
   full.add_reflectors(vectors, count);
   operations += 4.0 * n * count;
-  ++n_stages;
 }
 
 void Plan::add_rotations(const std::int32_t* pairs, const double* blocks, int count) {
   single.add_rotations(pairs, blocks, count);
   full.add_rotations(pairs, blocks, count);
   operations += 6.0 * count;
-  ++n_stages;
 }
 
 void Plan::add_cosine(const std::vector<int>& shape) {
   single.add_cosine(shape);
   full.add_cosine(shape);
   for (int length : shape) operations += n * 2.5 * std::log2(length + 1.0);
-  ++n_stages;
 }
 
 void Plan::add_dense(const double* matrix) {
@@ -194,7 +191,6 @@ void Plan::add_dense(const double* matrix) {
   full.add_dense(matrix);
   operations += 2.0 * n * n;
   has_dense = true;
-  ++n_stages;
 }
 
 }  // namespace fost

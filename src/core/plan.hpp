@@ -49,7 +49,6 @@ class Plan {
   template <class T> Program<T> program() const;
 
   int n;
-  int n_stages = 0;
   bool has_dense = false;
   double operations = 0;  // multiply-adds and so on per signal, to judge what threads are worth
 

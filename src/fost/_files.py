@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import uuid
 from pathlib import Path
 
 
@@ -14,23 +14,13 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     place of `path` in one step.
     """
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(
-        dir=target.parent, prefix=f".{target.name}.", suffix=".part"
-    )
+    temporary = target.parent / f".fost-{uuid.uuid4().hex}.part"
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, _default_mode())
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
-
-
-def _default_mode() -> int:
-    """The permissions that open() would give a new file (mkstemp gives none to others)."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -54,24 +54,36 @@ class _SingleThreadedBlas:
     def _reset(self) -> None:
         self._lock = threading.Lock()
         self._depth = 0
-        self._limit: Any = None
+        self._before: list[int] = []
 
     @staticmethod
     @cache
-    def _controller() -> ThreadpoolController:
-        return ThreadpoolController()
+    def _libraries() -> list[Any]:
+        return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+    @staticmethod
+    def _set(library: Any, count: int) -> None:
+        library.set_num_threads(count)
+        # Newer versions of threadpoolctl let only the thread that set a limit change it; the
+        # last thread to leave here may be another one.
+        release = getattr(library, "clear_controlling_thread", None)
+        if release:
+            release()
 
     def __enter__(self) -> None:
         with self._lock:
             if self._depth == 0:
-                self._limit = self._controller().limit(limits=1, user_api="blas")
+                self._before = [library.get_num_threads() for library in self._libraries()]
+                for library in self._libraries():
+                    self._set(library, 1)
             self._depth += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
-                self._limit.restore_original_limits()
+                for library, count in zip(self._libraries(), self._before, strict=True):
+                    self._set(library, count)
 
 
 single_threaded_blas = _SingleThreadedBlas()

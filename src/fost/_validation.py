@@ -18,7 +18,12 @@ def check_real(array: ArrayLike, name: str) -> NDArray[Any]:
     """
     if scipy.sparse.issparse(array):
         raise TypeError(f"{name} must be a dense array, got a sparse {type(array).__name__}")
-    array = np.asarray(array)
+    if np.ma.is_masked(array):
+        raise ValueError(f"{name} has masked entries, which fost cannot leave out")
+    try:
+        array = np.asarray(array)
+    except ValueError as error:  # ragged lists
+        raise ValueError(f"{name} must be an array of numbers: {error}") from None
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
     dtype = np.float32 if array.dtype.newbyteorder("=") == np.float32 else np.float64

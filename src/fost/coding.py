@@ -86,19 +86,18 @@ def encode(plan: _core.Plan, Y: NDArray[Any], n_nonzero_coefs: int, name: str = 
 
 
 def statistic(
-    plan: _core.Plan, Y: NDArray[Any], n_nonzero_coefs: int, n_base: int = 0
+    plan: _core.Plan, Y: NDArray[Any], n_nonzero_coefs: int
 ) -> tuple[NDArray[np.float64], float]:
-    """M = X Y'^T and ||X||_F^2 of validated signals, X never stored.
+    """M = X Y^T and ||X||_F^2 of validated signals, X = T_s(U^T Y) never stored.
 
-    Y' is what the first `n_base` stages of the plan make of Y, X = T_s of what the others make
-    of Y'. Row i of M belongs to entry i of the codes. The sums are in float64, and the number
-    of threads does not change them by a bit.
+    Row i of M belongs to entry i of the codes. The sums are in float64, and the number of
+    threads does not change them by a bit.
     """
     n = Y.shape[1]
     matrix = np.empty((n, n))
     with _blas_threads(plan, Y.shape):
-        energy = plan.accumulate(Y, n_nonzero_coefs, n_base, matrix)
-    if np.isnan(energy):
+        energy = plan.accumulate(Y, n_nonzero_coefs, matrix)
+    if not (np.isfinite(energy) and np.isfinite(matrix).all()):
         raise not_finite(Y, "Y")
     return matrix, energy
 
@@ -108,14 +107,14 @@ def decode_by_stages(plan: _core.Plan, codes: csr_array, n_features: int) -> NDA
     out = np.empty((codes.shape[0], n_features), codes.dtype)
     with _blas_threads(plan, out.shape):
         plan.decode(*_packed(codes), out)
-    return out
+    return _checked(out, codes)
 
 
 def decode_by_atoms(atoms: NDArray[Any], codes: csr_array) -> NDArray[Any]:
     """codes @ atoms of validated codes, as sums of the rows of `atoms`."""
     out = np.empty((codes.shape[0], atoms.shape[1]), codes.dtype)
     _core.sum_atoms(atoms, *_packed(codes), out)
-    return out
+    return _checked(out, codes)
 
 
 def check_codes(codes: Any, n_features: int, owner: str) -> csr_array:
@@ -126,14 +125,37 @@ def check_codes(codes: Any, n_features: int, owner: str) -> csr_array:
         raise ValueError(
             f"codes have {codes.shape[1]} columns, but {owner} was built for {n_features}"
         )
+    try:
+        _check_structure(codes)
+    except ValueError as error:
+        raise ValueError(f"codes are damaged: {error}") from None
     codes = csr_array(codes)
     data = check_real(codes.data, "codes")
     if not np.isfinite(data).all():
         raise ValueError("codes contain NaN or infinity")
     if data is not codes.data:
         codes = csr_array((data, codes.indices, codes.indptr), shape=codes.shape)
-    codes.check_format(full_check=True)
     return codes
+
+
+def _check_structure(codes: Any) -> None:
+    """Raises ValueError where indices are out of range, before SciPy's own code trusts them."""
+    if codes.format in ("csr", "csc", "bsr"):
+        # A shell of its own, since check_format may shorten the arrays of what it checks.
+        shell = type(codes)((codes.data, codes.indices, codes.indptr), shape=codes.shape)
+        shell.check_format(full_check=True)
+    elif codes.format == "coo":
+        for coordinates, size in zip((codes.row, codes.col), codes.shape, strict=True):
+            if coordinates.size and not 0 <= coordinates.min() <= coordinates.max() < size:
+                raise ValueError("an index is out of range")
+
+
+def _checked(decoded: NDArray[Any], codes: csr_array) -> NDArray[Any]:
+    """The signals, unless they overflowed. No entry exceeds the sum of its code's magnitudes."""
+    bound = float(np.abs(codes.data).max(initial=0.0)) * codes.shape[1]
+    if bound > float(np.finfo(decoded.dtype).max) / 4 and not np.isfinite(decoded).all():
+        raise ValueError(f"codes are too large: decoding them overflows {decoded.dtype}")
+    return decoded
 
 
 def _packed(codes: csr_array) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:

@@ -224,8 +224,8 @@ class HouseholderDictionary(_LearnedDictionary):
     base : Transform, optional
         A fixed transform under the learned one.
     init : {"svd", "random", "orthogonal"}, Transform or None
-        Where learning starts; ``"svd"`` if None. For `orthogonal` dictionaries of pictures the codes of the
-        two-dimensional DCT are the best start.
+        Where learning starts; ``"svd"`` if None. For `orthogonal` dictionaries of pictures
+        the codes of the two-dimensional DCT are the best start.
     max_iter : int
         Iterations at most.
     tol : float

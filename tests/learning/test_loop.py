@@ -187,6 +187,8 @@ def test_verbose_writes_progress_to_stderr(capsys):
 
 def test_a_structure_that_makes_things_worse_is_noticed():
     class Spoiler(Structure):
+        default_init = "svd"
+
         def fit_to(self, problem):
             return self
 

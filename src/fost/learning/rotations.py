@@ -18,8 +18,11 @@ from fost.transforms import Dense, Givens, Transform
 
 # g="auto": a rotation (six operations) must lower the relative error by this much.
 _AUTO_GAIN = 1e-4
-# init="aligned": iterations of Q-DLA before its transform is aligned.
-_ALIGNED_ITERATIONS = 10
+# init="aligned": Q-DLA runs on so many signals, for so many iterations at most, until the
+# relative error changes by less than this. More of either gains nothing.
+_ALIGNED_SIGNALS = 2048
+_ALIGNED_ITERATIONS = 30
+_ALIGNED_TOL = 3e-4
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,8 @@ def _aligned(problem: Problem) -> Transform:
     from fost.learning.loop import alternate
 
     start = Dense(np.eye(problem.n_features)) if problem.base is not None else "svd"
-    quick = replace(problem, max_iter=_ALIGNED_ITERATIONS)
+    sample = problem.source.sample(_ALIGNED_SIGNALS, problem.random)
+    quick = replace(problem, source=sample, max_iter=_ALIGNED_ITERATIONS, tol=_ALIGNED_TOL)
     Q = alternate(quick, Full(), start).transform.matrix
     if problem.base is not None:
         Q = problem.base.forward(Q.T).T

@@ -46,6 +46,10 @@ class Source(Protocol):
         """The statistic of Y = base.forward(signals) with X = T_s(transform.forward(Y))."""
         ...
 
+    def sample(self, count: int, random: np.random.Generator) -> Source:
+        """About `count` of the signals, chosen at random; all of them where there are fewer."""
+        ...
+
     def gram(self, base: Transform | None) -> NDArray[np.float64]:
         """Y^T Y of Y = base.forward(signals) in rows; its trace is ||Y||_F^2."""
         ...
@@ -76,17 +80,23 @@ class ArraySource:
 
     def statistic(self, base: Transform | None, transform: Transform, s: int) -> Statistic:
         whole = transform if base is None else Chain([base, transform])
-        n_base = 0 if base is None else base._plan.n_stages
-        return Statistic(*coding.statistic(whole._plan, self._signals, s, n_base))
+        matrix, energy = coding.statistic(whole._plan, self._signals, s)
+        # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums once more, not to signals.
+        return Statistic(matrix if base is None else base.forward(matrix), energy)
+
+    def sample(self, count: int, random: np.random.Generator) -> ArraySource:
+        if count >= self.n_signals:
+            return self
+        chosen = np.sort(random.choice(self.n_signals, count, replace=False))
+        return ArraySource(self._signals[chosen])
 
     def gram(self, base: Transform | None) -> NDArray[np.float64]:
         n = self.n_features
         total = np.zeros((n, n))
         step = max(1, _GRAM_ENTRIES // n)
         for start in range(0, self.n_signals, step):
-            block = self._signals[start : start + step].astype(np.float64)
+            block = self._signals[start : start + step].astype(np.float64, copy=False)
             total += block.T @ block
         if not np.isfinite(total).all():
             raise not_finite(self._signals, "Y")
-        # B^T (Y^T Y) B: the base is applied to sums, not to signals.
         return total if base is None else base.forward(base.forward(total).T)

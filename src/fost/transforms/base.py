@@ -184,6 +184,11 @@ class Transform(ABC):
         prepare = 0 if "matrix" in self.__dict__ else n * self.flops
         return prepare + 2 * n_entries * n < n_signals * self.flops
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_"):
+            raise AttributeError(f"cannot set {name!r}: transforms are immutable")
+        super().__setattr__(name, value)
+
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented if not isinstance(other, Transform) else False

@@ -73,6 +73,8 @@ class Chain(Transform):
 
 
 def _flattened(members: Iterable[Transform]) -> Iterable[Transform]:
+    if not isinstance(members, Iterable):
+        raise TypeError(f"members must be a list of transforms, got {type(members).__name__}")
     for member in members:
         if not isinstance(member, Transform):
             raise TypeError(f"members must be transforms, got {type(member).__name__}")

@@ -35,7 +35,8 @@ class DCT(Transform):
     kind = "dct"
 
     def __init__(self, shape: int | Iterable[int]) -> None:
-        lengths = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+        scalar = not isinstance(shape, Iterable) or getattr(shape, "ndim", 1) == 0
+        lengths: tuple[Any, ...] = (shape,) if scalar else tuple(shape)  # type: ignore[arg-type]
         if not lengths:
             raise ValueError("shape must have at least one axis, got ()")
         self._shape = tuple(check_integer(k, "shape", 1, 2**31 - 1) for k in lengths)

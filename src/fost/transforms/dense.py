@@ -37,8 +37,9 @@ class Dense(Transform):
         n = checked.shape[0]
         if checked.shape != (n, n) or n < 1:
             raise ValueError(f"matrix must be square, got shape {checked.shape}")
-        gap = np.abs(checked.T @ checked - np.eye(n)).max()
-        if gap > _TOLERANCE:
+        with np.errstate(over="ignore", invalid="ignore"):
+            gap = np.abs(checked.T @ checked - np.eye(n)).max()
+        if not gap <= _TOLERANCE:
             raise ValueError(
                 f"matrix must have orthonormal columns, got max|U^T U - I| = {gap:.3g}"
             )

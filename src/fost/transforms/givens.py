@@ -112,7 +112,7 @@ def _checked_blocks(blocks: ArrayLike, count: int) -> NDArray[np.float64]:
         blocks = np.reshape(blocks, (-1, 2, 2))
     checked = check_parameters(blocks, "blocks", (count, 2, 2))
     gaps = _gaps(checked)
-    wrong = np.flatnonzero(gaps > _TOLERANCE)
+    wrong = np.flatnonzero(~(gaps <= _TOLERANCE))
     if wrong.size:
         raise ValueError(
             f"blocks must be orthogonal 2 x 2 matrices, got one with max|B B^T - I| = "
@@ -132,6 +132,7 @@ def _checked_blocks(blocks: ArrayLike, count: int) -> NDArray[np.float64]:
 
 def _gaps(blocks: NDArray[np.float64]) -> NDArray[np.float64]:
     """max|B B^T - I| of each block."""
-    products = blocks @ blocks.transpose(0, 2, 1) - np.eye(2)
-    gaps: NDArray[np.float64] = np.abs(products).reshape(len(blocks), -1).max(axis=1, initial=0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = blocks @ blocks.transpose(0, 2, 1) - np.eye(2)
+    gaps: NDArray[np.float64] = np.abs(products).reshape(len(blocks), 4).max(axis=1)
     return gaps

@@ -43,7 +43,8 @@ class Householder(Transform):
             raise ValueError(f"vectors must have at least one feature, got shape {checked.shape}")
         if m > n:
             raise ValueError(f"vectors must be at most n_features={n} reflectors, got {m}")
-        norms = np.linalg.norm(checked, axis=1)
+        with np.errstate(over="ignore"):
+            norms = np.linalg.norm(checked, axis=1)
         wrong = np.flatnonzero((np.abs(norms - 1) > _TOLERANCE) & checked.any(axis=1))
         if wrong.size:
             raise ValueError(

@@ -84,7 +84,9 @@ def load(path: str | os.PathLike[str]) -> Transform:
         if metadata.get("checksum") != _checksum(structure, arrays):
             raise ValueError("its checksum does not match, it is damaged")
         return _build(json.loads(structure), "", arrays)
-    except (safetensors.SafetensorError, ValueError, TypeError, KeyError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever is wrong with a file is the file's fault
         raise ValueError(f"cannot load a transform from {name!r}: {error}") from error
 
 
@@ -105,7 +107,9 @@ def _describe(transform: Transform, prefix: str, arrays: dict[str, NDArray[Any]]
 
 def _build(described: dict[str, Any], prefix: str, arrays: dict[str, NDArray[Any]]) -> Transform:
     arguments = dict(described)
-    kind = _KINDS[arguments.pop("kind")]
+    kind = _KINDS.get(name := arguments.pop("kind", None))
+    if kind is None:
+        raise ValueError(f"there is no kind of transform called {name!r}")
     if kind is Chain:
         members = arguments["members"]
         return Chain(_build(m, f"{prefix}members.{k}.", arrays) for k, m in enumerate(members))
