@@ -1,5 +1,6 @@
 """Fast orthonormal sparsifying transforms, learned from data."""
 
+from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -9,16 +10,24 @@ from fost.learning import Full, LearningResult, Reflectors, Rotations, Structure
 from fost.transforms import DCT, Chain, Dense, Givens, Householder, Transform, load
 
 if TYPE_CHECKING:
-    from fost.estimators import HouseholderDictionary, OrthonormalDictionary
+    from fost.estimators import (
+        AutoDictionary,
+        GivensDictionary,
+        HouseholderDictionary,
+        OrthonormalDictionary,
+    )
+    from fost.plotting import plot_frontier
 
 __version__ = version("fost")
 
 __all__ = [
     "DCT",
+    "AutoDictionary",
     "Chain",
     "Dense",
     "Full",
     "Givens",
+    "GivensDictionary",
     "Householder",
     "HouseholderDictionary",
     "LearningResult",
@@ -30,17 +39,26 @@ __all__ = [
     "get_num_threads",
     "learn",
     "load",
+    "plot_frontier",
     "select",
     "set_num_threads",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # The estimators come when they are asked for: scikit-learn takes a second to import.
-    if name in ("HouseholderDictionary", "OrthonormalDictionary"):
-        from fost import estimators
+_LATE = {
+    "AutoDictionary": "fost.estimators",
+    "GivensDictionary": "fost.estimators",
+    "HouseholderDictionary": "fost.estimators",
+    "OrthonormalDictionary": "fost.estimators",
+    "plot_frontier": "fost.plotting",
+}
 
-        return getattr(estimators, name)
+
+def __getattr__(name: str) -> Any:
+    # These come when they are asked for: scikit-learn takes a second to import.
+    module = _LATE.get(name)
+    if module:
+        return getattr(import_module(module), name)
     raise AttributeError(f"module 'fost' has no attribute {name!r}")
 
 

@@ -21,7 +21,7 @@ def tolerance(dtype: Any, g: int) -> float:
 
 @given(
     n=st.integers(2, 300),
-    g=st.integers(1, 400),
+    g=st.integers(0, 400),
     count=cases.n_signals,
     dtype=cases.dtypes,
     seed=cases.seeds,

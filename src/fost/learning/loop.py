@@ -141,7 +141,7 @@ def learn(
         source=source,
         base=base,
         n_nonzero_coefs=check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n, "n_features"),
-        random=_generator(random_state),
+        random=as_generator(random_state),
         max_iter=check_integer(max_iter, "max_iter", 0, 2**31 - 1),
         tol=float(tol),
     )
@@ -246,9 +246,10 @@ def _beyond(base: Transform | None, transform: Transform) -> Transform:
     return Dense(base.forward(transform.matrix.T).T)
 
 
-def _generator(
+def as_generator(
     random_state: int | np.random.Generator | np.random.RandomState | None,
 ) -> np.random.Generator:
+    """What scikit-learn calls a random state, as NumPy's generator."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.Generator(random_state._bit_generator)
     try:

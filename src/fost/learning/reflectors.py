@@ -103,10 +103,11 @@ class Reflectors(Structure):
         return Householder(self._with_leading_zeros(vectors))
 
     def restart(self, problem: Problem, transform: Transform) -> Transform:
-        m = self._count
-        if isinstance(transform, Householder) and transform.n_reflectors == m:
-            return Householder(self._with_leading_zeros(transform.vectors))
-        return Householder(np.zeros((m, problem.n_features)))
+        """The same reflectors, fewer with zeros behind them, or zeros alone."""
+        vectors = np.zeros((self._count, problem.n_features))
+        if isinstance(transform, Householder) and transform.n_reflectors <= self._count:
+            vectors[: transform.n_reflectors] = transform.vectors
+        return Householder(self._with_leading_zeros(vectors))
 
     def update(self, problem: Problem, statistic: Statistic, current: Transform) -> Transform:
         if self.orthogonal:

@@ -1,0 +1,8 @@
+"""Learned transforms as scikit-learn estimators. The mathematics is in `fost.learning`."""
+
+from fost.estimators.auto import AutoDictionary
+from fost.estimators.givens import GivensDictionary
+from fost.estimators.householder import HouseholderDictionary
+from fost.estimators.orthonormal import OrthonormalDictionary
+
+__all__ = ["AutoDictionary", "GivensDictionary", "HouseholderDictionary", "OrthonormalDictionary"]

@@ -1,0 +1,219 @@
+"""The best transform for a budget, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from numpy.typing import ArrayLike
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from sklearn.utils.validation import validate_data
+
+from fost._validation import check_integer
+from fost.estimators.base import DictionaryEstimator
+from fost.learning import learn
+from fost.learning.frontier import Candidate, Frontier, Rung, explore, rungs
+from fost.learning.loop import as_generator
+from fost.transforms import DCT, Transform
+
+
+class AutoDictionary(DictionaryEstimator):
+    """The dictionary with the least error for a budget of operations, or the reverse.
+
+    Learns rotations and reflectors along ladders of sizes, without a base and over the DCT of
+    `signal_shape`, each size from the one before, and a dense dictionary; judges them all on
+    signals that were held out, and continues the chosen one on all signals.
+
+    Parameters
+    ----------
+    n_nonzero_coefs : int
+        Entries per code, s.
+    signal_shape : int or tuple of int, optional
+        Shape of a signal, such as (8, 8) for patches: its DCT is tried as a base.
+    max_flops : int, optional
+        Operations per signal at most: the choice is the least held-out error within them.
+    max_error : float, optional
+        Relative error on held-out signals at most: the choice is the cheapest below it.
+    validation_fraction : float
+        The share of the signals that is held out.
+    max_iter : int
+        Iterations at most, for each candidate.
+    tol : float
+        A candidate is done when its relative error changes by less than this.
+    random_state : int, Generator, RandomState or None
+        For the choice of the signals that are held out.
+    verbose : bool or None
+        Show a progress bar on stderr; None shows it in a terminal only.
+    sparse_output : bool
+        Whether `transform` returns a csr_array or an ndarray.
+
+    Attributes
+    ----------
+    dictionary_ : Transform
+        The chosen transform.
+    frontier_ : Frontier
+        All candidates: structure, flops, n_parameters, train and held-out relative error,
+        seconds. `fost.plot_frontier` draws it.
+    chosen_ : Candidate
+        The row of `frontier_` that `dictionary_` continues.
+    components_ : ndarray of shape (n_features, n_features)
+        The atoms, in rows.
+    errors_ : ndarray of shape (n_iter_ + 1,)
+        Relative errors of the last steps, on all signals.
+    n_iter_ : int
+        Iterations of the last steps.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((400, 16)), axis=1)
+    >>> auto = fost.AutoDictionary(2, signal_shape=16, max_flops=200, random_state=0).fit(Y)
+    >>> auto.dictionary_.flops <= 200
+    True
+    """
+
+    def __init__(
+        self,
+        n_nonzero_coefs: int = 4,
+        signal_shape: int | tuple[int, ...] | None = None,
+        max_flops: int | None = None,
+        max_error: float | None = None,
+        *,
+        validation_fraction: float = 0.25,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+        verbose: bool | None = None,
+        sparse_output: bool = True,
+    ) -> None:
+        self.n_nonzero_coefs = n_nonzero_coefs
+        self.signal_shape = signal_shape
+        self.max_flops = max_flops
+        self.max_error = max_error
+        self.validation_fraction = validation_fraction
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.sparse_output = sparse_output
+
+    def fit(self, X: ArrayLike, y: None = None) -> AutoDictionary:
+        """Learn all candidates and choose.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_signals, n_features)
+            Signals in rows, at least two.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        signals = np.asarray(X)
+        random = as_generator(self.random_state)
+        todo = self._todo(self.n_features_in_)
+        order = random.permutation(len(signals))
+        count = self._held_out_count(len(signals))
+        train, held_out = signals[np.sort(order[count:])], signals[np.sort(order[:count])]
+        with self._progress() as progress:
+            task = progress.add_task("learning", total=len(todo))
+
+            def report(rung: Rung) -> None:
+                progress.update(task, description=rung.name)
+
+            candidates = []
+            for candidate in explore(
+                train,
+                held_out,
+                self.n_nonzero_coefs,
+                todo,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                random=random,
+                on_rung=report,
+            ):
+                candidates.append(candidate)
+                progress.advance(task)
+        self.frontier_ = Frontier(candidates)
+        self.chosen_ = self._choose(self.frontier_)
+        self._continue(signals, next(r for r in todo if r.name == self.chosen_.structure))
+        return self
+
+    def _todo(self, n_features: int) -> list[Rung]:
+        """The rungs within the budget."""
+        check_integer(self.n_nonzero_coefs, "n_nonzero_coefs", 1, n_features, "n_features")
+        bases: dict[str, Transform | None] = {"": None}
+        if self.signal_shape is not None:
+            dct = DCT(self.signal_shape)
+            if dct.n_features != n_features:
+                raise ValueError(
+                    f"signal_shape={self.signal_shape} has {dct.n_features} entries, "
+                    f"but X has {n_features} features"
+                )
+            bases[f"DCT {'x'.join(map(str, dct.shape))}"] = dct
+        if self.max_error is not None and not 0 <= self.max_error <= 1:
+            raise ValueError(f"max_error must be between 0 and 1, got {self.max_error!r}")
+        todo = rungs(n_features, bases)
+        if self.max_flops is None:
+            return todo
+        limit = check_integer(self.max_flops, "max_flops", 1, 2**62)
+        affordable = [rung for rung in todo if rung.flops <= limit]
+        if not affordable:
+            cheapest = min(todo, key=lambda rung: rung.flops)
+            raise ValueError(
+                f"max_flops={limit} is below the cheapest candidate, {cheapest.name} "
+                f"with {cheapest.flops} operations"
+            )
+        return affordable
+
+    def _held_out_count(self, n_signals: int) -> int:
+        share = self.validation_fraction
+        if not (isinstance(share, float) and 0 < share < 1):
+            raise ValueError(f"validation_fraction must be between 0 and 1, got {share!r}")
+        return min(max(1, round(share * n_signals)), n_signals - 1)
+
+    def _choose(self, frontier: Frontier) -> Candidate:
+        least: Candidate = min(frontier, key=lambda row: (row.held_out_error, row.flops))
+        if self.max_error is None:
+            return least
+        good = [row for row in frontier if row.held_out_error <= self.max_error]
+        if not good:
+            raise ValueError(
+                f"no candidate reaches max_error={self.max_error}; the best, {least.structure}, "
+                f"has {least.held_out_error:.4g} (frontier_ has them all)"
+            )
+        chosen: Candidate = min(good, key=lambda row: (row.flops, row.held_out_error))
+        return chosen
+
+    def _continue(self, signals: np.ndarray, rung: Rung) -> None:
+        """The chosen transform, learned further on all signals."""
+        self.dictionary_ = self.chosen_.transform
+        self.errors_, self.n_iter_ = np.array([self.chosen_.train_error]), 0
+        if rung.structure is not None:
+            result = learn(
+                signals,
+                rung.structure,
+                self.n_nonzero_coefs,
+                base=rung.base,
+                init=self.dictionary_,
+                max_iter=self.max_iter,
+                tol=self.tol,
+            )
+            self.dictionary_ = result.transform
+            self.errors_, self.n_iter_ = result.errors, result.n_iter
+
+    def _progress(self) -> Progress:
+        shown = sys.stderr.isatty() if self.verbose is None else bool(self.verbose)
+        return Progress(
+            TextColumn("{task.description:<28}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            disable=not shown,
+        )

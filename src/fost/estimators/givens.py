@@ -1,0 +1,97 @@
+"""Rotations over a base as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from fost._validation import check_integer
+from fost.estimators.base import LearnedDictionary
+from fost.learning import Rotations, Structure
+from fost.learning.loop import Callback
+from fost.transforms import Transform
+
+
+class GivensDictionary(LearnedDictionary):
+    """A dictionary of rotations of two features each, usually on top of a fast base.
+
+    Minimises ||Y - B U X||_F^2 over products U = G_g ... G_1 of rotations and 2 x 2 reflections
+    and codes X with at most `n_nonzero_coefs` entries per signal; B is the base.
+
+    Parameters
+    ----------
+    n_rotations : int or "auto"
+        Number of rotations, g; ``"auto"`` adds them while they pay (see `fost.Rotations`).
+    n_nonzero_coefs : int
+        Entries per code, s.
+    base : Transform, optional
+        A fixed transform under the learned one, such as ``fost.DCT((8, 8))``. Without one,
+        many rotations are needed.
+    init : {"aligned", "base"}, Transform or None
+        Where learning starts; ``"aligned"`` if None.
+    max_iter : int
+        Iterations at most.
+    tol : float
+        Stop when the relative error changes by less than this; 0 never stops early.
+    random_state : int, Generator, RandomState or None
+        For the signals that the aligned start looks at.
+    callback : callable, optional
+        Called as ``callback(iteration, error, transform)``; stops learning by returning True.
+    verbose : bool
+        Show progress on stderr.
+    sparse_output : bool
+        Whether `transform` returns a csr_array or an ndarray.
+
+    Attributes
+    ----------
+    dictionary_ : Transform
+        The learned transform, the base included.
+    components_ : ndarray of shape (n_features, n_features)
+        Its atoms, in rows.
+    errors_ : ndarray of shape (n_iter_ + 1,)
+        Relative error of the start and after each iteration.
+    n_iter_ : int
+        Iterations done.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
+    >>> dictionary = fost.GivensDictionary(8, n_nonzero_coefs=2, base=fost.DCT(16)).fit(Y)
+    >>> dictionary.dictionary_
+    Chain(n_features=16, members=[DCT, Givens], flops=166)
+    >>> codes = fost.DCT(16).encode(Y, 2)
+    >>> bool(dictionary.score(Y) > np.sum(codes.data**2) / np.sum(Y**2) - 1)
+    True
+    """
+
+    def __init__(
+        self,
+        n_rotations: int | Literal["auto"] = 64,
+        n_nonzero_coefs: int = 4,
+        base: Transform | None = None,
+        *,
+        init: str | Transform | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+        callback: Callback | None = None,
+        verbose: bool = False,
+        sparse_output: bool = True,
+    ) -> None:
+        self.n_rotations = n_rotations
+        self.n_nonzero_coefs = n_nonzero_coefs
+        self.base = base
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+        self.sparse_output = sparse_output
+
+    def _structure(self, n_features: int) -> Structure:
+        if self.n_rotations != "auto":
+            check_integer(self.n_rotations, "n_rotations", 1, 2**31 - 1)
+        return Rotations(self.n_rotations)

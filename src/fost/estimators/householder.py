@@ -1,0 +1,110 @@
+"""H-DLA and QH-DLA as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from fost._validation import check_integer
+from fost.estimators.base import LearnedDictionary
+from fost.learning import Reflectors, Structure
+from fost.learning.loop import Callback
+from fost.transforms import Transform
+
+
+class HouseholderDictionary(LearnedDictionary):
+    """A dictionary of a few Householder reflectors, learned by H_m-DLA or QH_m-DLA.
+
+    Minimises ||Y - U X||_F^2 over products U = U_m ... U_1 of reflectors and codes X with at
+    most `n_nonzero_coefs` entries per signal.
+
+    Parameters
+    ----------
+    n_reflectors : int or "auto"
+        Number of reflectors, m; ``"auto"`` chooses it from the data (see `fost.Reflectors`).
+    n_nonzero_coefs : int
+        Entries per code, s.
+    orthogonal : bool
+        Reflectors orthogonal to each other: QH_m-DLA, which learns faster and a little worse.
+    order : {"cyclic", "random"}
+        The order in which H_m-DLA updates the reflectors.
+    triangular : bool
+        Reflectors with leading zeros.
+    base : Transform, optional
+        A fixed transform under the learned one.
+    init : {"svd", "random", "orthogonal"}, Transform or None
+        Where learning starts; ``"svd"`` if None. For `orthogonal` dictionaries of pictures
+        the codes of the two-dimensional DCT are the best start.
+    max_iter : int
+        Iterations at most.
+    tol : float
+        Stop when the relative error changes by less than this; 0 never stops early.
+    random_state : int, Generator, RandomState or None
+        For starts and orders that are random.
+    callback : callable, optional
+        Called as ``callback(iteration, error, transform)``; stops learning by returning True.
+    verbose : bool
+        Show progress on stderr.
+    sparse_output : bool
+        Whether `transform` returns a csr_array or an ndarray.
+
+    Attributes
+    ----------
+    dictionary_ : Transform
+        The learned transform.
+    components_ : ndarray of shape (n_features, n_features)
+        Its atoms, in rows.
+    errors_ : ndarray of shape (n_iter_ + 1,)
+        Relative error of the start and after each iteration.
+    n_iter_ : int
+        Iterations done.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.random.default_rng(0).standard_normal((500, 16))
+    >>> dictionary = fost.HouseholderDictionary(n_reflectors=3, n_nonzero_coefs=2).fit(Y)
+    >>> dictionary.dictionary_
+    Householder(n_features=16, n_reflectors=3, flops=192)
+    >>> codes = dictionary.transform(Y)
+    >>> error = np.sum((Y - dictionary.inverse_transform(codes)) ** 2) / np.sum(Y**2)
+    >>> bool(np.isclose(dictionary.score(Y), -error))
+    True
+    """
+
+    def __init__(
+        self,
+        n_reflectors: int | Literal["auto"] = 12,
+        n_nonzero_coefs: int = 4,
+        orthogonal: bool = False,
+        *,
+        order: str = "cyclic",
+        triangular: bool = False,
+        base: Transform | None = None,
+        init: str | Transform | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+        callback: Callback | None = None,
+        verbose: bool = False,
+        sparse_output: bool = True,
+    ) -> None:
+        self.n_reflectors = n_reflectors
+        self.n_nonzero_coefs = n_nonzero_coefs
+        self.orthogonal = orthogonal
+        self.order = order
+        self.triangular = triangular
+        self.base = base
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+        self.sparse_output = sparse_output
+
+    def _structure(self, n_features: int) -> Structure:
+        if self.n_reflectors != "auto":
+            check_integer(self.n_reflectors, "n_reflectors", 1, n_features, "n_features")
+        return Reflectors(self.n_reflectors, self.orthogonal, self.order, self.triangular)

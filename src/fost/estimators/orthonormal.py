@@ -1,0 +1,86 @@
+"""Q-DLA as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fost.estimators.base import LearnedDictionary
+from fost.learning import Full, Structure
+from fost.learning.loop import Callback
+from fost.transforms import Transform
+
+
+class OrthonormalDictionary(LearnedDictionary):
+    """A dense orthonormal dictionary, learned by Q-DLA.
+
+    Minimises ||Y - Q X||_F^2 over orthonormal Q and codes X with at most `n_nonzero_coefs`
+    entries per signal.
+
+    Parameters
+    ----------
+    n_nonzero_coefs : int
+        Entries per code, s.
+    base : Transform, optional
+        A fixed transform under the learned one.
+    init : {"svd", "approximate-svd", "random"}, Transform or None
+        Where learning starts; ``"svd"`` if None.
+    max_iter : int
+        Iterations at most.
+    tol : float
+        Stop when the relative error changes by less than this; 0 never stops early.
+    random_state : int, Generator, RandomState or None
+        For starts that are random.
+    callback : callable, optional
+        Called as ``callback(iteration, error, transform)``; stops learning by returning True.
+    verbose : bool
+        Show progress on stderr.
+    sparse_output : bool
+        Whether `transform` returns a csr_array or an ndarray.
+
+    Attributes
+    ----------
+    dictionary_ : Transform
+        The learned transform.
+    components_ : ndarray of shape (n_features, n_features)
+        Its atoms, in rows.
+    errors_ : ndarray of shape (n_iter_ + 1,)
+        Relative error of the start and after each iteration.
+    n_iter_ : int
+        Iterations done.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.random.default_rng(0).standard_normal((500, 16))
+    >>> dictionary = fost.OrthonormalDictionary(n_nonzero_coefs=2).fit(Y)
+    >>> dictionary.dictionary_
+    Dense(n_features=16, flops=496)
+    >>> dictionary.transform(Y).nnz
+    1000
+    """
+
+    def __init__(
+        self,
+        n_nonzero_coefs: int = 4,
+        *,
+        base: Transform | None = None,
+        init: str | Transform | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+        callback: Callback | None = None,
+        verbose: bool = False,
+        sparse_output: bool = True,
+    ) -> None:
+        self.n_nonzero_coefs = n_nonzero_coefs
+        self.base = base
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+        self.sparse_output = sparse_output
+
+    def _structure(self, n_features: int) -> Structure:
+        return Full()

@@ -1,0 +1,170 @@
+"""What error can be had for what cost: many structures, tried along ladders of sizes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fost.learning.full import Full
+from fost.learning.loop import learn
+from fost.learning.reflectors import Reflectors
+from fost.learning.rotations import Rotations
+from fost.learning.structure import Structure
+from fost.transforms import Transform
+
+# The sizes that are tried, as far as they are cheaper than a dense matrix.
+_ROTATIONS = tuple(2**k for k in range(3, 21))
+_REFLECTORS = (*range(1, 9), *range(10, 17, 2), *range(20, 33, 4), *range(48, 257, 16))
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A transform that was tried, with its costs and its relative errors."""
+
+    structure: str
+    flops: int
+    n_parameters: int
+    train_error: float
+    held_out_error: float
+    seconds: float
+    transform: Transform
+
+
+class Frontier(Sequence[Candidate]):
+    """All candidates, cheapest first; prints as a table, best for their cost marked."""
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        self._rows = sorted(candidates, key=lambda row: (row.flops, row.held_out_error))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def best(self) -> list[Candidate]:
+        """The candidates that no other of equal or lower cost beats on held-out signals."""
+        best: list[Candidate] = []
+        for row in self._rows:
+            if not best or row.held_out_error < best[-1].held_out_error:
+                best.append(row)
+        return best
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """The rows as plain data, for a DataFrame or a file."""
+        fields = [{**vars(row), "best": row in self.best} for row in self._rows]
+        return [{k: v for k, v in row.items() if k != "transform"} for row in fields]
+
+    def __repr__(self) -> str:
+        lines = [
+            f"  {'structure':<26}{'flops':>8}{'parameters':>12}{'train':>9}{'held-out':>10}{'s':>7}"
+        ]
+        best = self.best
+        for row in self._rows:
+            lines.append(
+                f"{'*' if row in best else ' '} {row.structure:<26}{row.flops:>8,}"
+                f"{row.n_parameters:>12,}{row.train_error:>9.2%}{row.held_out_error:>10.2%}"
+                f"{row.seconds:>7.2f}"
+            )
+        return "\n".join([*lines, "* nothing of equal or lower cost is better"])
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One candidate to come: a structure over a base, or the base alone."""
+
+    name: str
+    base: Transform | None
+    structure: Structure | None
+    ladder: str
+    flops: int
+    # Besides the last rung of the ladder, where there is one.
+    starts: tuple[str | Transform, ...] = ()
+
+
+def rungs(n: int, bases: dict[str, Transform | None]) -> list[Rung]:
+    """Everything worth trying for n features, each ladder from its cheapest size up."""
+    dense = (2 * n - 1) * n
+    # Without a base the codes of a fixed transform are still a good start.
+    fixed = tuple(base for base in bases.values() if base is not None)
+    todo: list[Rung] = []
+    for base_name, base in bases.items():
+        cost, prefix = (0, "") if base is None else (base.flops, f"{base_name} + ")
+        if base is not None:
+            todo.append(Rung(base_name, base, None, base_name, cost))
+        others: tuple[str | Transform, ...] = fixed if base is None else ()
+        for g in _ROTATIONS:
+            flops = cost + 6 * g
+            if n > 1 and flops < dense:
+                name, ladder = f"{prefix}{g} rotations", f"{prefix}rotations"
+                todo.append(Rung(name, base, Rotations(g), ladder, flops, ("aligned",)))
+        for m in _REFLECTORS:
+            flops = cost + 4 * n * m
+            if m <= n and flops < dense:
+                name, ladder = f"{prefix}{m} reflectors", f"{prefix}reflectors"
+                todo.append(Rung(name, base, Reflectors(m), ladder, flops, ("svd", *others)))
+    todo.append(Rung("dense (Q-DLA)", None, Full(), "dense", dense, ("svd", *fixed)))
+    return todo
+
+
+def explore(
+    train: NDArray[Any],
+    held_out: NDArray[Any],
+    n_nonzero_coefs: int,
+    todo: Sequence[Rung],
+    *,
+    max_iter: int,
+    tol: float,
+    random: np.random.Generator,
+    on_rung: Callable[[Rung], None] = lambda rung: None,
+) -> Iterator[Candidate]:
+    """Learns one rung after the other, from the last one of its ladder and from its own starts.
+
+    Of several starts the one with the least error on the training signals counts.
+    """
+    latest: dict[str, Transform] = {}
+    for rung in todo:
+        on_rung(rung)
+        start = time.perf_counter()
+        if rung.structure is None:
+            assert rung.base is not None
+            transform = rung.base
+        else:
+            before = (latest[rung.ladder],) if rung.ladder in latest else ()
+            results = [
+                learn(
+                    train,
+                    rung.structure,
+                    n_nonzero_coefs,
+                    base=rung.base,
+                    init=init,
+                    max_iter=max_iter,
+                    tol=tol,
+                    random_state=random,
+                )
+                for init in (*before, *rung.starts)
+            ]
+            transform = min(results, key=lambda result: result.errors[-1]).transform
+        latest[rung.ladder] = transform
+        yield Candidate(
+            rung.name,
+            transform.flops,
+            transform.n_parameters,
+            relative_error(train, transform, n_nonzero_coefs),
+            relative_error(held_out, transform, n_nonzero_coefs),
+            time.perf_counter() - start,
+            transform,
+        )
+
+
+def relative_error(Y: NDArray[Any], transform: Transform, n_nonzero_coefs: int) -> float:
+    """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X."""
+    kept = np.sum(np.square(transform.encode(Y, n_nonzero_coefs).data, dtype=np.float64))
+    total = np.sum(np.square(Y, dtype=np.float64))
+    return float(max(0.0, 1 - kept / total)) if total > 0 else 0.0

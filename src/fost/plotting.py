@@ -1,0 +1,90 @@
+"""Pictures of results. Needs matplotlib, of the extra ``images``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fost.estimators import AutoDictionary
+
+
+def plot_frontier(estimator: AutoDictionary, ax: Any = None) -> Any:
+    """Draw what error an `AutoDictionary` found for what cost.
+
+    Every candidate is a dot, held-out relative error against operations per signal; a line
+    joins those that nothing of equal or lower cost beats. The fixed base and the dense
+    dictionary are marked, and the choice is ringed.
+
+    Parameters
+    ----------
+    estimator : AutoDictionary
+        Fitted.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    import matplotlib.pyplot as plt
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(estimator, "frontier_")
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    ladders: dict[str, list[Any]] = {}
+    marks: list[tuple[Any, str]] = []
+    for row in estimator.frontier_:
+        words = row.structure.split()
+        if words[-1] in ("rotations", "reflectors"):
+            ladders.setdefault(" ".join([*words[:-2], words[-1]]), []).append(row)
+        else:
+            marks.append((row, row.structure))
+    for (name, rows), marker in zip(sorted(ladders.items()), "osD^vP" * 3, strict=False):
+        ax.plot(
+            [row.flops for row in rows],
+            [100 * row.held_out_error for row in rows],
+            marker,
+            markersize=5,
+            alpha=0.8,
+            label=name,
+        )
+    best = estimator.frontier_.best
+    ax.plot(
+        [row.flops for row in best],
+        [100 * row.held_out_error for row in best],
+        color="0.4",
+        linewidth=1,
+        zorder=0,
+        label="best for its cost",
+    )
+    for row, name in marks:
+        ax.plot(row.flops, 100 * row.held_out_error, "k*", markersize=11)
+        ax.annotate(
+            name,
+            (row.flops, 100 * row.held_out_error),
+            (0, 9),
+            textcoords="offset points",
+            ha="center",
+            fontsize=9,
+        )
+    chosen = estimator.chosen_
+    ax.plot(
+        chosen.flops,
+        100 * chosen.held_out_error,
+        "o",
+        markersize=14,
+        fillstyle="none",
+        color="crimson",
+        label=f"chosen: {chosen.structure}",
+    )
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter("{x:g}")
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.set_xlabel("operations per signal")
+    ax.set_ylabel("relative error on held-out signals (%)")
+    ax.grid(True, which="both", alpha=0.2)
+    ax.legend(fontsize=8)
+    return ax
