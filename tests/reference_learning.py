@@ -110,3 +110,30 @@ def sweep(M: Array, vectors: Array) -> Array:
         values, columns = scipy.linalg.eigh(R + R.T)
         vectors[j] = columns[:, 0] if values[0] < 0 else 0
     return vectors
+
+
+def sweep_rotations(M: Array, pairs: Array, blocks: Array) -> tuple[Array, Array, list[float]]:
+    """All rotations in turn, each the best of all pairs, from scratch, by 2 x 2 SVDs."""
+    n = len(M)
+    pairs, blocks, gains = pairs.copy(), blocks.copy(), []
+    for k in range(len(pairs)):
+        R = rotation_product(pairs[:k], blocks[:k], n) @ M
+        R = R @ rotation_product(pairs[k + 1 :], blocks[k + 1 :], n)
+        best = -1.0
+        for i in range(n):
+            for j in range(i + 1, n):
+                block = R[np.ix_([i, j], [i, j])]
+                U, values, Vt = np.linalg.svd(block)
+                gain = values.sum() - np.trace(block)
+                if gain > best + 1e-12:
+                    best, pairs[k], blocks[k] = gain, (i, j), (U @ Vt).T
+        gains.append(best)
+    return pairs, blocks, gains
+
+
+def rotation_product(pairs: Array, blocks: Array, n: int) -> Array:
+    """G_g ... G_1 as a matrix."""
+    U = np.eye(n)
+    for (i, j), block in zip(pairs, blocks, strict=True):
+        U[[i, j]] = block @ U[[i, j]]
+    return U

@@ -25,6 +25,9 @@ from tests.learning.test_loop import correlated
         fost.HouseholderDictionary(n_reflectors=2, n_nonzero_coefs=1),
         fost.HouseholderDictionary(n_reflectors=2, n_nonzero_coefs=1, orthogonal=True),
         fost.HouseholderDictionary(n_reflectors="auto", n_nonzero_coefs=1, sparse_output=False),
+        fost.GivensDictionary(n_rotations=2, n_nonzero_coefs=1),
+        fost.GivensDictionary(n_rotations="auto", n_nonzero_coefs=1),
+        fost.AutoDictionary(n_nonzero_coefs=1, max_iter=2, verbose=False, random_state=0),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -41,13 +44,14 @@ def test_scikit_learn_checks(estimator, check):
             fost.HouseholderDictionary(4, 3, triangular=True),
             fost.Reflectors(4, triangular=True),
         ),
+        (fost.GivensDictionary(6, 3, random_state=0), fost.Rotations(6)),
     ],
 )
 @pytest.mark.parametrize("base", [None, fost.DCT((4, 4))])
 def test_fit_is_learn(estimator, structure, base):
     Y = correlated(300, 16)
     fitted = clone(estimator).set_params(base=base, max_iter=7, tol=0).fit(Y)
-    result = fost.learn(Y, structure, 3, base=base, max_iter=7, tol=0)
+    result = fost.learn(Y, structure, 3, base=base, max_iter=7, tol=0, random_state=0)
     assert fitted.dictionary_ == result.transform
     np.testing.assert_array_equal(fitted.errors_, result.errors)
     assert fitted.n_iter_ == 7
@@ -111,6 +115,8 @@ def test_pickled_estimators_give_the_same_codes():
         (fost.HouseholderDictionary(n_reflectors=0), "n_reflectors must be between 1"),
         (fost.HouseholderDictionary(2, n_nonzero_coefs=9), "n_nonzero_coefs must be between 1"),
         (fost.OrthonormalDictionary(base=fost.DCT(3)), "base has n_features=3"),
+        (fost.GivensDictionary(n_rotations=0), "n_rotations must be between 1"),
+        (fost.GivensDictionary(base=fost.DCT(3)), "base has n_features=3"),
     ],
 )
 def test_bad_parameters_are_named_in_fit(estimator, match):

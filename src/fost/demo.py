@@ -25,7 +25,7 @@ Learner = Callable[[NDArray[np.float64]], fost.Transform]
 
 
 def learned(structure: fost.Structure, **options: Any) -> Learner:
-    return lambda Y: fost.learn(Y, structure, S, **options).transform
+    return lambda Y: fost.learn(Y, structure, S, random_state=0, **options).transform
 
 
 METHODS: dict[str, Learner] = {
@@ -36,6 +36,9 @@ METHODS: dict[str, Learner] = {
     "H6": learned(fost.Reflectors(6)),
     "H12": learned(fost.Reflectors(12)),
     "2-D DCT + H3": learned(fost.Reflectors(3), base=fost.DCT((SIDE, SIDE))),
+    "2-D DCT + 16 rotations": learned(fost.Rotations(16), base=fost.DCT((SIDE, SIDE))),
+    "2-D DCT + 64 rotations": learned(fost.Rotations(64), base=fost.DCT((SIDE, SIDE))),
+    "2-D DCT + 256 rotations": learned(fost.Rotations(256), base=fost.DCT((SIDE, SIDE))),
     "Q-DLA": learned(fost.Full()),
 }
 
@@ -47,7 +50,7 @@ def main(folder: str = "demo") -> None:
         f"Sparse codes of {SIDE} x {SIDE} patches, {S} coefficients each: "
         "root mean squared error (grey values from 0 to 1)\n"
     )
-    header = f"{'':<22} {'operations':>10} {'ns/patch':>9} " + "".join(f"{p:>10}" for p in PICTURES)
+    header = f"{'':<24} {'operations':>10} {'ns/patch':>9} " + "".join(f"{p:>10}" for p in PICTURES)
     print(header + "\n" + "-" * len(header))
     data = {name: patches(picture(name)) for name in PICTURES}
     transforms: dict[str, dict[str, fost.Transform]] = {}
@@ -59,12 +62,13 @@ def main(folder: str = "demo") -> None:
         row = (method, sample.flops, nanoseconds(sample), errors)
         rows.append(row)
         print(
-            f"{method:<22} {row[1]:>10,} {row[2]:>9.0f} " + "".join(f"{e:>10.4f}" for e in errors),
+            f"{method:<24} {row[1]:>10,} {row[2]:>9.0f} " + "".join(f"{e:>10.4f}" for e in errors),
             flush=True,
         )
     draw_atoms(transforms["H12"]["camera"], out / "atoms.png")
     draw_pictures(data["camera"], transforms, out / "pictures.png")
-    write_report(rows, out / "report.md")
+    auto = explore(data["camera"], out / "frontier.png")
+    write_report(rows, auto, out / "report.md")
     print(f"\nThe report and its pictures are in {out}/")
 
 
@@ -133,7 +137,7 @@ def draw_pictures(
     image = picture("camera")
     means = _means(image)
     shown = {"original": image}
-    for method in ("1-D DCT (the paper's)", "2-D DCT", "H12", "Q-DLA"):
+    for method in ("1-D DCT (the paper's)", "2-D DCT", "H12", "2-D DCT + 64 rotations", "Q-DLA"):
         transform = transforms[method]["camera"]
         decoded = transform.decode(transform.encode(Y, S)) + means
         rows, columns = (k // SIDE for k in image.shape)
@@ -149,7 +153,37 @@ def draw_pictures(
     plt.close(fig)
 
 
-def write_report(rows: list[tuple[str, int, float, list[float]]], path: Path) -> None:
+def explore(Y: NDArray[np.float64], path: Path) -> fost.AutoDictionary:
+    """What error camera's patches can have for what cost, as a table and a picture."""
+    print("\nWhat can be had for what cost: camera, learned on half of its patches, judged on")
+    print("the other half (relative error)\n")
+    auto = fost.AutoDictionary(S, (SIDE, SIDE), validation_fraction=0.5, random_state=0).fit(Y)
+    print(auto.frontier_)
+    one_dimensional = fost.DCT(SIDE * SIDE)
+    kept = np.sum(one_dimensional.encode(Y, S).data ** 2) / np.sum(Y**2)
+    print(f"\n  2-D DCT is DCT 8x8 above; 1-D DCT: {one_dimensional.flops} flops, {1 - kept:.2%}")
+    plt = _pyplot()
+    ax = fost.plot_frontier(auto)
+    ax.plot(one_dimensional.flops, 100 * (1 - kept), "k*", markersize=11)
+    ax.annotate(
+        "1-D DCT (64)",
+        (one_dimensional.flops, 100 * (1 - kept)),
+        (8, 4),
+        textcoords="offset points",
+        fontsize=9,
+    )
+    for text in ax.texts:
+        if text.get_text() == "DCT 8x8":
+            text.set_text("2-D DCT (8x8)")
+    ax.set_title("camera, 8 x 8 patches, 4 coefficients each")
+    ax.figure.savefig(path, dpi=130)
+    plt.close(ax.figure)
+    return auto
+
+
+def write_report(
+    rows: list[tuple[str, int, float, list[float]]], auto: fost.AutoDictionary, path: Path
+) -> None:
     lines = [
         "# fost demo",
         "",
@@ -165,6 +199,22 @@ def write_report(rows: list[tuple[str, int, float, list[float]]], path: Path) ->
         figures = " | ".join(f"{e:.4f}" for e in errors)
         lines.append(f"| {method} | {flops:,} | {ns:.0f} | {figures} |")
     lines += ["", "![codes](pictures.png)", "", "![atoms](atoms.png)", ""]
+    lines += [
+        "## What can be had for what cost",
+        "",
+        "Camera, learned on half of its patches and judged on the other half. Bold rows are those "
+        "that nothing of equal or lower cost beats.",
+        "",
+        "| structure | operations | parameters | relative error, held out | seconds |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for row in auto.frontier_:
+        name = f"**{row.structure}**" if row in auto.frontier_.best else row.structure
+        lines.append(
+            f"| {name} | {row.flops:,} | {row.n_parameters:,} | {row.held_out_error:.2%} "
+            f"| {row.seconds:.2f} |"
+        )
+    lines += ["", "![frontier](frontier.png)", ""]
     path.write_text("\n".join(lines))
 
 

@@ -1,0 +1,168 @@
+"""Rotations: the sweep against brute force, the starts, and what they gain over a base."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fost
+from fost import _core
+from fost.learning.rotations import _identities
+from tests import reference_learning as twin
+from tests.learning.test_loop import correlated, relative_error
+
+
+def smooth_patches(n_signals: int, seed: int = 0) -> np.ndarray:
+    """8 x 8 patches with more variance along one direction, which the DCT does not know."""
+    rng = np.random.default_rng(seed)
+    i, j = np.mgrid[:8, :8]
+    phase = rng.uniform(0, 2 * np.pi, (n_signals, 1, 1))
+    slope = rng.normal(0.5, 0.1, (n_signals, 1, 1))
+    waves = np.cos(slope * (i + 0.7 * j) + phase)
+    return (waves + 0.1 * rng.standard_normal((n_signals, 8, 8))).reshape(n_signals, 64)
+
+
+@given(n=st.integers(2, 9), g=st.integers(1, 12), seed=st.integers(0, 2**32 - 1))
+def test_sweep_matches_brute_force(n, g, seed, isa):
+    M = np.random.default_rng(seed).standard_normal((n, n))
+    pairs, blocks = _identities(g)
+    gains = np.empty(g)
+    trace = np.trace(M)
+    for _ in range(2):
+        expected_pairs, expected_blocks, expected_gains = twin.sweep_rotations(M, pairs, blocks)
+        assert _core.sweep_rotations(M, pairs, blocks, gains, 0.0) == g
+        np.testing.assert_allclose(gains, expected_gains, atol=1e-10)
+        np.testing.assert_array_equal(np.sort(pairs, axis=1), np.sort(expected_pairs, axis=1))
+        U = fost.Givens(pairs, blocks, n).matrix
+        V = fost.Givens(expected_pairs, expected_blocks, n).matrix
+        np.testing.assert_allclose(U, V, atol=1e-8)
+        # The trace that is to be largest never falls.
+        assert np.trace(M @ U) >= trace - 1e-10
+        trace = np.trace(M @ U)
+
+
+@pytest.mark.parametrize("n", [10, 64, 65])
+def test_scores_stay_right_over_many_updates(n, isa):
+    """After hundreds of incremental updates the gains still equal those from scratch."""
+    M = np.random.default_rng(n).standard_normal((n, n))
+    pairs, blocks = _identities(300)
+    gains = np.empty(300)
+    _core.sweep_rotations(M, pairs, blocks, gains, 0.0)
+    left = fost.Givens(pairs[:299], blocks[:299], n).matrix
+    R = left @ M
+    a, d = np.diag(R)[:, None], np.diag(R)[None, :]
+    turn, mirror = np.hypot(a + d, R - R.T), np.hypot(a - d, R + R.T)
+    scores = np.maximum(turn, mirror) - (a + d)
+    np.fill_diagonal(scores, -1)
+    assert gains[299] == pytest.approx(scores.max(), abs=1e-9)
+
+
+def test_a_sweep_ends_at_the_least_gain():
+    M = np.diag([1.0, -2.0, 3.0, -0.5])
+    pairs, blocks = _identities(6)
+    gains = np.empty(6)
+    # Flipping both negative entries gains 2 (2 + 0.5); after that nothing does.
+    assert _core.sweep_rotations(M, pairs, blocks, gains, 1e-9) == 1
+    assert gains[0] == pytest.approx(5.0)
+    assert gains[1] == pytest.approx(0.0)
+
+
+def test_positive_definite_statistics_leave_the_identity():
+    M = np.diag(np.arange(1.0, 6.0))
+    pairs, blocks = _identities(4)
+    _core.sweep_rotations(M, pairs, blocks, np.empty(4), 0.0)
+    np.testing.assert_allclose(fost.Givens(pairs, blocks, 5).matrix, np.eye(5), atol=1e-15)
+
+
+@pytest.mark.parametrize("init", ["aligned", "base", fost.DCT(64)])
+def test_rotations_over_the_dct_beat_the_dct(init):
+    Y, base = smooth_patches(1500), fost.DCT((8, 8))
+    before = relative_error(Y, base, 4)
+    errors = []
+    for g in (8, 64):
+        result = fost.learn(
+            Y, fost.Rotations(g), 4, base=base, init=init, max_iter=20, random_state=0
+        )
+        assert result.transform.flops == 672 + 6 * g
+        assert np.all(np.diff(result.errors[1:]) <= 1e-12)
+        errors.append(result.errors[-1])
+    assert before > errors[0] > errors[1]
+
+
+def test_a_shorter_chain_is_continued_and_a_longer_one_begun_anew():
+    Y, base = smooth_patches(800), fost.DCT((8, 8))
+    short = fost.learn(Y, fost.Rotations(8), 4, base=base, max_iter=10)
+    long = fost.learn(Y, fost.Rotations(16), 4, base=base, init=short.transform, max_iter=10)
+    assert long.errors[0] == pytest.approx(short.errors[-1])
+    assert long.errors[-1] < short.errors[-1]
+    again = fost.learn(Y, fost.Rotations(8), 4, base=base, init=long.transform, max_iter=1)
+    assert again.errors[0] == pytest.approx(long.errors[-1])
+
+
+def test_fewer_reflectors_are_continued_too():
+    Y = correlated(500, 16)
+    few = fost.learn(Y, fost.Reflectors(2), 3, max_iter=10)
+    more = fost.learn(Y, fost.Reflectors(5), 3, init=few.transform, max_iter=10, tol=0)
+    assert more.errors[0] == pytest.approx(few.errors[-1])
+    assert np.all(np.diff(more.errors) <= 1e-12)
+
+
+def test_auto_stops_where_rotations_stop_paying():
+    Y, base = smooth_patches(1500), fost.DCT((8, 8))
+    auto = fost.learn(Y, fost.Rotations("auto"), 4, base=base, max_iter=20, random_state=0)
+    g = auto.transform.members[1].n_rotations
+    half, double = (
+        fost.learn(Y, fost.Rotations(k), 4, base=base, max_iter=20, random_state=0).errors[-1]
+        for k in (max(1, g // 2), 2 * g)
+    )
+    assert 4 <= g <= 400
+    gain_below = (half - auto.errors[-1]) / (g - g // 2)
+    gain_above = (auto.errors[-1] - double) / g
+    assert gain_above < 2e-4
+    assert gain_below > gain_above
+
+
+def test_layers_of_disjoint_rotations_do_not_change_a_bit(isa):
+    """The core reorders rotations that commute: the same numbers come out."""
+    rng = np.random.default_rng(0)
+    n, g = 20, 100
+    pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(g)])
+    angles = rng.uniform(0, 2 * np.pi, g)
+    c, s = np.cos(angles), np.sin(angles)
+    blocks = np.moveaxis(np.array([[c, s], [-s, c]]), 2, 0)
+    Y = rng.standard_normal((50, n))
+    together = fost.Givens(pairs, blocks, n)
+    one_by_one = Y
+    for pair, block in zip(pairs[::-1], blocks[::-1], strict=True):
+        one_by_one = fost.Givens([pair], [block], n).forward(one_by_one)
+    np.testing.assert_array_equal(together.forward(Y), one_by_one)
+    back = one_by_one
+    for pair, block in zip(pairs, blocks, strict=True):
+        back = fost.Givens([pair], [block], n).inverse(back)
+    np.testing.assert_array_equal(together.inverse(one_by_one), back)
+
+
+@pytest.mark.parametrize(
+    ("g", "error", "match"),
+    [
+        (0, ValueError, "g must be between 1"),
+        (-1, ValueError, "g must be between 1"),
+        (1.5, TypeError, "g must be an integer"),
+        ("some", ValueError, "g must be an integer or 'auto'"),
+    ],
+)
+def test_bad_numbers_of_rotations(g, error, match):
+    with pytest.raises(error, match=match):
+        fost.Rotations(g)
+
+
+def test_one_feature_cannot_be_rotated():
+    with pytest.raises(ValueError, match="at least two features"):
+        fost.learn(np.ones((5, 1)), fost.Rotations(1), 1)
+
+
+def test_unknown_starts_are_refused():
+    with pytest.raises(ValueError, match="init must be a transform or, for Rotations, one of"):
+        fost.learn(np.eye(4), fost.Rotations(1), 1, init="svd")

@@ -1,0 +1,147 @@
+"""AutoDictionary: the best transform for a budget."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fost
+from fost.learning.frontier import relative_error
+from tests.learning.test_rotations import smooth_patches
+
+
+@pytest.fixture(scope="module")
+def Y() -> np.ndarray:
+    return smooth_patches(400)
+
+
+@pytest.fixture(scope="module")
+def fitted(Y: np.ndarray) -> fost.AutoDictionary:
+    return fost.AutoDictionary(4, (8, 8), max_iter=5, random_state=0).fit(Y)
+
+
+def test_the_frontier_is_a_table(fitted):
+    rows = fitted.frontier_
+    assert [row.flops for row in rows] == sorted(row.flops for row in rows)
+    names = {row.structure for row in rows}
+    assert {"DCT 8x8", "DCT 8x8 + 64 rotations", "12 reflectors", "dense (Q-DLA)"} <= names
+    for row in rows:
+        assert row.transform.flops == row.flops
+        assert row.transform.n_parameters == row.n_parameters
+        assert 0 <= row.train_error <= 1
+        assert row.seconds >= 0
+    plain = rows.as_dicts()
+    assert set(plain[0]) == {
+        "structure", "flops", "n_parameters", "train_error", "held_out_error", "seconds", "best",
+    }  # fmt: skip
+    assert "DCT 8x8 + 64 rotations" in repr(rows)
+
+
+def test_the_best_rows_are_not_dominated(fitted):
+    best = fitted.frontier_.best
+    for row in best:
+        for other in fitted.frontier_:
+            assert other.flops > row.flops or other.held_out_error >= row.held_out_error
+    for row in fitted.frontier_:
+        assert any(b.flops <= row.flops and b.held_out_error <= row.held_out_error for b in best)
+
+
+def test_each_size_of_a_ladder_is_at_least_as_good_in_training(fitted):
+    for kind in ("DCT 8x8 + {} rotations", "{} rotations"):
+        errors = [
+            row.train_error
+            for g in (8, 16, 32, 64, 128, 256)
+            for row in fitted.frontier_
+            if row.structure == kind.format(g)
+        ]
+        assert len(errors) == 6
+        assert np.all(np.diff(errors) <= 1e-3), (kind, errors)
+
+
+def test_a_budget_of_operations_is_kept(Y, fitted):
+    for budget in (100, 700, 1100, 3072):
+        auto = fost.AutoDictionary(4, (8, 8), max_flops=budget, max_iter=3, random_state=0).fit(Y)
+        assert auto.dictionary_.flops <= budget
+        assert all(row.flops <= budget for row in auto.frontier_)
+        least = min(row.held_out_error for row in auto.frontier_)
+        assert auto.chosen_.held_out_error == least
+
+
+def test_a_bound_on_the_error_gives_the_cheapest(Y, fitted):
+    bound = fitted.frontier_.best[len(fitted.frontier_.best) // 2].held_out_error * 1.02
+    auto = fost.AutoDictionary(4, (8, 8), max_error=bound, max_iter=5, random_state=0).fit(Y)
+    good = [row.flops for row in auto.frontier_ if row.held_out_error <= bound]
+    assert auto.chosen_.flops == min(good)
+
+
+def test_the_choice_is_continued_on_all_signals(Y, fitted):
+    assert fitted.dictionary_.flops == fitted.chosen_.flops
+    assert fitted.errors_[-1] == pytest.approx(relative_error(Y, fitted.dictionary_, 4))
+    assert fitted.errors_[-1] <= relative_error(Y, fitted.chosen_.transform, 4) + 1e-12
+    assert fitted.score(Y) == pytest.approx(-fitted.errors_[-1])
+
+
+def test_the_same_seed_gives_the_same_choice(Y, fitted):
+    again = fost.AutoDictionary(4, (8, 8), max_iter=5, random_state=0).fit(Y)
+    assert again.dictionary_ == fitted.dictionary_
+
+
+def test_without_a_shape_there_is_no_base(Y):
+    auto = fost.AutoDictionary(4, max_flops=600, max_iter=2, random_state=0).fit(Y)
+    assert not any("DCT" in row.structure for row in auto.frontier_)
+
+
+def test_a_fixed_base_may_be_the_answer(Y):
+    auto = fost.AutoDictionary(4, (8, 8), max_error=0.99, max_iter=2, random_state=0)
+    auto.fit(Y)
+    cheapest = min(auto.frontier_, key=lambda row: row.flops)
+    assert auto.chosen_.flops <= max(672, cheapest.flops)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        ({"max_flops": 10}, "max_flops=10 is below the cheapest candidate, 8 rotations"),
+        ({"max_flops": -5}, "max_flops must be between 1"),
+        ({"max_flops": 0}, "max_flops must be between 1"),
+        ({"max_error": -0.1}, "max_error must be between 0 and 1"),
+        ({"max_error": 1e-9}, "no candidate reaches max_error=1e-09; the best"),
+        ({"signal_shape": (4, 4)}, "signal_shape=.* has 16 entries, but X has 64"),
+        ({"signal_shape": (0, 64)}, "shape must be between 1"),
+        ({"validation_fraction": 1.5}, "validation_fraction must be between 0 and 1"),
+        ({"n_nonzero_coefs": 65}, "n_nonzero_coefs must be between 1"),
+    ],
+)
+def test_bad_parameters_are_named(Y, parameters, match):
+    auto = fost.AutoDictionary(**({"max_iter": 1, "max_flops": 800} | parameters))
+    with pytest.raises(ValueError, match=match):
+        auto.fit(Y)
+
+
+def test_an_unreachable_error_loses_nothing(Y):
+    auto = fost.AutoDictionary(4, max_flops=300, max_error=1e-9, max_iter=1)
+    with pytest.raises(ValueError, match="no candidate"):
+        auto.fit(Y)
+    assert len(auto.frontier_) > 0
+
+
+def test_progress_goes_to_stderr_when_asked(Y, capsys):
+    fost.AutoDictionary(4, max_flops=100, max_iter=1, verbose=True).fit(Y)
+    assert capsys.readouterr().out == ""
+    fost.AutoDictionary(4, max_flops=100, max_iter=1, verbose=False).fit(Y)
+    captured = capsys.readouterr()
+    assert captured.err == ""
+
+
+def test_plot_frontier(fitted):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    ax = fost.plot_frontier(fitted)
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert any("rotations" in label for label in labels)
+    assert any(label.startswith("chosen") for label in labels)
+    names = [text.get_text() for text in ax.texts]
+    assert {"DCT 8x8", "dense (Q-DLA)"} <= set(names)
+    assert "operations" in ax.get_xlabel()
+    same = fost.plot_frontier(fitted, ax=ax)
+    assert same is ax
+    pyplot.close(ax.figure)
