@@ -26,6 +26,7 @@ def run(report: Report, quick: bool = False) -> None:
     for dtype in (np.float32, np.float64):
         Y = training_set(dtype)
         _against_twin(report, Y, iterations)
+    _rotations(report, training_set(np.float32), iterations // 2)
     _two_threads(report, training_set(np.float32), iterations)
     _growth(quick)
     _large_patches(quick)
@@ -73,6 +74,33 @@ def _against_twin(report: Report, Y: NDArray[Any], iterations: int) -> None:
                 len(Y) * iterations,
                 repeats=3,
                 target=f">= {target}",
+            )
+
+
+def _rotations(report: Report, Y: NDArray[Any], iterations: int) -> None:
+    report.section(
+        f"Learn rotations over the DCT, K = {iterations}, {Y.dtype}, one thread",
+        "nanoseconds per signal and iteration, initialisation included",
+    )
+    reflectors = learner(Y, fost.Reflectors(12), iterations)
+    for init in ("aligned", "base"):
+        with threads(1):
+            report.compare(
+                f"DCT + 64 rotations, init={init!r}",
+                lambda init=init: fost.learn(  # type: ignore[misc]
+                    Y,
+                    fost.Rotations(64),
+                    S,
+                    base=fost.DCT((8, 8)),
+                    init=init,
+                    max_iter=iterations,
+                    tol=0,
+                ),
+                "H12",
+                reflectors,
+                len(Y) * iterations,
+                repeats=5,
+                target=">= 1",
             )
 
 

@@ -83,11 +83,11 @@ def picture(name: str) -> NDArray[np.float64]:
     return np.asarray(image, dtype=np.float64) / 255
 
 
-def patches(image: NDArray[np.float64]) -> NDArray[np.float64]:
+def patches(image: NDArray[np.float64], side: int = SIDE) -> NDArray[np.float64]:
     """Non-overlapping patches in rows, means removed."""
-    rows, columns = (k // SIDE for k in image.shape)
-    cut = image[: rows * SIDE, : columns * SIDE].reshape(rows, SIDE, columns, SIDE)
-    Y = cut.transpose(0, 2, 1, 3).reshape(-1, SIDE * SIDE)
+    rows, columns = (k // side for k in image.shape)
+    cut = image[: rows * side, : columns * side].reshape(rows, side, columns, side)
+    Y = cut.transpose(0, 2, 1, 3).reshape(-1, side * side)
     return np.asarray(Y - Y.mean(axis=1, keepdims=True))
 
 
