@@ -150,15 +150,15 @@ def test_instruction_sets_agree(isa: str, kind: str) -> None:
     np.testing.assert_allclose(result, transform.forward(Y), rtol=0, atol=1e-14)
 
 
-def test_plans_know_whether_they_need_blas() -> None:
-    plan = _core.Plan(4)
-    assert not plan.has_dense
-    plan.add_reflectors(np.eye(4)[:2])
+@pytest.mark.parametrize(("n", "expected"), [(4, False), (256, False), (257, True)])
+def test_plans_know_whether_they_need_blas(n: int, expected: bool) -> None:
+    plan = _core.Plan(n)
+    plan.add_reflectors(np.eye(n)[:2])
     plan.add_rotations(np.array([[0, 1]], np.int32), np.eye(2)[None])
-    plan.add_cosine([2, 2])
-    assert not plan.has_dense
-    plan.add_dense(np.eye(4))
-    assert plan.has_dense
+    plan.add_cosine([n])
+    assert not plan.uses_blas
+    plan.add_dense(np.eye(n))
+    assert plan.uses_blas == expected
 
 
 def test_a_plan_without_stages_is_the_identity(isa: str) -> None:

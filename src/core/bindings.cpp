@@ -146,7 +146,7 @@ NB_MODULE(_core, m) {
 
   nb::class_<Plan> plan(m, "Plan");
   plan.def(nb::init<int>(), "n_features"_a);
-  plan.def_ro("has_dense", &Plan::has_dense);
+  plan.def_ro("uses_blas", &Plan::uses_blas);
   plan.def("add_reflectors", [](Plan& self, const Packed<const double, nb::ndim<2>>& vectors) {
     require(Index(vectors.shape(1)) == self.n, "shapes do not agree");
     self.add_reflectors(vectors.data(), static_cast<int>(vectors.shape(0)));

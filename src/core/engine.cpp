@@ -13,8 +13,8 @@ namespace fost {
 namespace {
 
 constexpr std::size_t ALIGNMENT = 64;
-// Signals per tile of plans with a dense stage: BLAS copies the matrix for each product, so
-// the tile grows with the matrix to make that worth it (benchmarks/bench_encode.py).
+// Signals per tile of plans with a product by BLAS, which copies the matrix each time, so that
+// the tile grows with the matrix to make it worth while (benchmarks/bench_encode.py).
 constexpr int DENSE_SIGNALS = 256;
 constexpr int MOST_DENSE_SIGNALS = 1024;
 // Lanczos vectors that are kept before a restart.
@@ -50,10 +50,10 @@ template <class T> class Buffer {
   T* data_;
 };
 
-// Signals per tile. With a dense stage an odd multiple of the kernels' width, so that the
+// Signals per tile. With BLAS an odd multiple of the kernels' width, so that the
 // features of a signal do not fall on the same lines of the cache.
 int tile_width(const Plan& plan, int width) {
-  if (!plan.has_dense) return width;
+  if (!plan.uses_blas) return width;
   return width * (std::clamp(plan.n, DENSE_SIGNALS, MOST_DENSE_SIGNALS) / width | 1);
 }
 

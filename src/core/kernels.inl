@@ -3,6 +3,7 @@
 #include "kernels.hpp"
 
 #include "dct.hpp"
+#include "dense.hpp"
 #include "givens.hpp"
 #include "householder.hpp"
 #include "reflector_sweep.hpp"
@@ -15,9 +16,16 @@ namespace fost {
 namespace FOST_NAMESPACE {
 namespace {
 
-// out (n x width) = U^T tile, or U tile for the inverse; tiles are column-major width x n.
+// out (n x width) = U^T tile, or U tile for the inverse. Tiles are column-major width x n.
 template <class T, bool INVERSE>
-void apply_dense(const Stage<T>& stage, int n, T* tile, T* out, const Workspace<T>& work) {
+void apply_dense(const Stage<T>& stage, int n, T* tile, T* out, const Workspace<T>& work,
+                 Prefetch& ahead) {
+  if (stage.transposed) {
+    for (int lane = 0; lane < work.width; lane += WIDTH<T>)
+      multiply_tile(INVERSE ? stage.transposed : stage.matrix, n, tile + lane, out + lane,
+                    work.width, ahead);
+    return;
+  }
   char no = 'N', side = INVERSE ? 'N' : 'T';
   int width = work.width;
   T one = 1, zero = 0;
@@ -43,7 +51,7 @@ T* run(const Program<T>& program, const Workspace<T>& work, Prefetch& ahead) {
   for (int k = 0; k < program.n_stages; ++k) {
     const Stage<T>& stage = program.stages[INVERSE ? program.n_stages - 1 - k : k];
     if (stage.kind == Kind::dense) {
-      apply_dense<T, INVERSE>(stage, program.n, tile, other, work);
+      apply_dense<T, INVERSE>(stage, program.n, tile, other, work, ahead);
       T* swap = tile;
       tile = other;
       other = swap;

@@ -10,6 +10,9 @@ namespace {
 constexpr int GROUP = 8;         // reflectors per compact WY block (see householder.hpp)
 constexpr int CODELET = 32;      // longest unrolled cosine transform (see dct.hpp)
 constexpr int DIRECT_DCT4 = 16;  // longest DCT-IV by the whole matrix
+// Most features of a dense matrix that stays in the second-level cache, where fost's own
+// product is faster than BLAS with its packing (benchmarks/bench_encode.py).
+constexpr int DENSE_IN_LANES = 256;
 const double PI = std::acos(-1.0);
 
 bool is_power_of_two(int n) { return (n & (n - 1)) == 0; }
@@ -108,7 +111,15 @@ void Tables<T>::add_rotations(const std::int32_t* pairs, const double* blocks, i
 template <class T> void Tables<T>::add_dense(const double* matrix) {
   T* rounded = allocate(std::size_t(n_) * n_);
   std::copy(matrix, matrix + Index(n_) * n_, rounded);
-  add_stage(Kind::dense, 1).matrix = rounded;
+  T* transposed = nullptr;
+  if (n_ <= DENSE_IN_LANES) {
+    transposed = allocate(std::size_t(n_) * n_);
+    for (int i = 0; i < n_; ++i)
+      for (int j = 0; j < n_; ++j) transposed[j * Index(n_) + i] = rounded[i * Index(n_) + j];
+  }
+  Stage<T>& stage = add_stage(Kind::dense, 1);
+  stage.matrix = rounded;
+  stage.transposed = transposed;
 }
 
 // The lengths that the recursion visits: length, length / 2, ... down to a codelet or an
@@ -191,6 +202,7 @@ void Plan::add_dense(const double* matrix) {
   full.add_dense(matrix);
   operations += 2.0 * n * n;
   has_dense = true;
+  uses_blas = n > DENSE_IN_LANES;
 }
 
 }  // namespace fost

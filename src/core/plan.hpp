@@ -49,7 +49,8 @@ class Plan {
   template <class T> Program<T> program() const;
 
   int n;
-  bool has_dense = false;
+  bool has_dense = false;  // a stage cannot work in place
+  bool uses_blas = false;  // a stage wants wide tiles
   double operations = 0;  // multiply-adds and so on per signal, to judge what threads are worth
 
  private:

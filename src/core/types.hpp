@@ -53,6 +53,7 @@ template <class T> struct Stage {
   const T* blocks;                      // rotations: the 2 x 2 blocks, row-major
   const CosineAxis<T>* axes;            // cosine
   const T* matrix;                      // dense: U, row-major
+  const T* transposed;                  // dense: U^T, or null where BLAS does the product
 };
 
 // U = U_first ... U_last as a list of stages: forward applies them in order, inverse

@@ -178,6 +178,6 @@ def _sorted_csr(
 def _blas_threads(plan: _core.Plan, shape: tuple[int, ...]) -> AbstractContextManager[None]:
     # Below 2^18 multiply-adds OpenBLAS does not start threads, and the limit costs more than
     # the product.
-    if plan.has_dense and shape[0] * shape[1] ** 2 > 2**18:
+    if plan.uses_blas and shape[0] * shape[1] ** 2 > 2**18:
         return single_threaded_blas
     return nullcontext()
