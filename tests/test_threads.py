@@ -64,6 +64,22 @@ def test_the_number_of_threads_does_not_change_a_bit(
         assert_same(results(transform, Y), expected, f"{n_threads} threads, {transform}")
 
 
+# Dense matrices of more than 256 features go through BLAS.
+@pytest.mark.parametrize("dtype", cases.DTYPES)
+def test_the_number_of_threads_does_not_change_a_bit_of_blas(
+    set_threads: SetThreads, dtype: Any
+) -> None:
+    rng = np.random.default_rng(0)
+    transform = cases.make_transform("dense chain", 300, rng)
+    assert transform._plan.uses_blas
+    Y = cases.make_signals("normal", 4_000, 300, dtype, rng)
+    set_threads(1)
+    expected = results(transform, Y)
+    for n_threads in (2, 3):
+        set_threads(n_threads)
+        assert_same(results(transform, Y), expected, f"{n_threads} threads, {transform}")
+
+
 @pytest.mark.parametrize(("count", "n"), [(1003, 37), (3001, 200), (257, 700), (100_003, 5)])
 def test_the_number_of_threads_does_not_change_a_bit_of_other_sizes(
     set_threads: SetThreads, count: int, n: int
@@ -137,8 +153,8 @@ def run_in_fork(work: Callable[[], bool], seconds: float = 60) -> int | None:
 def test_transforms_work_after_a_fork(set_threads: SetThreads, kind: str) -> None:
     set_threads(2)
     rng = np.random.default_rng(0)
-    transform = cases.make_transform(kind, 64, rng)
-    Y = cases.make_signals("normal", 20_000, 64, np.float64, rng)
+    transform = cases.make_transform(kind, 300, rng)
+    Y = cases.make_signals("normal", 4_000, 300, np.float64, rng)
     expected = transform.encode(Y, 4)  # threads of the parent have run
 
     def same_as_parent() -> bool:
@@ -155,8 +171,8 @@ def test_transforms_work_after_a_fork(set_threads: SetThreads, kind: str) -> Non
 def test_a_fork_while_another_thread_works(set_threads: SetThreads) -> None:
     set_threads(2)
     rng = np.random.default_rng(0)
-    transform = cases.make_transform("dense", 64, rng)
-    Y = cases.make_signals("normal", 20_000, 64, np.float64, rng)
+    transform = cases.make_transform("dense", 300, rng)
+    Y = cases.make_signals("normal", 4_000, 300, np.float64, rng)
     expected = transform.encode(Y, 4)
     stop = threading.Event()
 
