@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import fost
 from fost.learning.frontier import relative_error
@@ -91,19 +94,46 @@ def test_without_a_shape_there_is_no_base(Y):
     assert not any("DCT" in row.structure for row in auto.frontier_)
 
 
-def test_a_fixed_base_may_be_the_answer(Y):
-    auto = fost.AutoDictionary(4, (8, 8), max_error=0.99, max_iter=2, random_state=0)
-    auto.fit(Y)
-    cheapest = min(auto.frontier_, key=lambda row: row.flops)
-    assert auto.chosen_.flops <= max(672, cheapest.flops)
+def test_a_fixed_base_may_be_the_answer():
+    # Signals that the DCT codes exactly, and nothing cheaper does.
+    X = np.zeros((300, 64))
+    places = np.random.default_rng(0).integers(64, size=(300, 3))
+    np.put_along_axis(X, places, 1.0, axis=1)
+    Y = fost.DCT((8, 8)).inverse(X)
+    auto = fost.AutoDictionary(4, (8, 8), max_error=1e-6, max_iter=3, random_state=0).fit(Y)
+    assert auto.dictionary_ == fost.DCT((8, 8))
+    assert auto.chosen_.structure == "DCT 8x8"
+
+
+def test_the_budget_is_used_up(Y):
+    auto = fost.AutoDictionary(4, (8, 8), max_flops=1000, max_iter=2, random_state=0).fit(Y)
+    names = {row.structure for row in auto.frontier_}
+    assert {"DCT 8x8 + 54 rotations", "3 reflectors", "1-D DCT 64"} <= names
+    assert fost.AutoDictionary(4, max_flops=1e2, max_iter=1).fit(Y).dictionary_.flops <= 100
+
+
+def test_interrupt_chooses_among_what_is_there(Y, monkeypatch):
+    update = fost.Reflectors.update
+
+    def interrupted(self, *arguments):
+        signal.raise_signal(signal.SIGINT)
+        return update(self, *arguments)
+
+    monkeypatch.setattr(fost.Reflectors, "update", interrupted)
+    auto = fost.AutoDictionary(4, max_flops=600, max_iter=2, random_state=0)
+    with pytest.warns(RuntimeWarning, match="interrupted after .* candidates"):
+        auto.fit(Y)
+    assert all("rotation" in row.structure for row in auto.frontier_)
+    assert auto.dictionary_.flops <= 600
 
 
 @pytest.mark.parametrize(
     ("parameters", "match"),
     [
         ({"max_flops": 10}, "max_flops=10 is below the cheapest candidate, 8 rotations"),
-        ({"max_flops": -5}, "max_flops must be between 1"),
-        ({"max_flops": 0}, "max_flops must be between 1"),
+        ({"max_flops": -5}, "max_flops must be at least 1"),
+        ({"max_flops": 0}, "max_flops must be at least 1"),
+        ({"max_flops": float("inf")}, "max_flops must be at least 1 and finite"),
         ({"max_error": -0.1}, "max_error must be between 0 and 1"),
         ({"max_error": 1e-9}, "no candidate reaches max_error=1e-09; the best"),
         ({"signal_shape": (4, 4)}, "signal_shape=.* has 16 entries, but X has 64"),
@@ -123,11 +153,17 @@ def test_an_unreachable_error_loses_nothing(Y):
     with pytest.raises(ValueError, match="no candidate"):
         auto.fit(Y)
     assert len(auto.frontier_) > 0
+    with pytest.raises(NotFittedError):
+        auto.transform(Y)
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.close(fost.plot_frontier(auto).figure)
 
 
 def test_progress_goes_to_stderr_when_asked(Y, capsys):
     fost.AutoDictionary(4, max_flops=100, max_iter=1, verbose=True).fit(Y)
-    assert capsys.readouterr().out == ""
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "2/2" in captured.err or "rotations" in captured.err
     fost.AutoDictionary(4, max_flops=100, max_iter=1, verbose=False).fit(Y)
     captured = capsys.readouterr()
     assert captured.err == ""

@@ -61,7 +61,8 @@ def test_rmse_is_at_or_below_the_paper(picture, paper_images):
 @pytest.mark.parametrize("picture", list(PAPER))
 def test_orthogonal_reflectors_gain_from_the_start_at_the_dct(picture, paper_images):
     Y = signals(paper_images[picture])
-    for name, gain in (("QH12", 0.015), ("QH32", 0.04)):
+    # The gain grows with m; barb's QH6 gains 0.2 %, its QH12 1.9 %.
+    for name, gain in (("QH6", 0.001), ("QH12", 0.018), ("QH32", 0.04)):
         ratio = rmse(Y, name, init=fost.DCT((8, 8))) / PAPER[picture][name]
         assert ratio <= 1 - gain, (name, ratio)
 

@@ -52,16 +52,18 @@ template <class T> class Buffer {
 
 // Signals per tile. With BLAS an odd multiple of the kernels' width, so that the
 // features of a signal do not fall on the same lines of the cache.
-int tile_width(const Plan& plan, int width) {
+int tile_width(const Plan& plan, int width, Index rows) {
   if (!plan.uses_blas) return width;
-  return width * (std::clamp(plan.n, DENSE_SIGNALS, MOST_DENSE_SIGNALS) / width | 1);
+  const Index enough = (rows + width - 1) / width;
+  const Index wanted = std::clamp(plan.n, DENSE_SIGNALS, MOST_DENSE_SIGNALS) / width | 1;
+  return width * static_cast<int>(std::clamp<Index>(enough, 1, wanted));
 }
 
 // The memory behind one Workspace; `batched` adds the room that statistics need.
 template <class T> class Memory {
  public:
-  Memory(const Plan& plan, const Kernels<T>& kernels, int s = 0, bool batched = false)
-      : width_(tile_width(plan, kernels.width)),
+  Memory(const Plan& plan, const Kernels<T>& kernels, Index rows, int s = 0, bool batched = false)
+      : width_(tile_width(plan, kernels.width, rows)),
         batch_(batched ? (BATCH + width_ - 1) / width_ * width_ : 0),
         s_(s),
         tile_(Index(plan.n) * width_),
@@ -106,7 +108,7 @@ template <class T, class Body>
 void over_rows(const Plan& plan, const Kernels<T>& kernels, Index rows, int s, const Body& body) {
   const int threads = threads_for(nanoseconds(plan, rows));
   std::vector<Memory<T>> memory;
-  for (int k = 0; k < threads; ++k) memory.emplace_back(plan, kernels, s);
+  for (int k = 0; k < threads; ++k) memory.emplace_back(plan, kernels, rows, s);
   const Index width = memory[0].workspace().width;
   const Index tiles = (rows + width - 1) / width;
   const Index ranges = std::min<Index>(tiles, threads == 1 ? 1 : 8 * Index(threads));
@@ -207,7 +209,7 @@ double accumulate(const Plan& plan, const View<const T>& y, int s, double* matri
   const Index ranges = std::clamp<Index>(y.rows / RANGE_SIGNALS, 1, room);
   const int threads = static_cast<int>(std::min<Index>(ranges, threads_for(2 * nanoseconds(plan, y.rows))));
   std::vector<Memory<T>> memory;
-  for (int k = 0; k < threads; ++k) memory.emplace_back(plan, kernels, s, true);
+  for (int k = 0; k < threads; ++k) memory.emplace_back(plan, kernels, y.rows, s, true);
   const Buffer<double> partial(ranges * size);
   std::vector<Statistic> sums(ranges);
   std::atomic<bool> finite{true};

@@ -37,7 +37,7 @@ void set_stemr(Stemr stemr);
 void sweep_reflectors(const double* statistic, int n, double* vectors, int m,
                       const std::int32_t* order, const std::int32_t* begins);
 
-// Updates the rotations (g pairs and blocks) in place until one gains less than `least`;
+// Updates the rotations (g pairs and blocks) in place until one gains no more than `least`;
 // returns how many were updated.
 int sweep_rotations(const double* statistic, int n, std::int32_t* pairs, double* blocks,
                     double* gains, int g, double least);

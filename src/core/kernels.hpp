@@ -42,7 +42,7 @@ struct Algebra {
                            const std::int32_t* order, const std::int32_t* begins,
                            const SweepMemory&);
 
-  // Updates g rotations for the statistic M until one gains less than `least`; returns how
+  // Updates g rotations for the statistic M until one gains no more than `least`; returns how
   // many were updated.
   int (*sweep_rotations)(const double* statistic, const RotationMemory&, int n,
                          std::int32_t* pairs, double* blocks, double* gains, int g, double least);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -30,8 +29,8 @@ template <class Task> void parallel_for(Index count, int threads, const Task& ta
   for (int thread = 1; thread < threads && thread < count; ++thread) {
     try {
       others.emplace_back(work, thread);
-    } catch (const std::system_error&) {
-      break;  // no more threads to be had: those that run do all the work
+    } catch (...) {
+      break;  // no more threads or memory to be had: those that run do all the work
     }
   }
   work(0);

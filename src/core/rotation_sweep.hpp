@@ -10,7 +10,8 @@
 //     max(sqrt((a + d)^2 + (b - c)^2), sqrt((a - d)^2 + (b + c)^2)),
 //
 // by a rotation or by a reflection. R_(k+1) = G_k R_k G_(k+1)^T changes two rows and two
-// columns, so only the scores of pairs with these features change: O(n) per rotation.
+// columns, so only the scores of pairs with these features change: O(n) per rotation, but for
+// rows whose best pair was among them, which are looked through again.
 #pragma once
 
 #include "algebra.hpp"
@@ -107,14 +108,20 @@ inline void combine_rows(double* rows, double* columns, int n, const std::int32_
   }
 }
 
+inline bool is_identity(const double* block) {
+  return block[0] == 1 && block[1] == 0 && block[2] == 0 && block[3] == 1;
+}
+
 // R <- G R, R <- R G, R <- R G^T
 inline void turn_left(const Scores& s, const std::int32_t* pair, const double* block) {
   combine_rows(s.r, s.rt, s.n, pair, block[0], block[1], block[2], block[3]);
 }
 inline void turn_right(const Scores& s, const std::int32_t* pair, const double* block) {
+  if (is_identity(block)) return;
   combine_rows(s.rt, s.r, s.n, pair, block[0], block[2], block[1], block[3]);
 }
 inline void turn_right_back(const Scores& s, const std::int32_t* pair, const double* block) {
+  if (is_identity(block)) return;
   combine_rows(s.rt, s.r, s.n, pair, block[0], block[1], block[2], block[3]);
 }
 
@@ -138,7 +145,7 @@ inline void best_block(double a, double b, double c, double d, double* block) {
 }
 
 // Updates the chain G_1 ... G_g in place. gains[k] is what rotation k adds to the trace over
-// the identity; the sweep ends early, and the rest stay as they are, at a gain below `least`.
+// the identity; the sweep ends early, and the rest stay as they are, at a gain of `least`.
 // Returns how many rotations were updated.
 inline int sweep_rotations(const double* statistic, const RotationMemory& memory, int n,
                            std::int32_t* pairs, double* blocks, double* gains, int g,
@@ -159,7 +166,7 @@ inline int sweep_rotations(const double* statistic, const RotationMemory& memory
     double* block = blocks + 4 * static_cast<Index>(k);
     const int i = first_largest(s.best, n);
     gains[k] = s.best[i];
-    if (gains[k] < least) return k;
+    if (gains[k] <= least) return k;
     const int j = s.partner[i];
     pair[0] = i;
     pair[1] = j;

@@ -140,9 +140,10 @@ template <class T> Vec<T> threshold_many(const Lanes<T>& lanes, Vec<T>& zeros, T
   return maximum<T>(bisect<T>(scratch, lanes.n, lanes.out.s, rest), smallest<T>());
 }
 
-// More than s magnitudes reach the level, because several equal it: the code of one lane is
-// the entries above the level, and the first of those equal to it.
-template <class T> void collect_ties(const Lanes<T>& lanes, int lane, T level) {
+// The code of one lane with special cases: where more than s magnitudes reach the level,
+// because several equal it, the first of those count; zeros never do, not even where the
+// processor takes the smallest numbers for zeros and so every entry reaches the level.
+template <class T> void collect_special(const Lanes<T>& lanes, int lane, T level) {
   const int s = lanes.out.s;
   int equal = s, count = 0;
   for (int i = 0; i < lanes.n; ++i) {
@@ -152,7 +153,7 @@ template <class T> void collect_ties(const Lanes<T>& lanes, int lane, T level) {
   const Index row = lane * static_cast<Index>(s);
   for (int i = 0; i < lanes.n; ++i) {
     const T x = lanes.x[i * lanes.width + lane], magnitude = x < 0 ? -x : x;
-    if (magnitude < level || (magnitude == level && equal-- <= 0)) continue;
+    if (magnitude == T(0) || magnitude < level || (magnitude == level && equal-- <= 0)) continue;
     lanes.out.indices[row + count] = i;
     lanes.out.values[row + count++] = x;
   }
@@ -208,8 +209,9 @@ template <class T, int S> void collect(const Lanes<T>& lanes, Vec<T> level) {
       counts[l] = common ? write_all<T, S>(lanes, l, bits) : append(lanes, l, first, bits, counts[l]);
     }
   }
+  const Mask<T> bits = reinterpret_cast<Mask<T>>(level);
   for (int l = 0; l < lanes.rows; ++l)
-    if (counts[l] > lanes.out.s) collect_ties(lanes, l, level[l]);
+    if (counts[l] > lanes.out.s || bits[l] == 1) collect_special(lanes, l, level[l]);
 }
 
 // Entries of scratch that a selection needs.

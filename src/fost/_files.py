@@ -13,7 +13,7 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     The content goes to a temporary file in the same folder, to the disk, and then takes the
     place of `path` in one step.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))  # a link stays a link
     temporary = target.parent / f".fost-{uuid.uuid4().hex}.part"
     try:
         with open(temporary, "xb") as file:

@@ -80,9 +80,9 @@ class _SingleThreadedBlas:
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
-            self._depth -= 1
+            self._depth = max(0, self._depth - 1)  # a fork inside the context begins at 0
             if self._depth == 0:
-                for library, count in zip(self._libraries(), self._before, strict=True):
+                for library, count in zip(self._libraries(), self._before, strict=False):
                     self._set(library, count)
 
 

@@ -60,7 +60,7 @@ def select(C: ArrayLike, n_nonzero_coefs: int) -> csr_array:
 def apply(plan: _core.Plan, Y: NDArray[Any], inverse: bool, name: str) -> NDArray[Any]:
     """forward(Y) or inverse(Y) of validated signals."""
     out = np.empty(Y.shape, Y.dtype)
-    with _blas_threads(plan, Y.shape):
+    with _blas_threads(plan):
         finite = plan.apply(Y, out, inverse)
     if not finite:
         raise not_finite(Y, name)
@@ -76,7 +76,7 @@ def encode(plan: _core.Plan, Y: NDArray[Any], n_nonzero_coefs: int, name: str = 
     values = np.empty(room, Y.dtype)
     indices = np.empty(room, np.int32)
     indptr = np.empty(n_signals + 1, index_type)
-    with _blas_threads(plan, Y.shape):
+    with _blas_threads(plan):
         n_entries = plan.encode(Y, s, values, indices, indptr)
     if n_entries < 0:
         raise not_finite(Y, name)
@@ -95,7 +95,7 @@ def statistic(
     """
     n = Y.shape[1]
     matrix = np.empty((n, n))
-    with _blas_threads(plan, Y.shape):
+    with _blas_threads(plan):
         energy = plan.accumulate(Y, n_nonzero_coefs, matrix)
     if not (np.isfinite(energy) and np.isfinite(matrix).all()):
         raise not_finite(Y, "Y")
@@ -105,7 +105,7 @@ def statistic(
 def decode_by_stages(plan: _core.Plan, codes: csr_array, n_features: int) -> NDArray[Any]:
     """inverse(codes) of validated codes, running the transform backwards."""
     out = np.empty((codes.shape[0], n_features), codes.dtype)
-    with _blas_threads(plan, out.shape):
+    with _blas_threads(plan):
         plan.decode(*_packed(codes), out)
     return _checked(out, codes)
 
@@ -175,9 +175,5 @@ def _sorted_csr(
     return codes
 
 
-def _blas_threads(plan: _core.Plan, shape: tuple[int, ...]) -> AbstractContextManager[None]:
-    # Below 2^18 multiply-adds OpenBLAS does not start threads, and the limit costs more than
-    # the product.
-    if plan.uses_blas and shape[0] * shape[1] ** 2 > 2**18:
-        return single_threaded_blas
-    return nullcontext()
+def _blas_threads(plan: _core.Plan) -> AbstractContextManager[None]:
+    return single_threaded_blas if plan.uses_blas else nullcontext()

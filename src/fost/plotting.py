@@ -36,8 +36,8 @@ def plot_frontier(estimator: AutoDictionary, ax: Any = None) -> Any:
     marks: list[tuple[Any, str]] = []
     for row in estimator.frontier_:
         words = row.structure.split()
-        if words[-1] in ("rotations", "reflectors"):
-            ladders.setdefault(" ".join([*words[:-2], words[-1]]), []).append(row)
+        if words[-1].rstrip("s") in ("rotation", "reflector"):
+            ladders.setdefault(" ".join([*words[:-2], words[-1].rstrip("s") + "s"]), []).append(row)
         else:
             marks.append((row, row.structure))
     for (name, rows), marker in zip(sorted(ladders.items()), "osD^vP" * 3, strict=False):
@@ -68,16 +68,18 @@ def plot_frontier(estimator: AutoDictionary, ax: Any = None) -> Any:
             ha="center",
             fontsize=9,
         )
-    chosen = estimator.chosen_
-    ax.plot(
-        chosen.flops,
-        100 * chosen.held_out_error,
-        "o",
-        markersize=14,
-        fillstyle="none",
-        color="crimson",
-        label=f"chosen: {chosen.structure}",
-    )
+    chosen = getattr(estimator, "chosen_", None)  # not where no candidate was good enough
+    if chosen is not None:
+        ax.plot(
+            chosen.flops,
+            100 * chosen.held_out_error,
+            "o",
+            markersize=14,
+            fillstyle="none",
+            color="crimson",
+            label=f"chosen: {chosen.structure}",
+        )
+    ax.margins(x=0.12, y=0.08)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter("{x:g}")

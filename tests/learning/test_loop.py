@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import fost
 from fost.learning import ObjectiveRoseWarning
-from fost.learning.loop import alternate
-from fost.learning.structure import Problem, Structure
+from fost.learning.structure import Structure
 
 STRUCTURES = {
     "Full": lambda n: fost.Full(),
@@ -178,6 +177,53 @@ def test_interrupt_returns_the_best_so_far():
     assert relative_error(Y, result.transform, 3) == pytest.approx(result.errors[-1])
 
 
+def test_interrupt_of_a_start_that_learns_is_an_interrupt(monkeypatch):
+    """Inside something larger Ctrl-C must not be swallowed."""
+    update = fost.Full.update
+
+    def interrupted(self, *arguments):
+        signal.raise_signal(signal.SIGINT)
+        return update(self, *arguments)
+
+    monkeypatch.setattr(fost.Full, "update", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fost.learn(correlated(100, 8), fost.Rotations(2), 2, init="aligned")
+
+
+def test_interrupt_before_the_first_iteration_reports_what_is_returned(monkeypatch):
+    Y = correlated(100, 8)
+
+    def interrupted(self, *arguments):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(fost.Reflectors, "update", interrupted)
+    with pytest.warns(RuntimeWarning, match="interrupted after 0 iterations"):
+        result = fost.learn(Y, fost.Reflectors(2), 2, init=fost.DCT(8))
+    assert result.errors[-1] == pytest.approx(relative_error(Y, result.transform, 2))
+
+
+@structures
+def test_no_iterations_from_a_start_outside_the_structure(name):
+    Y = correlated(100, 8)
+    result = fost.learn(Y, STRUCTURES[name](8), 2, init=fost.DCT(8), max_iter=0)
+    assert result.errors[-1] == pytest.approx(relative_error(Y, result.transform, 2))
+
+
+@structures
+@pytest.mark.parametrize("scale", [1e-90, 1e80])
+def test_the_scale_of_the_signals_does_not_matter(name, scale):
+    Y = correlated(300, 12)
+    options = {"max_iter": 5, "tol": 0, "random_state": 0}
+    plain = fost.learn(Y, STRUCTURES[name](12), 3, **options)
+    scaled = fost.learn(scale * Y, STRUCTURES[name](12), 3, **options)
+    np.testing.assert_allclose(scaled.errors, plain.errors, rtol=1e-6)
+
+
+def test_signals_whose_energy_underflows_are_refused():
+    with pytest.raises(ValueError, match="Y is too small"):
+        fost.learn(np.full((4, 8), 1e-200), fost.Full(), 2)
+
+
 def test_an_error_in_the_callback_reaches_the_caller():
     def fail(iteration, error, transform):
         raise LookupError("mine")
@@ -302,14 +348,3 @@ GOOD = {"Y": np.eye(8), "structure": fost.Reflectors(2), "n_nonzero_coefs": 2}
 def test_bad_arguments_are_named(change, error, match):
     with pytest.raises(error, match=match):
         fost.learn(**(GOOD | change))
-
-
-def test_alternate_is_the_loop_behind_learn():
-    Y = correlated(100, 8)
-    from fost.learning.sources import ArraySource
-
-    problem = Problem(ArraySource(Y), None, 2, np.random.default_rng(0), 5, 0.0)
-    ours = alternate(problem, fost.Full(), "svd")
-    np.testing.assert_array_equal(
-        ours.errors, fost.learn(Y, fost.Full(), 2, max_iter=5, tol=0).errors
-    )

@@ -32,7 +32,7 @@ def test_sweep_matches_brute_force(n, g, seed, isa):
     trace = np.trace(M)
     for _ in range(2):
         expected_pairs, expected_blocks, expected_gains = twin.sweep_rotations(M, pairs, blocks)
-        assert _core.sweep_rotations(M, pairs, blocks, gains, 0.0) == g
+        assert _core.sweep_rotations(M, pairs, blocks, gains, -1.0) == g
         np.testing.assert_allclose(gains, expected_gains, atol=1e-10)
         np.testing.assert_array_equal(np.sort(pairs, axis=1), np.sort(expected_pairs, axis=1))
         U = fost.Givens(pairs, blocks, n).matrix
@@ -49,7 +49,7 @@ def test_scores_stay_right_over_many_updates(n, isa):
     M = np.random.default_rng(n).standard_normal((n, n))
     pairs, blocks = _identities(300)
     gains = np.empty(300)
-    _core.sweep_rotations(M, pairs, blocks, gains, 0.0)
+    _core.sweep_rotations(M, pairs, blocks, gains, -1.0)
     left = fost.Givens(pairs[:299], blocks[:299], n).matrix
     R = left @ M
     a, d = np.diag(R)[:, None], np.diag(R)[None, :]
@@ -72,7 +72,7 @@ def test_a_sweep_ends_at_the_least_gain():
 def test_positive_definite_statistics_leave_the_identity():
     M = np.diag(np.arange(1.0, 6.0))
     pairs, blocks = _identities(4)
-    _core.sweep_rotations(M, pairs, blocks, np.empty(4), 0.0)
+    _core.sweep_rotations(M, pairs, blocks, np.empty(4), -1.0)
     np.testing.assert_allclose(fost.Givens(pairs, blocks, 5).matrix, np.eye(5), atol=1e-15)
 
 
@@ -161,6 +161,19 @@ def test_bad_numbers_of_rotations(g, error, match):
 def test_one_feature_cannot_be_rotated():
     with pytest.raises(ValueError, match="at least two features"):
         fost.learn(np.ones((5, 1)), fost.Rotations(1), 1)
+
+
+def test_auto_on_zeros_adds_nothing():
+    result = fost.learn(np.zeros((10, 6)), fost.Rotations("auto"), 2)
+    assert result.transform.n_rotations == 1
+
+
+def test_the_default_start_is_reproducible():
+    Y = smooth_patches(2600)  # more than the aligned start looks at
+    one, two = (
+        fost.learn(Y, fost.Rotations(8), 4, base=fost.DCT((8, 8)), max_iter=2) for _ in range(2)
+    )
+    assert one.transform == two.transform
 
 
 def test_unknown_starts_are_refused():

@@ -13,7 +13,7 @@ from fost import _core, coding
 from fost.learning import initialise
 from fost.learning.reflectors import lowest_eigenvectors
 from tests import reference_learning as twin
-from tests.learning.test_loop import correlated
+from tests.learning.test_loop import correlated, relative_error
 
 
 def random_unit_rows(m: int, n: int, seed: int) -> np.ndarray:
@@ -253,7 +253,20 @@ def test_auto_m_is_where_the_error_curve_flattens():
 
 
 def test_auto_m_of_data_that_need_no_reflectors():
-    assert fost.learn(np.eye(8), fost.Reflectors("auto"), 1).transform.n_reflectors >= 1
+    result = fost.learn(np.diag(np.arange(8.0, 0.0, -1.0)), fost.Reflectors("auto"), 1)
+    assert result.errors[-1] == pytest.approx(0, abs=1e-12)
+    assert result.transform.n_reflectors <= 4
+
+
+@pytest.mark.parametrize("base", [None, fost.DCT((4, 4))])
+def test_starts_that_learn_something_else_first_take_a_base(base):
+    Y = correlated(400, 16)
+    auto = fost.learn(Y, fost.Reflectors("auto"), 3, base=base, max_iter=5)
+    orthogonal = fost.learn(Y, fost.Reflectors(3), 3, base=base, init="orthogonal", max_iter=5)
+    for result in (auto, orthogonal):
+        assert relative_error(Y, result.transform, 3) == pytest.approx(result.errors[-1])
+    QH = fost.learn(Y, fost.Reflectors(3, orthogonal=True), 3, base=base, max_iter=5)
+    assert orthogonal.errors[0] == pytest.approx(QH.errors[-1])
 
 
 @pytest.mark.parametrize(

@@ -108,3 +108,9 @@ def test_shapes_of_the_same_size_differ() -> None:
 def test_bad_shapes(shape: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         fost.DCT(shape)
+
+
+def test_lengths_with_a_large_odd_factor_are_refused() -> None:
+    with pytest.raises(ValueError, match="largest odd factor"):
+        fost.DCT(4099)
+    assert fost.DCT(8192).n_features == 8192

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from math import isfinite
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,7 +34,7 @@ class AutoDictionary(DictionaryEstimator):
         Entries per code, s.
     signal_shape : int or tuple of int, optional
         Shape of a signal, such as (8, 8) for patches: its DCT is tried as a base.
-    max_flops : int, optional
+    max_flops : int or float, optional
         Operations per signal at most: the choice is the least held-out error within them.
     max_error : float, optional
         Relative error on held-out signals at most: the choice is the cheapest below it.
@@ -77,7 +80,7 @@ class AutoDictionary(DictionaryEstimator):
         self,
         n_nonzero_coefs: int = 4,
         signal_shape: int | tuple[int, ...] | None = None,
-        max_flops: int | None = None,
+        max_flops: float | None = None,
         max_error: float | None = None,
         *,
         validation_fraction: float = 0.25,
@@ -126,18 +129,28 @@ class AutoDictionary(DictionaryEstimator):
                 progress.update(task, description=rung.name)
 
             candidates = []
-            for candidate in explore(
-                train,
-                held_out,
-                self.n_nonzero_coefs,
-                todo,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                random=random,
-                on_rung=report,
-            ):
-                candidates.append(candidate)
-                progress.advance(task)
+            try:
+                for candidate in explore(
+                    train,
+                    held_out,
+                    self.n_nonzero_coefs,
+                    todo,
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    random=random,
+                    on_rung=report,
+                ):
+                    candidates.append(candidate)
+                    progress.advance(task)
+            except KeyboardInterrupt:
+                if not candidates:
+                    raise
+                warnings.warn(
+                    f"interrupted after {len(candidates)} of {len(todo)} candidates; "
+                    "the choice is among these",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
         self.frontier_ = Frontier(candidates)
         self.chosen_ = self._choose(self.frontier_)
         self._continue(signals, next(r for r in todo if r.name == self.chosen_.structure))
@@ -157,13 +170,17 @@ class AutoDictionary(DictionaryEstimator):
             bases[f"DCT {'x'.join(map(str, dct.shape))}"] = dct
         if self.max_error is not None and not 0 <= self.max_error <= 1:
             raise ValueError(f"max_error must be between 0 and 1, got {self.max_error!r}")
-        todo = rungs(n_features, bases)
         if self.max_flops is None:
-            return todo
-        limit = check_integer(self.max_flops, "max_flops", 1, 2**62)
+            return rungs(n_features, bases)
+        if not isinstance(self.max_flops, Real):
+            raise TypeError(f"max_flops must be a number, got {self.max_flops!r}")
+        if not (self.max_flops >= 1 and isfinite(self.max_flops)):
+            raise ValueError(f"max_flops must be at least 1 and finite, got {self.max_flops!r}")
+        limit = int(self.max_flops)
+        todo = rungs(n_features, bases, limit)
         affordable = [rung for rung in todo if rung.flops <= limit]
         if not affordable:
-            cheapest = min(todo, key=lambda rung: rung.flops)
+            cheapest = min(rungs(n_features, bases), key=lambda rung: rung.flops)
             raise ValueError(
                 f"max_flops={limit} is below the cheapest candidate, {cheapest.name} "
                 f"with {cheapest.flops} operations"
@@ -172,7 +189,7 @@ class AutoDictionary(DictionaryEstimator):
 
     def _held_out_count(self, n_signals: int) -> int:
         share = self.validation_fraction
-        if not (isinstance(share, float) and 0 < share < 1):
+        if not (isinstance(share, Real) and 0 < share < 1):
             raise ValueError(f"validation_fraction must be between 0 and 1, got {share!r}")
         return min(max(1, round(share * n_signals)), n_signals - 1)
 
@@ -214,6 +231,6 @@ class AutoDictionary(DictionaryEstimator):
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             console=Console(stderr=True),
-            transient=True,
+            transient=self.verbose is None,
             disable=not shown,
         )

@@ -37,7 +37,7 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         csr_array of shape (n_signals, n_features)
             `n_nonzero_coefs` entries per row; an ndarray if `sparse_output` is false.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "dictionary_")
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         codes = self.dictionary_.encode(X, self.n_nonzero_coefs)
         return codes if self.sparse_output else codes.toarray()
@@ -53,7 +53,7 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         -------
         ndarray of shape (n_signals, n_features)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "dictionary_")
         return self.dictionary_.decode(X)
 
     def score(self, X: ArrayLike, y: None = None) -> float:
@@ -65,7 +65,7 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         y : None
             Ignored.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "dictionary_")
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         codes = self.dictionary_.encode(X, self.n_nonzero_coefs)
         total = _energy(np.asarray(X))

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost.learning.full import Full
-from fost.learning.loop import learn
+from fost.learning.loop import alternate, prepare
 from fost.learning.reflectors import Reflectors
 from fost.learning.rotations import Rotations
 from fost.learning.structure import Structure
-from fost.transforms import Transform
+from fost.transforms import DCT, Chain, Transform
 
 # The sizes that are tried, as far as they are cheaper than a dense matrix.
 _ROTATIONS = tuple(2**k for k in range(3, 21))
+_ROTATIONS_OVER_BASE = tuple(size for k in range(3, 21) for size in (2**k, 3 * 2 ** (k - 1)))
 _REFLECTORS = (*range(1, 9), *range(10, 17, 2), *range(20, 33, 4), *range(48, 257, 16))
 
 
@@ -58,17 +59,18 @@ class Frontier(Sequence[Candidate]):
 
     def as_dicts(self) -> list[dict[str, Any]]:
         """The rows as plain data, for a DataFrame or a file."""
-        fields = [{**vars(row), "best": row in self.best} for row in self._rows]
+        best = {id(row) for row in self.best}
+        fields = [{**vars(row), "best": id(row) in best} for row in self._rows]
         return [{k: v for k, v in row.items() if k != "transform"} for row in fields]
 
     def __repr__(self) -> str:
         lines = [
             f"  {'structure':<26}{'flops':>8}{'parameters':>12}{'train':>9}{'held-out':>10}{'s':>7}"
         ]
-        best = self.best
+        best = {id(row) for row in self.best}
         for row in self._rows:
             lines.append(
-                f"{'*' if row in best else ' '} {row.structure:<26}{row.flops:>8,}"
+                f"{'*' if id(row) in best else ' '} {row.structure:<26}{row.flops:>8,}"
                 f"{row.n_parameters:>12,}{row.train_error:>9.2%}{row.held_out_error:>10.2%}"
                 f"{row.seconds:>7.2f}"
             )
@@ -88,29 +90,46 @@ class Rung:
     starts: tuple[str | Transform, ...] = ()
 
 
-def rungs(n: int, bases: dict[str, Transform | None]) -> list[Rung]:
-    """Everything worth trying for n features, each ladder from its cheapest size up."""
+def rungs(n: int, bases: dict[str, Transform | None], limit: int | None = None) -> list[Rung]:
+    """Everything worth trying for n features, each ladder from its cheapest size up.
+
+    With a limit of operations each ladder ends with the size that just fits.
+    """
     dense = (2 * n - 1) * n
     # Without a base the codes of a fixed transform are still a good start.
     fixed = tuple(base for base in bases.values() if base is not None)
     todo: list[Rung] = []
+    for transform in fixed:
+        if isinstance(transform, DCT) and len(transform.shape) > 1:
+            plain = DCT(n)
+            todo.append(Rung(f"1-D DCT {n}", plain, None, "1-D DCT", plain.flops))
     for base_name, base in bases.items():
         cost, prefix = (0, "") if base is None else (base.flops, f"{base_name} + ")
         if base is not None:
             todo.append(Rung(base_name, base, None, base_name, cost))
-        others: tuple[str | Transform, ...] = fixed if base is None else ()
-        for g in _ROTATIONS:
-            flops = cost + 6 * g
-            if n > 1 and flops < dense:
-                name, ladder = f"{prefix}{g} rotations", f"{prefix}rotations"
-                todo.append(Rung(name, base, Rotations(g), ladder, flops, ("aligned",)))
-        for m in _REFLECTORS:
-            flops = cost + 4 * n * m
-            if m <= n and flops < dense:
-                name, ladder = f"{prefix}{m} reflectors", f"{prefix}reflectors"
-                todo.append(Rung(name, base, Reflectors(m), ladder, flops, ("svd", *others)))
+        room = (dense - 1 if limit is None else min(limit, dense - 1)) - cost
+        sizes = _ROTATIONS if base is None else _ROTATIONS_OVER_BASE
+        for g in _fitting(sizes, room // 6, limit) if n > 1 else ():
+            name, ladder = _counted(prefix, g, "rotation"), f"{prefix}rotations"
+            todo.append(Rung(name, base, Rotations(g), ladder, cost + 6 * g, ("aligned",)))
+        starts: tuple[str | Transform, ...] = ("svd", *fixed) if base is None else ("svd",)
+        for m in _fitting(_REFLECTORS, min(n, room // (4 * n)), limit):
+            name, ladder = _counted(prefix, m, "reflector"), f"{prefix}reflectors"
+            todo.append(Rung(name, base, Reflectors(m), ladder, cost + 4 * n * m, starts))
     todo.append(Rung("dense (Q-DLA)", None, Full(), "dense", dense, ("svd", *fixed)))
     return todo
+
+
+def _fitting(sizes: Sequence[int], most: int, limit: int | None) -> list[int]:
+    """The sizes up to `most`, and `most` itself where it comes from a limit."""
+    fitting = [size for size in sizes if size <= most]
+    if limit is not None and fitting and most not in fitting and most < 2 * fitting[-1]:
+        fitting.append(most)
+    return fitting
+
+
+def _counted(prefix: str, size: int, noun: str) -> str:
+    return f"{prefix}{size} {noun}{'s' if size > 1 else ''}"
 
 
 def explore(
@@ -137,20 +156,14 @@ def explore(
             transform = rung.base
         else:
             before = (latest[rung.ladder],) if rung.ladder in latest else ()
-            results = [
-                learn(
-                    train,
-                    rung.structure,
-                    n_nonzero_coefs,
-                    base=rung.base,
-                    init=init,
-                    max_iter=max_iter,
-                    tol=tol,
-                    random_state=random,
+            results = []
+            for init in (*before, *rung.starts):
+                problem, start_at = prepare(
+                    train, rung.structure, n_nonzero_coefs, rung.base, init, max_iter, tol, random
                 )
-                for init in (*before, *rung.starts)
-            ]
-            transform = min(results, key=lambda result: result.errors[-1]).transform
+                results.append(alternate(problem, rung.structure.fit_to(problem), start_at))
+            learned = min(results, key=lambda result: result.errors[-1]).transform
+            transform = learned if rung.base is None else Chain([rung.base, learned])
         latest[rung.ladder] = transform
         yield Candidate(
             rung.name,

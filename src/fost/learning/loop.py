@@ -5,7 +5,7 @@
 3. Let the structure find its best U for these codes, from M alone.
 4. Go on with 2 until the relative error changes by less than `tol` or `max_iter` is reached.
 
-Both steps solve their problem exactly, so the error never rises (the paper's guarantee).
+Neither step can make the error larger, so it never rises (the paper's guarantee).
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from fost.transforms import Chain, Dense, Transform
 _SMALL = 256
 
 Callback = Callable[[int, float, Transform], Any]
+RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,9 @@ class LearningResult:
     transform : Transform
         The learned transform; with a base, the chain of both.
     errors : ndarray of shape (n_iter + 1,)
-        Relative error ||Y - U X||_F^2 / ||Y||_F^2 of the start and after each iteration.
+        Relative error ||Y - U X||_F^2 / ||Y||_F^2 of the start and after each iteration. The
+        start's may lie below the next one where it is not of the structure: a start at the DCT
+        can be better than any single reflector. From then on errors never rise.
     n_iter : int
         Iterations done.
     converged : bool
@@ -67,7 +71,7 @@ def learn(
     init: str | Transform | None = None,
     max_iter: int = 100,
     tol: float = 1e-6,
-    random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    random_state: RandomState = None,
     callback: Callback | None = None,
     verbose: bool = False,
 ) -> LearningResult:
@@ -79,7 +83,8 @@ def learn(
     Parameters
     ----------
     Y : array-like of shape (n_signals, n_features)
-        Signals in rows.
+        Signals in rows. Arrays of float32 and float64, memory maps too, are used where they
+        lie; other types are converted to float64 first.
     structure : Structure
         What U is made of: `Full`, `Reflectors`, `Rotations`.
     n_nonzero_coefs : int
@@ -107,7 +112,7 @@ def learn(
     Returns
     -------
     LearningResult
-        Ctrl-C is answered by a warning and the best transform so far.
+        Ctrl-C is answered by a warning and the best transform so far, once there is one.
 
     Examples
     --------
@@ -119,12 +124,30 @@ def learn(
     >>> bool(result.errors[-1] < result.errors[0])
     True
     """
+    problem, init = prepare(Y, structure, n_nonzero_coefs, base, init, max_iter, tol, random_state)
+    result = alternate(
+        problem, structure.fit_to(problem), init, callback, verbose, interruptible=True
+    )
+    return replace(result, transform=_whole(base, result.transform))
+
+
+def prepare(
+    Y: ArrayLike,
+    structure: Structure,
+    n_nonzero_coefs: int,
+    base: Transform | None,
+    init: str | Transform | None,
+    max_iter: int,
+    tol: float,
+    random_state: RandomState,
+) -> tuple[Problem, str | Transform]:
+    """The arguments of `learn`, checked, as a problem and a start beyond the base."""
     if not isinstance(structure, Structure):
         raise TypeError(
             f"structure must be Full(), Reflectors(m) or Rotations(g), "
             f"got {type(structure).__name__}"
         )
-    if not (isinstance(tol, float | int) and tol >= 0):
+    if not (isinstance(tol, Real) and tol >= 0):
         raise ValueError(f"tol must be a nonnegative number, got {tol!r}")
     source = ArraySource(Y)
     n = source.n_features
@@ -145,7 +168,7 @@ def learn(
         max_iter=check_integer(max_iter, "max_iter", 0, 2**31 - 1),
         tol=float(tol),
     )
-    return alternate(problem, structure.fit_to(problem), init, callback, verbose)
+    return problem, init
 
 
 def alternate(
@@ -154,56 +177,77 @@ def alternate(
     init: str | Transform,
     callback: Callback | None = None,
     verbose: bool = False,
+    interruptible: bool = False,
 ) -> LearningResult:
-    """The loop itself, on a checked problem."""
+    """The loop itself, on a checked problem; the result is the transform beyond the base.
+
+    Ctrl-C ends it with a warning and a result if it is `interruptible`, and with
+    KeyboardInterrupt, as everywhere, if it is part of something larger.
+    """
     # Threads do not help BLAS and LAPACK with small matrices, and hurt on a busy machine.
     small = problem.n_features <= _SMALL
     with single_threaded_blas if small else nullcontext():
-        return _alternate(problem, structure, init, callback, verbose)
+        start = structure.initial(problem, init) if isinstance(init, str) else init
+        state = _State(problem, structure, start)
+        progress = ProgressLine(verbose, problem.max_iter)
+        try:
+            while not state.converged and state.n_iter < problem.max_iter:
+                state.step()
+                progress.report(state.n_iter, state.errors[-1])
+                whole = _whole(problem.base, state.transform) if callback else state.transform
+                if callback and callback(state.n_iter, state.errors[-1], whole):
+                    break
+        except KeyboardInterrupt:
+            if not interruptible:
+                raise
+            warnings.warn(
+                f"learning was interrupted after {state.n_iter} iterations; "
+                "this is the best transform so far",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        finally:
+            progress.close()
+        return state.result()
 
 
-def _alternate(
-    problem: Problem,
-    structure: Structure,
-    init: str | Transform,
-    callback: Callback | None,
-    verbose: bool,
-) -> LearningResult:
-    start = structure.initial(problem, init) if isinstance(init, str) else init
-    transform = structure.restart(problem, start)
-    statistic = problem.code(start)
-    errors = [problem.error(statistic)]
-    # A start outside the structure may be better than anything inside it.
-    own_start = transform == start
-    best, best_error = transform, errors[0] if own_start else np.inf
-    progress = ProgressLine(verbose, problem.max_iter)
-    converged = False
-    try:
-        while not converged and len(errors) <= problem.max_iter:
-            transform = structure.update(problem, statistic, transform)
-            statistic = problem.code(transform)
-            error = problem.error(statistic)
-            if len(errors) > 1 or own_start:
-                _check_descent(problem, error, errors[-1], len(errors))
-                converged = abs(errors[-1] - error) < problem.tol
-            errors.append(error)
-            if error <= best_error:
-                best, best_error = transform, error
-            progress.report(len(errors) - 1, error)
-            if callback and callback(len(errors) - 1, error, _whole(problem.base, transform)):
-                break
-    except KeyboardInterrupt:
-        warnings.warn(
-            f"learning was interrupted after {len(errors) - 1} iterations; "
-            "this is the best transform so far",
-            RuntimeWarning,
-            stacklevel=4,
-        )
-    finally:
-        progress.close()
-    return LearningResult(
-        _whole(problem.base, best), np.array(errors), len(errors) - 1, bool(converged)
-    )
+class _State:
+    """Where an alternation is: the transform, its statistic, and the history."""
+
+    def __init__(self, problem: Problem, structure: Structure, start: Transform) -> None:
+        self._problem = problem
+        self._structure = structure
+        self.transform = structure.restart(problem, start)
+        self._statistic = problem.code(start)
+        self.errors = [problem.error(self._statistic)]
+        # A start outside the structure may be better than anything inside it.
+        self._own_start = self.transform == start
+        self._best, self._best_error = self.transform, self.errors[0]
+        self.converged = False
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.errors) - 1
+
+    def step(self) -> None:
+        """One iteration: update the transform, code the signals."""
+        transform = self._structure.update(self._problem, self._statistic, self.transform)
+        statistic = self._problem.code(transform)
+        error, before = self._problem.error(statistic), self.errors[-1]
+        first = self.n_iter == 0 and not self._own_start
+        if not first:
+            _check_descent(self._problem, error, before, self.n_iter + 1)
+            self.converged = abs(before - error) < self._problem.tol
+        if first or error <= self._best_error:
+            self._best, self._best_error = transform, error
+        self.transform, self._statistic = transform, statistic
+        self.errors.append(error)
+
+    def result(self) -> LearningResult:
+        if self.n_iter == 0 and not self._own_start:
+            # What is returned is not the start, so its own error is reported.
+            self.errors = [self._problem.error(self._problem.code(self._best))]
+        return LearningResult(self._best, np.array(self.errors), self.n_iter, self.converged)
 
 
 def _check_descent(problem: Problem, error: float, before: float, iteration: int) -> None:
@@ -246,9 +290,7 @@ def _beyond(base: Transform | None, transform: Transform) -> Transform:
     return Dense(base.forward(transform.matrix.T).T)
 
 
-def as_generator(
-    random_state: int | np.random.Generator | np.random.RandomState | None,
-) -> np.random.Generator:
+def as_generator(random_state: RandomState) -> np.random.Generator:
     """What scikit-learn calls a random state, as NumPy's generator."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.Generator(random_state._bit_generator)

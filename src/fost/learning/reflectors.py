@@ -111,13 +111,13 @@ class Reflectors(Structure):
 
     def update(self, problem: Problem, statistic: Statistic, current: Transform) -> Transform:
         if self.orthogonal:
-            return Householder(lowest_eigenvectors(statistic.matrix, self._count))
+            return Householder(lowest_eigenvectors(statistic.scaled, self._count))
         assert isinstance(current, Householder)
         vectors = current.vectors.copy()
         order = np.arange(len(vectors), dtype=np.int32)
         if self.order == "random":
             problem.random.shuffle(order)
-        _core.sweep_reflectors(statistic.matrix, vectors, order, self._begins)
+        _core.sweep_reflectors(statistic.scaled, vectors, order, self._begins)
         return Householder(vectors)
 
     @property
@@ -153,7 +153,7 @@ def _learn_orthogonal(problem: Problem, m: int, max_iter: int) -> Householder:
     from fost.learning.loop import alternate
 
     structure = Reflectors(m, orthogonal=True)
-    transform = alternate(replace(problem, max_iter=max_iter), structure, "svd").transform
+    transform = alternate(problem.but(max_iter=max_iter), structure, "svd").transform
     assert isinstance(transform, Householder)
     return transform
 

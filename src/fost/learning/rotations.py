@@ -92,7 +92,7 @@ class Rotations(Structure):
     def update(self, problem: Problem, statistic: Statistic, current: Transform) -> Transform:
         assert isinstance(current, Givens)
         pairs, blocks = current.pairs.copy(), current.blocks.copy()
-        _core.sweep_rotations(statistic.matrix, pairs, blocks, np.empty(len(pairs)), 0.0)
+        _core.sweep_rotations(statistic.scaled, pairs, blocks, np.empty(len(pairs)), -1.0)
         return Givens(pairs, blocks, problem.n_features)
 
     def _identity(self, n_features: int) -> Givens:
@@ -114,11 +114,9 @@ def _aligned(problem: Problem) -> Transform:
     from fost.learning.loop import alternate
 
     start = Dense(np.eye(problem.n_features)) if problem.base is not None else "svd"
-    sample = problem.source.sample(_ALIGNED_SIGNALS, problem.random)
-    quick = replace(problem, source=sample, max_iter=_ALIGNED_ITERATIONS, tol=_ALIGNED_TOL)
+    sample = problem.source.sample(_ALIGNED_SIGNALS)
+    quick = problem.but(source=sample, max_iter=_ALIGNED_ITERATIONS, tol=_ALIGNED_TOL)
     Q = alternate(quick, Full(), start).transform.matrix
-    if problem.base is not None:
-        Q = problem.base.forward(Q.T).T
     rows, columns = linear_sum_assignment(-np.abs(Q))
     ordered = Q[:, columns[np.argsort(rows)]]
     signs = np.where(np.diag(ordered) < 0, -1.0, 1.0)
@@ -131,6 +129,7 @@ def _choose_g(problem: Problem) -> int:
     most = n * (n - 1) // 2
     pairs, blocks = _identities(most)
     statistic = problem.code(_aligned(problem))
-    least = _AUTO_GAIN * problem.total / 2
-    count = _core.sweep_rotations(statistic.matrix, pairs, blocks, np.empty(most), least)
+    scale = np.abs(statistic.matrix).max() or 1.0
+    least = _AUTO_GAIN * problem.total / 2 / scale
+    count = _core.sweep_rotations(statistic.scaled, pairs, blocks, np.empty(most), least)
     return max(1, count)

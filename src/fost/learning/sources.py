@@ -16,7 +16,7 @@ from fost import coding
 from fost._validation import check_real, check_signals, not_finite
 from fost.transforms import Chain, Transform
 
-# Signals that are taken to float64 at once for the Gram matrix: 512 KiB of 64 features.
+# Entries that are taken to float64 at once for the Gram matrix, or n signals if those are more.
 _GRAM_ENTRIES = 2**16
 
 
@@ -26,6 +26,12 @@ class Statistic:
 
     matrix: NDArray[np.float64]
     energy: float
+
+    @property
+    def scaled(self) -> NDArray[np.float64]:
+        """M over its largest magnitude: what is best for M does not depend on its scale."""
+        largest = np.abs(self.matrix).max()
+        return self.matrix / largest if largest > 0 else self.matrix
 
 
 class Source(Protocol):
@@ -46,8 +52,8 @@ class Source(Protocol):
         """The statistic of Y = base.forward(signals) with X = T_s(transform.forward(Y))."""
         ...
 
-    def sample(self, count: int, random: np.random.Generator) -> Source:
-        """About `count` of the signals, chosen at random; all of them where there are fewer."""
+    def sample(self, count: int) -> Source:
+        """About `count` signals, always the same, spread over all; all where there are fewer."""
         ...
 
     def gram(self, base: Transform | None) -> NDArray[np.float64]:
@@ -84,19 +90,22 @@ class ArraySource:
         # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums once more, not to signals.
         return Statistic(matrix if base is None else base.forward(matrix), energy)
 
-    def sample(self, count: int, random: np.random.Generator) -> ArraySource:
+    def sample(self, count: int) -> ArraySource:
         if count >= self.n_signals:
             return self
+        random = np.random.default_rng(0)
         chosen = np.sort(random.choice(self.n_signals, count, replace=False))
         return ArraySource(self._signals[chosen])
 
     def gram(self, base: Transform | None) -> NDArray[np.float64]:
         n = self.n_features
         total = np.zeros((n, n))
-        step = max(1, _GRAM_ENTRIES // n)
+        step = max(n, _GRAM_ENTRIES // n)
         for start in range(0, self.n_signals, step):
             block = self._signals[start : start + step].astype(np.float64, copy=False)
             total += block.T @ block
         if not np.isfinite(total).all():
             raise not_finite(self._signals, "Y")
+        if not total.any() and self._signals.any():
+            raise ValueError("Y is too small: the squares of its entries are zero in float64")
         return total if base is None else base.forward(base.forward(total).T)

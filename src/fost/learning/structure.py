@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,13 @@ class Problem:
     def total(self) -> float:
         """||Y||_F^2."""
         return float(np.trace(self.gram))
+
+    def but(self, **changes: Any) -> Problem:
+        """The same problem with some settings changed, keeping what is known of the signals."""
+        other = replace(self, **changes)
+        if "source" not in changes and "gram" in self.__dict__:
+            other.__dict__["gram"] = self.gram
+        return other
 
     def code(self, transform: Transform) -> Statistic:
         """One pass over the signals: the statistic of X = T_s(U^T Y)."""

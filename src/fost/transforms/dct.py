@@ -10,6 +10,9 @@ from fost import _core
 from fost._validation import check_integer
 from fost.transforms.base import Transform
 
+# Lengths are halved while they are even; the odd rest is a product with a matrix of its square.
+_LONGEST_ODD = 4096
+
 
 class DCT(Transform):
     """The separable orthonormal DCT-II of signals that are arrays in row-major order.
@@ -21,7 +24,7 @@ class DCT(Transform):
     ----------
     shape : int or tuple of int
         Shape of a signal: 64 or (64,) for one axis, (8, 8) for the patches of a picture,
-        (8, 8, 8) for a volume.
+        (8, 8, 8) for a volume. Powers of two are fastest; an odd factor costs its square.
 
     Examples
     --------
@@ -42,6 +45,12 @@ class DCT(Transform):
         self._shape = tuple(check_integer(k, "shape", 1, 2**31 - 1) for k in lengths)
         if prod(self._shape) > 2**31 - 1:
             raise ValueError(f"shape must have fewer than 2**31 entries, got {self._shape}")
+        odd = max(length // (length & -length) for length in self._shape)
+        if odd > _LONGEST_ODD:
+            raise ValueError(
+                f"shape must have lengths whose largest odd factor is at most {_LONGEST_ODD}, "
+                f"got {self._shape}"
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:
