@@ -28,6 +28,7 @@ def run(report: Report, quick: bool = False) -> None:
         _against_twin(report, Y, iterations)
     _rotations(report, training_set(np.float32), iterations // 2)
     _two_threads(report, training_set(np.float32), iterations)
+    _share(training_set(np.float32), iterations)
     _growth(quick)
     _large_patches(quick)
 
@@ -157,6 +158,18 @@ class _Stopwatch(fost.Reflectors):
         result = super().update(*arguments)
         self.seconds.append(time.perf_counter() - start)
         return result
+
+
+def _share(Y: NDArray[Any], iterations: int) -> None:
+    structure = _Stopwatch(12)
+    with threads(1):
+        start = time.perf_counter()
+        learner(Y, structure, iterations)()
+        seconds = time.perf_counter() - start
+    print(
+        f"\nH12, N = {len(Y):,}, K = {iterations}, one thread: {seconds:.2f} s, of which the "
+        f"n x n algebra {sum(structure.seconds) / seconds:.0%}"
+    )
 
 
 def _large_patches(quick: bool) -> None:
