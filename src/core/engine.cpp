@@ -19,8 +19,9 @@ constexpr int DENSE_SIGNALS = 256;
 constexpr int MOST_DENSE_SIGNALS = 1024;
 // Lanczos vectors that are kept before a restart.
 constexpr int LANCZOS_STEPS = 200;
-// Codes of this many signals are collected before they are added to the statistic.
-constexpr int BATCH = 128;
+// Codes of this many signals are collected before they are added to the statistic: signals
+// of 64 features then take 64 KiB.
+template <class T> constexpr int BATCH = 1024 / static_cast<int>(sizeof(T));
 // Partial statistics, each of its own range of signals: at least so many signals in one, at
 // most so many ranges, and at most so much memory for all of them.
 constexpr Index RANGE_SIGNALS = 1024;
@@ -64,7 +65,7 @@ template <class T> class Memory {
  public:
   Memory(const Plan& plan, const Kernels<T>& kernels, Index rows, int s = 0, bool batched = false)
       : width_(tile_width(plan, kernels.width, rows)),
-        batch_(batched ? (BATCH + width_ - 1) / width_ * width_ : 0),
+        batch_(batched ? (BATCH<T> + width_ - 1) / width_ * width_ : 0),
         s_(s),
         tile_(Index(plan.n) * width_),
         second_(plan.has_dense ? Index(plan.n) * width_ : 0),
