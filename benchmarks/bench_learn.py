@@ -73,7 +73,7 @@ def _against_twin(report: Report, Y: NDArray[Any], iterations: int) -> None:
                 "NumPy translation",
                 theirs,
                 len(Y) * iterations,
-                repeats=3,
+                repeats=7,
                 target=f">= {target}",
             )
 

@@ -99,6 +99,14 @@ void sweep_reflectors_array(const Packed<const double, nb::ndim<2>>& statistic,
                    order.data(), begins.data());
 }
 
+void lowest_eigenvectors_array(const Packed<const double, nb::ndim<2>>& statistic,
+                               const Packed<double, nb::ndim<2>>& vectors) {
+  const std::size_t m = vectors.shape(0), n = vectors.shape(1);
+  require(statistic.shape(0) == n && statistic.shape(1) == n, "shapes do not agree");
+  nb::gil_scoped_release release;
+  lowest_eigenvectors(statistic.data(), static_cast<int>(n), vectors.data(), static_cast<int>(m));
+}
+
 int sweep_rotations_array(const Packed<const double, nb::ndim<2>>& statistic,
                           const Packed<std::int32_t, nb::shape<-1, 2>>& pairs,
                           const Packed<double, nb::shape<-1, 2, 2>>& blocks,
@@ -172,6 +180,8 @@ NB_MODULE(_core, m) {
   m.def("set_stemr", [](nb::capsule stemr) { set_stemr(function_of<Stemr>(stemr)); }, "stemr"_a);
   m.def("sweep_reflectors", &sweep_reflectors_array, "statistic"_a.noconvert(),
         "vectors"_a.noconvert(), "order"_a.noconvert(), "begins"_a.noconvert());
+  m.def("lowest_eigenvectors", &lowest_eigenvectors_array, "statistic"_a.noconvert(),
+        "vectors"_a.noconvert());
   m.def("sweep_rotations", &sweep_rotations_array, "statistic"_a.noconvert(),
         "pairs"_a.noconvert(), "blocks"_a.noconvert(), "gains"_a.noconvert(), "least"_a);
   m.def("available_isas", &available_isas);

@@ -37,6 +37,10 @@ void set_stemr(Stemr stemr);
 void sweep_reflectors(const double* statistic, int n, double* vectors, int m,
                       const std::int32_t* order, const std::int32_t* begins);
 
+// Replaces the rows of `vectors` (m x n) by the eigenvectors of the lowest negative eigenvalues
+// of M + M^T, the lowest last, or zeros; faster the closer they are already.
+void lowest_eigenvectors(const double* statistic, int n, double* vectors, int m);
+
 // Updates the rotations (g pairs and blocks) in place until one gains no more than `least`;
 // returns how many were updated.
 int sweep_rotations(const double* statistic, int n, std::int32_t* pairs, double* blocks,

@@ -42,6 +42,10 @@ struct Algebra {
                            const std::int32_t* order, const std::int32_t* begins,
                            const SweepMemory&);
 
+  // Replaces m reflectors by the eigenvectors of the lowest eigenvalues of M + M^T.
+  void (*lowest_eigenvectors)(const double* statistic, int n, double* vectors, int m,
+                              const SweepMemory&);
+
   // Updates g rotations for the statistic M until one gains no more than `least`; returns how
   // many were updated.
   int (*sweep_rotations)(const double* statistic, const RotationMemory&, int n,

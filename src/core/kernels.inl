@@ -169,7 +169,7 @@ template <class T> constexpr Kernels<T> table() {
 
 extern const Kernels<float> single = table<float>();
 extern const Kernels<double> full = table<double>();
-extern const Algebra algebra = {sweep_reflectors, sweep_rotations};
+extern const Algebra algebra = {sweep_reflectors, lowest_eigenvectors, sweep_rotations};
 
 }  // namespace FOST_NAMESPACE
 }  // namespace fost

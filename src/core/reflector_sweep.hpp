@@ -98,8 +98,9 @@ inline void normalise(double* v, int n) {
 }
 
 // Replaces u (n numbers of unit length, or zeros) by the eigenvector of the lowest eigenvalue
-// of Z, its largest entry positive, or by zeros where no eigenvalue is negative.
-inline void lowest_eigenvector(const double* z, Index stride, int n, double* u,
+// of Z, its largest entry positive, or by zeros where no eigenvalue is negative. Returns the
+// eigenvalue, or zero.
+inline double lowest_eigenvector(const double* z, Index stride, int n, double* u,
                                const LanczosMemory& memory) {
   // A little of every direction, so that no eigenvector is out of reach.
   for (int i = 0; i < n; ++i) u[i] += 1e-3 * scatter(i);
@@ -121,6 +122,31 @@ inline void lowest_eigenvector(const double* z, Index stride, int n, double* u,
     if ((u[i] < 0 ? -u[i] : u[i]) > (u[largest] < 0 ? -u[largest] : u[largest])) largest = i;
   const double sign = u[largest] < 0 ? -1 : 1;
   for (int i = 0; i < n; ++i) u[i] = helps ? sign * u[i] : 0;
+  return helps ? value : 0;
+}
+
+// Step 2 of Algorithm 1 (QH_m-DLA): the eigenvectors of the m lowest eigenvalues of M + M^T,
+// the lowest last, zeros for those that are not negative. One after the other, each from the
+// vector that was there: what is found is turned into a positive eigenvalue of the same size,
+// out of the way of the next.
+inline void lowest_eigenvectors(const double* statistic, int n, double* vectors, int m,
+                                const SweepMemory& memory) {
+  symmetrise(statistic, memory.z, n);
+  double value = -1;
+  for (int j = m - 1; j >= 0; --j) {
+    double* u = vectors + j * static_cast<Index>(n);
+    if (value < 0) value = lowest_eigenvector(memory.z, n, n, u, memory.lanczos);
+    // The residual of Lanczos is also its distance from being orthogonal to the others.
+    for (int k = m - 1; k > j && value < 0; --k) {
+      const double* other = vectors + k * static_cast<Index>(n);
+      add_scaled(-dot(u, other, n), other, u, n);
+    }
+    if (value < 0 && dot(u, u, n) < 0.25) value = 0;
+    for (int i = 0; i < n && value >= 0; ++i) u[i] = 0;
+    normalise(u, n);
+    for (int i = 0; i < n; ++i)
+      add_scaled(-2 * value * u[i], u, memory.z + i * static_cast<Index>(n), n);
+  }
 }
 
 // R_j from scratch, for an arbitrary order of updates.

@@ -48,6 +48,7 @@ def sweep_reflectors(
     order: NDArray[np.int32],
     begins: NDArray[np.int32],
 ) -> None: ...
+def lowest_eigenvectors(statistic: NDArray[np.float64], vectors: NDArray[np.float64]) -> None: ...
 def sweep_rotations(
     statistic: NDArray[np.float64],
     pairs: NDArray[np.int32],

@@ -70,6 +70,26 @@ def test_sweep_matches_lapack(n, seed, shift, data, isa):
     assert ours == pytest.approx(best, rel=1e-7, abs=1e-7)
 
 
+@given(
+    n=st.integers(1, 60),
+    seed=st.integers(0, 2**32 - 1),
+    shift=st.sampled_from([0.0, 3.0, 10.0, -10.0]),
+    data=st.data(),
+)
+def test_lowest_eigenvectors_match_lapack(n, seed, shift, data, isa):
+    m = data.draw(st.integers(1, n), label="m")
+    M = np.random.default_rng(seed).standard_normal((n, n)) + shift * np.eye(n)
+    vectors = data.draw(st.sampled_from([np.zeros((m, n)), random_unit_rows(m, n, seed)]))
+    vectors = vectors.copy()
+    _core.lowest_eigenvectors(M, vectors)
+    expected = lowest_eigenvectors(M, m)
+    np.testing.assert_array_equal(vectors.any(axis=1), expected.any(axis=1))
+    used = vectors[vectors.any(axis=1)]
+    np.testing.assert_allclose(used @ used.T, np.eye(len(used)), atol=1e-12)
+    ours, theirs = (fost.Householder(v).matrix for v in (vectors, expected))
+    assert np.trace(ours @ M) == pytest.approx(np.trace(theirs @ M), rel=1e-8, abs=1e-8)
+
+
 def test_sweep_of_large_matrices_restarts_lanczos():
     n = 400
     rng = np.random.default_rng(0)

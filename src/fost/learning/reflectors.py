@@ -20,6 +20,8 @@ from fost.transforms import Householder, Transform
 # by the prediction of equation (costDetailed2), and QH is given this many iterations first.
 _AUTO_LOSS = 0.005
 _AUTO_ITERATIONS = 10
+# Features up to which a few eigenvectors of Z come from Lanczos iterations.
+_MOST_LANCZOS = 256
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Reflectors(Structure):
 
     def update(self, problem: Problem, statistic: Statistic, current: Transform) -> Transform:
         if self.orthogonal:
-            return Householder(lowest_eigenvectors(statistic.scaled, self._count))
+            return Householder(self._lowest_eigenvectors(statistic.scaled, current))
         assert isinstance(current, Householder)
         vectors = current.vectors.copy()
         order = np.arange(len(vectors), dtype=np.int32)
@@ -119,6 +121,18 @@ class Reflectors(Structure):
             problem.random.shuffle(order)
         _core.sweep_reflectors(statistic.scaled, vectors, order, self._begins)
         return Householder(vectors)
+
+    def _lowest_eigenvectors(
+        self, statistic: NDArray[np.float64], current: Transform
+    ) -> NDArray[np.float64]:
+        """Step 2 of Algorithm 1: from the current vectors where that is faster than LAPACK."""
+        m, n = self._count, len(statistic)
+        if m > n // 4 or n > _MOST_LANCZOS:
+            return lowest_eigenvectors(statistic, m)
+        assert isinstance(current, Householder)
+        vectors = current.vectors.copy()
+        _core.lowest_eigenvectors(statistic, vectors)
+        return vectors
 
     @property
     def _begins(self) -> NDArray[np.int32]:
@@ -136,7 +150,7 @@ class Reflectors(Structure):
 
 
 def lowest_eigenvectors(statistic: NDArray[np.float64], m: int) -> NDArray[np.float64]:
-    """Step 2 of Algorithm 1: u_1 ... u_m (rows) from Z = X Y^T + Y X^T.
+    """Step 2 of Algorithm 1 by LAPACK: u_1 ... u_m (rows) from Z = X Y^T + Y X^T.
 
     The eigenvectors of the m lowest eigenvalues, the lowest for u_m; zeros for eigenvalues
     that are not negative.
