@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import scipy.linalg
 
 from fost.learning import initialise
@@ -51,4 +52,4 @@ class Full(Structure):
     def update(self, problem: Problem, statistic: Statistic, current: Transform) -> Transform:
         # M = X Y^T, so that Y X^T = M^T.
         u, _, vt = scipy.linalg.svd(statistic.matrix.T, check_finite=False)
-        return Dense(u @ vt)
+        return Dense._trusted(matrix=np.asarray(u @ vt))

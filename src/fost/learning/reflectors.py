@@ -113,14 +113,15 @@ class Reflectors(Structure):
 
     def update(self, problem: Problem, statistic: Statistic, current: Transform) -> Transform:
         if self.orthogonal:
-            return Householder(self._lowest_eigenvectors(statistic.scaled, current))
+            vectors = self._lowest_eigenvectors(statistic.scaled, current)
+            return Householder._trusted(_vectors=vectors)
         assert isinstance(current, Householder)
         vectors = current.vectors.copy()
         order = np.arange(len(vectors), dtype=np.int32)
         if self.order == "random":
             problem.random.shuffle(order)
         _core.sweep_reflectors(statistic.scaled, vectors, order, self._begins)
-        return Householder(vectors)
+        return Householder._trusted(_vectors=vectors)
 
     def _lowest_eigenvectors(
         self, statistic: NDArray[np.float64], current: Transform
@@ -159,7 +160,7 @@ def lowest_eigenvectors(statistic: NDArray[np.float64], m: int) -> NDArray[np.fl
     values, vectors = scipy.linalg.eigh(Z, subset_by_index=[0, m - 1], check_finite=False)
     # Eigenvalues that differ from zero by rounding alone are none.
     negative = values < -1e-15 * len(Z) * np.abs(Z).max()
-    return np.asarray((initialise.fixed_signs(vectors) * negative).T[::-1])
+    return np.ascontiguousarray((initialise.fixed_signs(vectors) * negative).T[::-1])
 
 
 def _learn_orthogonal(problem: Problem, m: int, max_iter: int) -> Householder:
