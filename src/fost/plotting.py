@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fost.estimators import AutoDictionary
+    from fost.learning.frontier import Candidate, Frontier
 
 
 def plot_frontier(estimator: AutoDictionary, ax: Any = None) -> Any:
@@ -32,42 +33,7 @@ def plot_frontier(estimator: AutoDictionary, ax: Any = None) -> Any:
     check_is_fitted(estimator, "frontier_")
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    ladders: dict[str, list[Any]] = {}
-    marks: list[tuple[Any, str]] = []
-    for row in estimator.frontier_:
-        words = row.structure.split()
-        if words[-1].rstrip("s") in ("rotation", "reflector"):
-            ladders.setdefault(" ".join([*words[:-2], words[-1].rstrip("s") + "s"]), []).append(row)
-        else:
-            marks.append((row, row.structure))
-    for (name, rows), marker in zip(sorted(ladders.items()), "osD^vP" * 3, strict=False):
-        ax.plot(
-            [row.flops for row in rows],
-            [100 * row.held_out_error for row in rows],
-            marker,
-            markersize=5,
-            alpha=0.8,
-            label=name,
-        )
-    best = estimator.frontier_.best
-    ax.plot(
-        [row.flops for row in best],
-        [100 * row.held_out_error for row in best],
-        color="0.4",
-        linewidth=1,
-        zorder=0,
-        label="best for its cost",
-    )
-    for row, name in marks:
-        ax.plot(row.flops, 100 * row.held_out_error, "k*", markersize=11)
-        ax.annotate(
-            name,
-            (row.flops, 100 * row.held_out_error),
-            (0, 9),
-            textcoords="offset points",
-            ha="center",
-            fontsize=9,
-        )
+    _draw_candidates(estimator.frontier_, ax)
     chosen = getattr(estimator, "chosen_", None)  # not where no candidate was good enough
     if chosen is not None:
         ax.plot(
@@ -90,3 +56,24 @@ def plot_frontier(estimator: AutoDictionary, ax: Any = None) -> Any:
     ax.grid(True, which="both", alpha=0.2)
     ax.legend(fontsize=8)
     return ax
+
+
+def _draw_candidates(frontier: Frontier, ax: Any) -> None:
+    """Ladders as dots, the others as stars with their names, and the line of the best."""
+    ladders: dict[str, list[Candidate]] = {}
+    for row in frontier:
+        *words, kind = row.structure.split()
+        if kind.rstrip("s") in ("rotation", "reflector"):
+            ladders.setdefault(" ".join([*words[:-1], kind.rstrip("s") + "s"]), []).append(row)
+            continue
+        place = (row.flops, 100 * row.held_out_error)
+        ax.plot(*place, "k*", markersize=11)
+        offset = {"xytext": (0, 9), "textcoords": "offset points"}
+        ax.annotate(row.structure, place, ha="center", fontsize=9, **offset)
+    for (name, rows), marker in zip(sorted(ladders.items()), "osD^vP" * 3, strict=False):
+        ax.plot(*_curve(rows), marker, markersize=5, alpha=0.8, label=name)
+    ax.plot(*_curve(frontier.best), color="0.4", linewidth=1, zorder=0, label="best for its cost")
+
+
+def _curve(rows: list[Candidate]) -> tuple[list[int], list[float]]:
+    return [row.flops for row in rows], [100 * row.held_out_error for row in rows]
