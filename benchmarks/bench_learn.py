@@ -145,6 +145,7 @@ def _growth(quick: bool) -> None:
         extra = (_peak_memory() - before) / 2**20
         each = seconds / n_signals / 10 * 1e9
         print(f"  {n_signals:>10,} {seconds:>9.3f} {each:>20.1f} {extra:>13.1f} MiB")
+        del Y  # or the next peak would hide in its memory
 
 
 @dataclass(frozen=True)

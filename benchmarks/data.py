@@ -28,7 +28,7 @@ def patches(n_signals: int, side: int, dtype: Any) -> NDArray[Any]:
 
 def noise(n_signals: int, n_features: int, dtype: Any) -> NDArray[Any]:
     """White noise: the hardest case for the selection, nothing can be skipped."""
-    return np.random.default_rng(0).standard_normal((n_signals, n_features)).astype(dtype)
+    return np.random.default_rng(0).standard_normal((n_signals, n_features), dtype=dtype)
 
 
 def reflectors(m: int, n: int) -> fost.Householder:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fost.learning import Structure, learn
+from fost.learning.frontier import relative_error
 from fost.learning.loop import Callback
 from fost.transforms import Transform
 
@@ -67,9 +68,7 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         check_is_fitted(self, "dictionary_")
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        codes = self.dictionary_.encode(X, self.n_nonzero_coefs)
-        total = _energy(np.asarray(X))
-        return min(0.0, _energy(codes.data) / total - 1) if total > 0 else 0.0
+        return -relative_error(np.asarray(X), self.dictionary_, self.n_nonzero_coefs)
 
     @property
     def components_(self) -> NDArray[np.float64]:
@@ -132,8 +131,3 @@ class LearnedDictionary(DictionaryEstimator):
         self.errors_ = result.errors
         self.n_iter_ = result.n_iter
         return self
-
-
-def _energy(array: NDArray[Any]) -> float:
-    """The sum of squares, in float64."""
-    return float(np.sum(np.square(array, dtype=np.float64)))
