@@ -161,3 +161,50 @@ def statistic(
     Z = Y if base is None else base(Y)
     X = select(Z if learned is None else learned(Z), s).astype(np.float64)
     return X.T @ Z.astype(np.float64), float(np.sum(X * X))
+
+
+def omp(
+    y: Array,
+    atoms: Array,
+    s: int,
+    missing: Array | None = None,
+    tol: float | None = None,
+    normalize: bool = False,
+) -> Array:
+    """The code of one signal by orthogonal matching pursuit, with least squares at every step."""
+    observed = np.ones(len(y), dtype=bool) if missing is None else ~missing
+    y, D = y[observed].astype(np.float64), atoms[:, observed].astype(np.float64)
+    norms = np.linalg.norm(D, axis=1)
+    chosen: list[int] = []
+    x = np.zeros(len(D))
+    residual = y
+    while len(chosen) < s and (tol is None or residual @ residual > tol):
+        strength = np.abs(D @ residual)
+        if normalize:
+            strength = np.divide(strength, norms, out=np.zeros_like(strength), where=norms > 0)
+        strength[chosen] = -1
+        best = int(np.argmax(strength))
+        if strength[best] <= 1e-12 * np.linalg.norm(y):
+            break
+        chosen.append(best)
+        x[:] = 0
+        x[chosen] = np.linalg.lstsq(D[chosen].T, y, rcond=None)[0]
+        residual = y - x @ D
+    return x
+
+
+def sweep_atoms(Y: Array, atoms: Array, X: Array, order: Sequence[int]) -> tuple[Array, Array]:
+    """One sweep of approximate K-SVD: for each atom d and coefficients x of the signals that use
+    it, d' = E^T x normalised and x' = E d' with E = Y - (X D without this atom)."""
+    D, X = np.array(atoms, dtype=np.float64), np.array(X, dtype=np.float64)
+    for k in order:
+        users = np.flatnonzero(X[:, k])
+        x = X[users, k].copy()
+        X[users, k] = 0
+        E = Y[users] - X[users] @ D
+        d = E.T @ x
+        if np.linalg.norm(d) > 0:
+            D[k] = d / np.linalg.norm(d)
+            x = E @ D[k]
+        X[users, k] = x
+    return D, X

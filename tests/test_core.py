@@ -46,7 +46,9 @@ def compiled_parameters(function: Any) -> set[tuple[str, ...]]:
 
 def test_the_stub_has_the_names_of_the_module() -> None:
     classes = [node for node in STUB.body if isinstance(node, ast.ClassDef)]
-    assert public(_core) == {*stub_functions(STUB.body), *(node.name for node in classes)}
+    constants = {node.target.id for node in STUB.body if isinstance(node, ast.AnnAssign)}
+    names = {*stub_functions(STUB.body), *(node.name for node in classes), *constants}
+    assert public(_core) == names
     for node in classes:
         assert public(getattr(_core, node.name)) == set(stub_functions(node.body)), node.name
 

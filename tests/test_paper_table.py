@@ -91,3 +91,14 @@ def test_the_curve_falls_and_meets_the_full_transform_near_twenty(paper_images):
     assert list(errors.values()) == sorted(errors.values(), reverse=True), errors
     assert errors[12] > 1.05 * full
     assert errors[20] <= 1.04 * full, (errors, full)
+
+
+@pytest.mark.parametrize(
+    ("picture", "paper"),
+    [("peppers", 0.0191), ("boat", 0.0231), ("barb", 0.0266), ("couple", 0.0266)],
+)
+def test_stagewise_ksvd_is_within_two_per_cent_of_the_paper(picture, paper, paper_images):
+    Y = signals(paper_images[picture]).astype(np.float32)
+    fitted = fost.baselines.StagewiseKSVD(64, 4, random_state=0).fit(Y)
+    rmse = np.sqrt(-fitted.score(Y) * np.mean(np.square(Y, dtype=np.float64)))
+    assert rmse <= 1.02 * paper

@@ -1,12 +1,14 @@
 // The module fost._core: types and shapes are checked here, everything else in Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "dispatch.hpp"
 #include "engine.hpp"
 #include "parallel.hpp"
+#include "pursuit.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -119,6 +121,55 @@ int sweep_rotations_array(const Packed<const double, nb::ndim<2>>& statistic,
                          gains.data(), static_cast<int>(g), least);
 }
 
+template <class T> using Lines = Packed<const T, nb::ndim<2>>;
+
+// An optional array: None is a null pointer.
+template <class Array> auto pointer(const std::optional<Array>& array) {
+  return array ? array->data() : nullptr;
+}
+
+template <class T, class I>
+Index pursue_array(const Lines<T>& atoms, const Lines<T>& gram,
+                   const std::optional<Packed<const T, Line>>& scales,
+                   const std::optional<Lines<T>>& squares, const Input<T>& y,
+                   const std::optional<Input<bool>>& missing, int s, double tol,
+                   const Packed<T, Line>& values, const Packed<std::int32_t, Line>& indices,
+                   const Packed<I, Line>& indptr) {
+  const std::size_t count = atoms.shape(0), n = atoms.shape(1), pitch = gram.shape(1);
+  require(y.shape(1) == n && gram.shape(0) == count && pitch >= count && pitch % PITCH == 0 &&
+              s >= 1 && std::size_t(s) <= count, "shapes do not agree");
+  require(!scales || scales->shape(0) == pitch, "shapes do not agree");
+  require(!squares || (squares->shape(0) == count && squares->shape(1) == n), "shapes do not agree");
+  require(!missing || (missing->shape(0) == y.shape(0) && missing->shape(1) == n),
+          "shapes do not agree");
+  require(values.shape(0) >= y.shape(0) * s && indices.shape(0) >= y.shape(0) * s &&
+              indptr.shape(0) == y.shape(0) + 1, "not enough room for the codes");
+  const Atoms<T> dictionary = {static_cast<int>(n), static_cast<int>(count),
+                               static_cast<int>(pitch), atoms.data(), gram.data(),
+                               pointer(scales), pointer(squares)};
+  View<const bool> gaps{};
+  if (missing) gaps = view<const bool>(*missing);
+  nb::gil_scoped_release release;
+  return pursue<T, I>(dictionary, view<const T>(y), missing ? &gaps : nullptr, s, tol,
+                      values.data(), indices.data(), indptr.data());
+}
+
+template <class T>
+void sweep_atoms_array(const Packed<T, nb::ndim<2>>& atoms, const Packed<T, nb::ndim<2>>& residual,
+                       const Packed<T, Line>& values,
+                       const Packed<const std::int64_t, Line>& begins,
+                       const Packed<const std::int32_t, Line>& rows,
+                       const Packed<const std::int64_t, Line>& places,
+                       const Packed<const std::int32_t, Line>& order) {
+  require(atoms.shape(1) == residual.shape(1) && begins.shape(0) == atoms.shape(0) + 1 &&
+              rows.shape(0) == values.shape(0) && places.shape(0) == values.shape(0),
+          "shapes do not agree");
+  nb::gil_scoped_release release;
+  sweep_atoms<T>({begins.data(), rows.data(), places.data(), values.data()},
+                 static_cast<int>(atoms.shape(1)), order.data(), static_cast<int>(order.shape(0)),
+                 atoms.data(), residual.data());
+}
+
 // The function behind a capsule of scipy.linalg.cython_blas or cython_lapack.
 template <class Function> Function function_of(nb::capsule capsule) {
   void* pointer = PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr()));
@@ -136,6 +187,17 @@ template <class T> void bind_passes(nb::module_& m, nb::class_<Plan>& plan) {
            "indptr"_a.noconvert(), "out"_a.noconvert());
   plan.def("accumulate", &accumulate_array<T>, "y"_a.noconvert(), "s"_a,
            "matrix"_a.noconvert());
+  m.def("pursue", &pursue_array<T, std::int32_t>, "atoms"_a.noconvert(), "gram"_a.noconvert(),
+        "scales"_a.noconvert().none(), "squares"_a.noconvert().none(), "y"_a.noconvert(),
+        "missing"_a.noconvert().none(), "s"_a, "tol"_a, "values"_a.noconvert(),
+        "indices"_a.noconvert(), "indptr"_a.noconvert());
+  m.def("pursue", &pursue_array<T, std::int64_t>, "atoms"_a.noconvert(), "gram"_a.noconvert(),
+        "scales"_a.noconvert().none(), "squares"_a.noconvert().none(), "y"_a.noconvert(),
+        "missing"_a.noconvert().none(), "s"_a, "tol"_a, "values"_a.noconvert(),
+        "indices"_a.noconvert(), "indptr"_a.noconvert());
+  m.def("sweep_atoms", &sweep_atoms_array<T>, "atoms"_a.noconvert(), "residual"_a.noconvert(),
+        "values"_a.noconvert(), "begins"_a.noconvert(), "rows"_a.noconvert(),
+        "places"_a.noconvert(), "order"_a.noconvert());
   m.def("sum_atoms", &sum_atoms_array<T>, "atoms"_a.noconvert(), "values"_a.noconvert(),
         "indices"_a.noconvert(), "indptr"_a.noconvert(), "out"_a.noconvert());
 }
@@ -184,6 +246,7 @@ NB_MODULE(_core, m) {
         "vectors"_a.noconvert());
   m.def("sweep_rotations", &sweep_rotations_array, "statistic"_a.noconvert(),
         "pairs"_a.noconvert(), "blocks"_a.noconvert(), "gains"_a.noconvert(), "least"_a);
+  m.attr("PITCH") = PITCH;
   m.def("available_isas", &available_isas);
   m.def("get_isa", &get_isa);
   m.def("set_isa", &set_isa, "name"_a);

@@ -4,15 +4,15 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <new>
 
+#include "buffer.hpp"
+#include "compress.hpp"
 #include "dispatch.hpp"
 #include "parallel.hpp"
 
 namespace fost {
 namespace {
 
-constexpr std::size_t ALIGNMENT = 64;
 // Signals per tile of plans with a product by BLAS, which copies the matrix each time, so that
 // the tile grows with the matrix to make it worth while (benchmarks/bench_encode.py).
 constexpr int DENSE_SIGNALS = 256;
@@ -31,25 +31,6 @@ constexpr Index STATISTIC_BYTES = 32 * 1024 * 1024;
 Gemm<float> gemm_single = nullptr;
 Gemm<double> gemm_full = nullptr;
 Stemr stemr = nullptr;
-
-template <class T> Gemm<T> gemm();
-template <> Gemm<float> gemm<float>() { return gemm_single; }
-template <> Gemm<double> gemm<double>() { return gemm_full; }
-
-template <class T> class Buffer {
- public:
-  explicit Buffer(Index size)
-      : data_(size ? static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t(ALIGNMENT)))
-                   : nullptr) {}
-  ~Buffer() { ::operator delete(data_, std::align_val_t(ALIGNMENT)); }
-  Buffer(Buffer&& other) noexcept : data_(other.data_) { other.data_ = nullptr; }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  T* get() const { return data_; }
-
- private:
-  T* data_;
-};
 
 // Signals per tile. With BLAS an odd multiple of the kernels' width, so that the
 // features of a signal do not fall on the same lines of the cache.
@@ -120,24 +101,10 @@ void over_rows(const Plan& plan, const Kernels<T>& kernels, Index rows, int s, c
   });
 }
 
-// Moves the entries of all rows together and fills in where each row begins.
-template <class T, class I>
-Index compress(const Codes<T>& codes, Index rows, I* indptr) {
-  Index end = 0;
-  indptr[0] = 0;
-  for (Index row = 0; row < rows; ++row) {
-    const Index begin = row * codes.s, count = codes.counts[row];
-    if (begin != end) {
-      std::copy(codes.values + begin, codes.values + begin + count, codes.values + end);
-      std::copy(codes.indices + begin, codes.indices + begin + count, codes.indices + end);
-    }
-    end += count;
-    indptr[row + 1] = static_cast<I>(end);
-  }
-  return end;
-}
-
 }  // namespace
+
+template <> Gemm<float> gemm<float>() { return gemm_single; }
+template <> Gemm<double> gemm<double>() { return gemm_full; }
 
 void set_gemm(Gemm<float> single, Gemm<double> full) {
   gemm_single = single;

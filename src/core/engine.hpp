@@ -8,6 +8,9 @@ namespace fost {
 
 // The BLAS products that dense stages use; must be set before a plan with such a stage runs.
 void set_gemm(Gemm<float> single, Gemm<double> full);
+template <class T> Gemm<T> gemm();
+template <> Gemm<float> gemm<float>();
+template <> Gemm<double> gemm<double>();
 
 // x = forward(y) or inverse(y). False where a result is not finite.
 template <class T>

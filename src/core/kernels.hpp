@@ -32,6 +32,19 @@ template <class T> struct Kernels {
   // an entry is not finite.
   bool (*accumulate)(const Program<T>&, const View<const T>& y, Index first, Index last,
                      Statistic&, const Workspace<T>&);
+
+  // Rows first:last of the codes of y by orthogonal matching pursuit, of whole signals ...
+  bool (*pursue)(const Atoms<T>&, const View<const T>& y, Index first, Index last,
+                 const Codes<T>&, const PursuitMemory<T>&);
+
+  // ... or of those entries that are not missing. False where an entry is not finite.
+  bool (*pursue_observed)(const Atoms<T>&, const View<const T>& y, const View<const bool>& missing,
+                          Index first, Index last, const Codes<T>&, const PursuitMemory<T>&);
+
+  // Updates the atoms of `order` and the coefficients of the signals that use them, together
+  // with the residual, one atom after another.
+  void (*sweep_atoms)(const AtomUses<T>&, int n, const std::int32_t* order, int count, T* atoms,
+                      T* residual, double* direction, T* atom);
 };
 
 // Algebra on n x n statistics, always in float64.

@@ -2,10 +2,12 @@
 // once per instruction set; see simd.hpp for what may be used here.
 #include "kernels.hpp"
 
+#include "atom_sweep.hpp"
 #include "dct.hpp"
 #include "dense.hpp"
 #include "givens.hpp"
 #include "householder.hpp"
+#include "omp.hpp"
 #include "reflector_sweep.hpp"
 #include "rotation_sweep.hpp"
 #include "select.hpp"
@@ -161,8 +163,8 @@ template <class T> Index scratch_size(Index n) {
 }
 
 template <class T> constexpr Kernels<T> table() {
-  return {WIDTH<T>,  scratch_size<T>, apply<T>,     encode<T>,
-          decode<T>, sum_atoms<T>,    accumulate<T>};
+  return {WIDTH<T>,     scratch_size<T>, apply<T>,           encode<T>,     decode<T>,
+          sum_atoms<T>, accumulate<T>,   pursue<T>, pursue_observed<T>, sweep_atoms<T>};
 }
 
 }  // namespace

@@ -217,6 +217,26 @@ template <int L, int STEP, class V> FOST_INLINE void transpose_steps(V* v) {
   }
 }
 
+// The largest of the lanes, by exchanging halves, quarters and so on.
+#define FOST_SWAPPED(j, step, lanes) ((j) ^ (step))
+template <int L, int STEP, class V> FOST_INLINE V swapped(V v) {
+  if constexpr (L == 2) return FOST_SHUFFLE(v, v, FOST_INDICES_2(FOST_SWAPPED, STEP, 2, 0));
+  if constexpr (L == 4) return FOST_SHUFFLE(v, v, FOST_INDICES_4(FOST_SWAPPED, STEP, 4, 0));
+  if constexpr (L == 8) return FOST_SHUFFLE(v, v, FOST_INDICES_8(FOST_SWAPPED, STEP, 8, 0));
+  if constexpr (L == 16) return FOST_SHUFFLE(v, v, FOST_INDICES_16(FOST_SWAPPED, STEP, 16, 0));
+}
+template <int L, int STEP, class V> FOST_INLINE auto largest_of_lanes(V v) {
+  if constexpr (STEP == 0) {
+    return v[0];
+  } else {
+    const V other = swapped<L, STEP>(v);
+    return largest_of_lanes<L, STEP / 2>(V(v > other ? v : other));
+  }
+}
+template <class T> FOST_INLINE T largest_lane(Vec<T> v) {
+  return largest_of_lanes<LANES<T>, LANES<T> / 2>(v);
+}
+
 // Transposes LANES vectors of LANES entries in registers.
 template <class T> FOST_INLINE void transpose(Vec<T>* v) { transpose_steps<LANES<T>, 1>(v); }
 

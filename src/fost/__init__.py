@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from fost._threads import get_num_threads, set_num_threads
 from fost.coding import select
 from fost.learning import Full, LearningResult, Reflectors, Rotations, Structure, learn
+from fost.pursuit import omp
 from fost.transforms import DCT, Chain, Dense, Givens, Householder, Transform, load
 
 if TYPE_CHECKING:
+    from fost import baselines
     from fost.estimators import (
         AutoDictionary,
         GivensDictionary,
@@ -36,15 +38,18 @@ __all__ = [
     "Rotations",
     "Structure",
     "Transform",
+    "baselines",
     "get_num_threads",
     "learn",
     "load",
+    "omp",
     "plot_frontier",
     "select",
     "set_num_threads",
 ]
 
 
+_LATE_MODULES = {"baselines"}
 _LATE = {
     "AutoDictionary": "fost.estimators",
     "GivensDictionary": "fost.estimators",
@@ -56,6 +61,8 @@ _LATE = {
 
 def __getattr__(name: str) -> Any:
     # These come when they are asked for: scikit-learn takes a second to import.
+    if name in _LATE_MODULES:
+        return import_module(f"fost.{name}")
     module = _LATE.get(name)
     if module:
         return getattr(import_module(module), name)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+PITCH: int
+
 class Plan:
     def __init__(self, n_features: int) -> None: ...
     @property
@@ -39,6 +41,28 @@ def sum_atoms(
     indices: NDArray[np.int32],
     indptr: NDArray[np.int64],
     out: NDArray[Any],
+) -> None: ...
+def pursue(
+    atoms: NDArray[Any],
+    gram: NDArray[Any],
+    scales: NDArray[Any] | None,
+    squares: NDArray[Any] | None,
+    y: NDArray[Any],
+    missing: NDArray[np.bool_] | None,
+    s: int,
+    tol: float,
+    values: NDArray[Any],
+    indices: NDArray[np.int32],
+    indptr: NDArray[Any],
+) -> int: ...
+def sweep_atoms(
+    atoms: NDArray[Any],
+    residual: NDArray[Any],
+    values: NDArray[Any],
+    begins: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    places: NDArray[np.int64],
+    order: NDArray[np.int32],
 ) -> None: ...
 def set_gemm(single: CapsuleType, full: CapsuleType) -> None: ...
 def set_stemr(stemr: CapsuleType) -> None: ...

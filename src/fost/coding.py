@@ -6,6 +6,7 @@ stages is the identity.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -69,20 +70,35 @@ def apply(plan: _core.Plan, Y: NDArray[Any], inverse: bool, name: str) -> NDArra
 
 def encode(plan: _core.Plan, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y") -> csr_array:
     """T_s(forward(Y)) of validated signals."""
-    n_signals, n_features = Y.shape
-    s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n_features, "n_features")
-    room = n_signals * s
-    index_type = np.int32 if room <= _INT32_MAX else np.int64
-    values = np.empty(room, Y.dtype)
-    indices = np.empty(room, np.int32)
-    indptr = np.empty(n_signals + 1, index_type)
+    s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, Y.shape[1], "n_features")
     with _blas_threads(plan):
-        n_entries = plan.encode(Y, s, values, indices, indptr)
-    if n_entries < 0:
+        codes = collect(lambda *out: plan.encode(Y, s, *out), Y.shape, s, Y.dtype)
+    if codes is None:
         raise not_finite(Y, name)
+    return codes
+
+
+def collect(
+    fill: Callable[[NDArray[Any], NDArray[np.int32], NDArray[Any]], int],
+    shape: tuple[int, int],
+    s: int,
+    dtype: np.dtype[Any],
+) -> csr_array | None:
+    """Codes of at most s entries per row as `fill(values, indices, indptr)` writes them.
+
+    None where it reports, by a negative number of entries, that they are not finite.
+    """
+    room = shape[0] * s
+    index_type = np.int32 if room <= _INT32_MAX else np.int64
+    values = np.empty(room, dtype)
+    indices = np.empty(room, np.int32)
+    indptr = np.empty(shape[0] + 1, index_type)
+    n_entries = fill(values, indices, indptr)
+    if n_entries < 0:
+        return None
     if n_entries < room:  # do not keep the memory of entries that are not there
         values, indices = values[:n_entries].copy(), indices[:n_entries].copy()
-    return _sorted_csr(values, indices.astype(index_type, copy=False), indptr, Y.shape)
+    return _sorted_csr(values, indices.astype(index_type, copy=False), indptr, shape)
 
 
 def statistic(

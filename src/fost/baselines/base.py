@@ -1,0 +1,166 @@
+"""What the estimators of general dictionaries share."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fost._threads import single_threaded_blas
+from fost._validation import check_integer
+from fost.baselines.dictionary import GeneralDictionary
+from fost.baselines.factorisation import Factorisation, normalised, random_atoms, squared_norm
+from fost.coding import decode_by_atoms
+from fost.estimators.base import DictionaryEstimator
+from fost.learning.loop import RandomState, as_generator
+from fost.learning.progress import ProgressLine
+from fost.pursuit import check_atoms
+
+Callback = Callable[[int, float, GeneralDictionary], bool | None]
+# Signals that are judged at once.
+_BLOCK = 2**14
+
+
+class GeneralEstimator(DictionaryEstimator):
+    """A dictionary of free atoms, learned step by step."""
+
+    n_components: int | None
+    random_state: RandomState
+    callback: Callback | None
+    verbose: bool
+    dictionary_: GeneralDictionary  # type: ignore[assignment]
+
+    @abstractmethod
+    def _n_steps(self, n_components: int) -> int:
+        """Steps at most, by the parameters, which are checked here."""
+
+    @abstractmethod
+    def _start(
+        self, Y: NDArray[Any], n_components: int, s: int, random: np.random.Generator
+    ) -> Factorisation:
+        """Where learning starts."""
+
+    @abstractmethod
+    def _step(self, state: Factorisation, step: int, random: np.random.Generator) -> None:
+        """One step of learning; `state` has its error afterwards."""
+
+    def _finish(self, state: Factorisation, n_components: int) -> None:
+        """What is left to do after the last step."""
+
+    def fit(self, X: ArrayLike, y: None = None) -> GeneralEstimator:
+        """Learn the dictionary.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_signals, n_features)
+            Signals in rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            Ctrl-C is answered by a warning and the dictionary so far.
+        """
+        Y = np.asarray(validate_data(self, X, dtype=[np.float64, np.float32]))
+        n = self.n_features_in_
+        n_components = n if self.n_components is None else self.n_components
+        n_components = check_integer(n_components, "n_components", 1, 2**31 - 1)
+        most = min(n, n_components)
+        limit = "n_features" if most == n else "n_components"
+        s = check_integer(self.n_nonzero_coefs, "n_nonzero_coefs", 1, most, limit)
+        n_steps = self._n_steps(n_components)
+        random = as_generator(self.random_state)
+        with single_threaded_blas:
+            state = self._start(Y, n_components, s, random)
+            errors = [state.error]
+            self._learn(state, errors, n_steps, random)
+            self._finish(state, n_components)
+        self.dictionary_ = GeneralDictionary(normalised(state.atoms))
+        self.errors_ = np.array(errors)
+        self.n_iter_ = len(errors) - 1
+        return self
+
+    def _learn(
+        self, state: Factorisation, errors: list[float], n_steps: int, random: np.random.Generator
+    ) -> None:
+        progress = ProgressLine(self.verbose, n_steps)
+        tol = getattr(self, "tol", 0.0)
+        try:
+            for step in range(1, n_steps + 1):
+                self._step(state, step, random)
+                errors.append(state.error)
+                progress.report(step, errors[-1])
+                if self.callback and self.callback(
+                    step, errors[-1], GeneralDictionary(normalised(state.atoms))
+                ):
+                    break
+                if abs(errors[-2] - errors[-1]) < tol:
+                    break
+        except KeyboardInterrupt:
+            warnings.warn(
+                f"learning was interrupted after {len(errors) - 1} steps; "
+                "this is the dictionary so far",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        finally:
+            progress.close()
+
+    def score(self, X: ArrayLike, y: None = None) -> float:
+        """Minus the relative error ||X - decoded codes||_F^2 / ||X||_F^2; higher is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_signals, n_features)
+        y : None
+            Ignored.
+        """
+        check_is_fitted(self, "dictionary_")
+        Y = np.asarray(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
+        atoms = self.dictionary_.atoms.astype(Y.dtype)
+        left = total = 0.0
+        for begin in range(0, len(Y), _BLOCK):
+            block = Y[begin : begin + _BLOCK]
+            codes = self.dictionary_.encode(block, self.n_nonzero_coefs)
+            left += squared_norm(block - decode_by_atoms(atoms, codes))
+            total += squared_norm(block)
+        return -left / total if total > 0 else 0.0
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """The atoms in rows, shape (n_components, n_features)."""
+        return self.dictionary_.atoms
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.dictionary_.n_atoms
+
+
+def initial_atoms(
+    init: str | ArrayLike, Y: NDArray[Any], n_components: int, random: np.random.Generator
+) -> NDArray[Any]:
+    """What the parameter `init` stands for."""
+    if isinstance(init, str):
+        if init != "signals":
+            raise ValueError(f"init must be 'signals' or an array of atoms, got {init!r}")
+        return random_atoms(Y, n_components, random)
+    atoms = check_atoms(init, "init")
+    if atoms.shape != (n_components, Y.shape[1]):
+        raise ValueError(
+            f"init must have shape (n_components, n_features) = {(n_components, Y.shape[1])}, "
+            f"got {atoms.shape}"
+        )
+    return normalised(atoms)
+
+
+def check_steps(max_iter: int, tol: float) -> int:
+    if not (isinstance(tol, Real) and tol >= 0):
+        raise ValueError(f"tol must be a nonnegative number, got {tol!r}")
+    return check_integer(max_iter, "max_iter", 0, 2**31 - 1)

@@ -1,0 +1,79 @@
+"""A dictionary of free atoms, with the methods that a transform has for coding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from fost.coding import check_codes, decode_by_atoms
+from fost.pursuit import check_atoms, omp
+
+
+class GeneralDictionary:
+    """Atoms in rows, in which signals are coded by orthogonal matching pursuit.
+
+    Parameters
+    ----------
+    atoms : array-like of shape (n_atoms, n_features)
+        None of them zero; kept as they are, in float64.
+
+    Examples
+    --------
+    >>> from fost.baselines import GeneralDictionary
+    >>> dictionary = GeneralDictionary([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
+    >>> dictionary
+    GeneralDictionary(n_features=2, n_atoms=3)
+    >>> codes = dictionary.encode([[3.0, 4.0]], n_nonzero_coefs=1)
+    >>> dictionary.decode(codes)
+    array([[3., 4.]])
+    """
+
+    def __init__(self, atoms: ArrayLike) -> None:
+        self._atoms: NDArray[np.float64] = np.array(check_atoms(atoms), dtype=np.float64, order="C")
+        self._atoms.flags.writeable = False
+
+    @property
+    def atoms(self) -> NDArray[np.float64]:
+        """The atoms in rows, read-only."""
+        return self._atoms
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """The atoms in columns, D of the paper, shape (n_features, n_atoms)."""
+        return self._atoms.T
+
+    @property
+    def n_atoms(self) -> int:
+        return len(self._atoms)
+
+    @property
+    def n_features(self) -> int:
+        return int(self._atoms.shape[1])
+
+    @property
+    def n_parameters(self) -> int:
+        """Numbers that describe the dictionary."""
+        return self._atoms.size
+
+    def encode(self, Y: ArrayLike, n_nonzero_coefs: int) -> csr_array:
+        """Codes by `fost.omp`, shape (n_signals, n_atoms)."""
+        return omp(Y, self._atoms, n_nonzero_coefs)
+
+    def decode(self, codes: Any) -> NDArray[Any]:
+        """Signals that codes stand for: codes @ atoms."""
+        codes = check_codes(codes, self.n_atoms, "this dictionary")
+        return decode_by_atoms(self._atoms.astype(codes.dtype), codes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GeneralDictionary):
+            return NotImplemented
+        return np.array_equal(self._atoms, other._atoms)
+
+    def __hash__(self) -> int:
+        return hash((self._atoms.shape, self._atoms.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"GeneralDictionary(n_features={self.n_features}, n_atoms={self.n_atoms})"

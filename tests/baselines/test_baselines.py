@@ -1,0 +1,305 @@
+"""K-SVD, MOD and Stagewise K-SVD: updates against their twins, and what estimators promise."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import fost
+from fost.baselines import KSVD, MOD, GeneralDictionary, StagewiseKSVD
+from fost.baselines.factorisation import Factorisation, leading_directions, random_atoms
+from fost.baselines.mod import least_squares_atoms
+from tests import reference
+from tests.cases import dtypes, random_vectors, seeds
+
+ESTIMATORS = [
+    KSVD(12, 2, max_iter=5, random_state=0),
+    KSVD(12, 2, approximate=False, max_iter=5, random_state=0),
+    MOD(12, 2, max_iter=5, random_state=0),
+    StagewiseKSVD(12, 2, n_inner=3, n_final=3, random_state=0),
+]
+
+
+def planted(seed=0, count=600, n=10, n_atoms=15, s=2, dtype=np.float64):
+    """Signals that are sparse in a dictionary, coefficients of both signs."""
+    rng = np.random.default_rng(seed)
+    D = random_vectors(rng, n_atoms, n)
+    X = np.zeros((count, n_atoms))
+    for row in X:
+        row[rng.choice(n_atoms, s, replace=False)] = rng.choice([-1, 1], s) * rng.uniform(1, 2, s)
+    return (X @ D).astype(dtype), D
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [
+        KSVD(3, 1, max_iter=3, random_state=0),
+        KSVD(3, 1, max_iter=3, random_state=0, approximate=False, sparse_output=False),
+        MOD(3, 1, max_iter=3, random_state=0),
+        StagewiseKSVD(3, 1, n_inner=2, n_final=1, random_state=0),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@given(seeds, st.integers(1, 40), st.integers(1, 20), dtypes)
+def test_sweep_equals_its_twin(isa, seed, n, n_atoms, dtype):
+    rng = np.random.default_rng(seed)
+    D = random_vectors(rng, n_atoms, n).astype(dtype)
+    Y = rng.standard_normal((50, n)).astype(dtype)
+    state = Factorisation(Y, D, min(3, n, n_atoms))
+    X = state.codes.toarray()
+    order = rng.permutation(n_atoms)[: rng.integers(1, n_atoms + 1)].astype(np.int32)
+    atoms, codes = reference.sweep_atoms(Y.astype(np.float64), D, X, order)
+    state.update_approximately(order)
+    tolerance = 1e-9 if dtype == np.float64 else 2e-3
+    np.testing.assert_allclose(state.atoms, atoms, atol=tolerance)
+    np.testing.assert_allclose(state.codes.toarray(), codes, atol=10 * tolerance)
+    np.testing.assert_allclose(state.residual, Y - codes @ atoms, atol=10 * tolerance)
+
+
+@given(seeds)
+def test_exact_update_is_the_best_matrix_of_rank_one(seed):
+    rng = np.random.default_rng(seed)
+    Y = rng.standard_normal((60, 8))
+    state = Factorisation(Y, random_vectors(rng, 10, 8), 3)
+    X, D = state.codes.toarray(), state.atoms.copy()
+    users = np.flatnonzero(X[:, 4])
+    state.update_exactly(np.array([4], np.int32))
+    if not len(users):
+        return
+    X[:, 4] = 0
+    u, sigma, vt = np.linalg.svd(Y[users] - X[users] @ D)
+    best = sigma[0] * np.outer(u[:, 0], vt[0])
+    ours = np.outer(state.codes.toarray()[users, 4], state.atoms[4])
+    np.testing.assert_allclose(ours, best, atol=1e-9)
+    np.testing.assert_allclose(state.residual, Y - state.codes @ state.atoms, atol=1e-12)
+
+
+@given(seeds, st.booleans())
+def test_updates_never_raise_the_error(seed, exact):
+    rng = np.random.default_rng(seed)
+    state = Factorisation(rng.standard_normal((80, 8)), random_vectors(rng, 12, 8), 3)
+    before = state.error
+    order = np.arange(12, dtype=np.int32)
+    (state.update_exactly if exact else state.update_approximately)(order)
+    assert state.error <= before + 1e-12
+
+
+def test_least_squares_atoms_leave_a_residual_without_correlation():
+    rng = np.random.default_rng(0)
+    state = Factorisation(rng.standard_normal((80, 8)), random_vectors(rng, 12, 8), 3)
+    D = least_squares_atoms(state)
+    np.testing.assert_allclose(state.codes.T @ (state.Y - state.codes @ D), 0, atol=1e-10)
+
+
+def test_least_squares_with_an_atom_that_is_never_used():
+    Y = np.eye(4)[[0, 1, 2] * 5] * 2.0
+    state = Factorisation(Y, np.eye(4), 1)
+    D = least_squares_atoms(state)
+    np.testing.assert_allclose(D[:3], np.eye(4)[:3], atol=1e-12)
+    np.testing.assert_array_equal(D[3], 0)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_estimators_improve_on_their_start(estimator, dtype):
+    Y, _ = planted(dtype=dtype)
+    fitted = clone(estimator).fit(Y)
+    assert fitted.components_.shape == (12, 10)
+    np.testing.assert_allclose(np.linalg.norm(fitted.components_, axis=1), 1)
+    assert fitted.errors_[-1] < fitted.errors_[0]
+    assert len(fitted.errors_) == fitted.n_iter_ + 1
+    codes = fitted.transform(Y)
+    assert isinstance(codes, csr_array)
+    assert codes.dtype == dtype
+    assert codes.shape == (600, 12)
+    assert codes.min() < 0 < codes.max()
+    left = np.square(Y - fitted.inverse_transform(codes), dtype=np.float64).sum()
+    assert fitted.score(Y) == pytest.approx(-left / np.square(Y, dtype=np.float64).sum(), rel=1e-5)
+    # Coding anew is close to the error that learning ended with.
+    assert -fitted.score(Y) <= 1.1 * fitted.errors_[-1]
+
+
+@pytest.mark.parametrize("approximate", [True, False])
+def test_ksvd_finds_a_planted_dictionary(approximate):
+    Y, D = planted(count=3000, n=20, n_atoms=25)
+    fitted = KSVD(25, 2, approximate=approximate, max_iter=80, random_state=1).fit(Y)
+    found = np.abs(fitted.components_ @ D.T).max(axis=0) > 0.99
+    assert found.mean() >= 0.8
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_results_repeat(estimator, set_threads):
+    Y, _ = planted()
+    set_threads(1)
+    first = clone(estimator).fit(Y)
+    set_threads(4)
+    second = clone(estimator).fit(Y)
+    np.testing.assert_array_equal(first.components_, second.components_)
+    np.testing.assert_array_equal(first.errors_, second.errors_)
+    again = pickle.loads(pickle.dumps(first))
+    np.testing.assert_array_equal(again.transform(Y).data, first.transform(Y).data)
+
+
+def test_ksvd_starts_from_given_atoms():
+    Y, D = planted()
+    fitted = KSVD(15, 2, init=3 * D, max_iter=0).fit(Y)
+    np.testing.assert_allclose(fitted.components_, D)
+    assert fitted.errors_ == pytest.approx([0], abs=0.05)
+    assert fitted.n_iter_ == 0
+
+
+def test_stagewise_atoms_are_sorted_by_energy_and_cut_to_size():
+    Y, _ = planted(n_atoms=20)
+    for n_components in (11, 12, 2):
+        fitted = StagewiseKSVD(n_components, 2, atoms_per_stage=4, n_inner=3, n_final=2).fit(Y)
+        assert len(fitted.components_) == n_components
+        energies = np.square(fitted.transform(Y).toarray()).sum(axis=0)
+        assert (np.diff(energies) <= 1e-9 * energies.max()).all()
+
+
+def test_stagewise_starts_from_the_leading_singular_vectors():
+    Y, _ = planted()
+    start = StagewiseKSVD(2, 2, n_inner=0, n_final=0).fit(Y)
+    singular = np.linalg.svd(Y)[2][:2]
+    overlaps = np.linalg.svd(start.components_ @ singular.T, compute_uv=False)
+    np.testing.assert_allclose(overlaps, 1, atol=1e-9)
+    assert start.n_iter_ == 0
+
+
+def test_atoms_that_are_never_used_or_there_twice_are_replaced():
+    Y, D = planted()
+    atoms = np.concatenate([D[:5], D[:1], -D[1:2]])
+    state = Factorisation(Y, atoms, 2)
+    assert state.replace_useless(np.random.default_rng(0)) == 2
+    inner = np.abs(state.atoms @ state.atoms.T) - np.eye(7)
+    assert inner.max() < 0.999999
+    np.testing.assert_allclose(np.linalg.norm(state.atoms, axis=1), 1)
+    state = Factorisation(Y, np.eye(10), 2)
+    state.codes = csr_array(np.where(np.arange(10) < 4, state.codes.toarray(), 0))
+    assert state.replace_useless(np.random.default_rng(0)) == 6
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize(
+    "Y",
+    [
+        np.zeros((30, 10)),
+        np.ones((30, 10)),
+        np.eye(10)[:3],
+        np.repeat(np.eye(10)[:2], 20, axis=0),
+        np.concatenate([np.zeros((20, 10)), np.ones((1, 10))]),
+    ],
+    ids=["zeros", "one signal", "few signals", "two signals", "mostly zeros"],
+)
+def test_degenerate_signals(estimator, Y):
+    fitted = clone(estimator).fit(Y)
+    assert fitted.components_.shape == (12, 10)
+    assert np.isfinite(fitted.components_).all()
+    np.testing.assert_allclose(np.linalg.norm(fitted.components_, axis=1), 1)
+    np.testing.assert_allclose(fitted.inverse_transform(fitted.transform(Y)), Y, atol=1e-6)
+
+
+def test_random_atoms_are_signals():
+    Y, _ = planted(count=20)
+    Y[::2] = 0
+    atoms = random_atoms(Y, 10, np.random.default_rng(0))
+    unit = Y[1::2] / np.linalg.norm(Y[1::2], axis=1, keepdims=True)
+    np.testing.assert_allclose(np.sort(atoms, axis=0), np.sort(unit, axis=0))
+
+
+def test_leading_directions_are_singular_vectors():
+    rows = np.random.default_rng(0).standard_normal((30, 8))
+    ours, theirs = leading_directions(rows, 3), np.linalg.svd(rows)[2][:3]
+    np.testing.assert_allclose(np.abs(ours @ theirs.T), np.eye(3), atol=1e-9)
+
+
+def test_callback_and_tolerance_stop():
+    Y, _ = planted()
+    seen = []
+
+    def callback(step, error, dictionary):
+        seen.append((step, error, dictionary))
+        return step == 3
+
+    fitted = KSVD(12, 2, random_state=0, callback=callback).fit(Y)
+    assert [step for step, *_ in seen] == [1, 2, 3]
+    np.testing.assert_array_equal([error for _, error, _ in seen], fitted.errors_[1:])
+    assert seen[-1][2] == fitted.dictionary_
+    assert KSVD(12, 2, random_state=0, tol=0.5).fit(Y).n_iter_ < 10
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_an_interrupt_keeps_the_dictionary_so_far(estimator):
+    Y, _ = planted()
+
+    def interrupt(step, error, dictionary):
+        if step == 2:
+            raise KeyboardInterrupt
+
+    fitted = clone(estimator).set_params(callback=interrupt)
+    with pytest.warns(RuntimeWarning, match="interrupted after 2 steps"):
+        fitted.fit(Y)
+    assert fitted.n_iter_ == 2
+    assert np.isfinite(fitted.components_).all()
+
+
+def test_verbose_reports_on_stderr(capsys):
+    Y, _ = planted()
+    KSVD(12, 2, max_iter=2, verbose=True, random_state=0).fit(Y)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "iteration 2/2" in err
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (KSVD(12, 11), "n_nonzero_coefs must be between 1 and n_features=10"),
+        (KSVD(3, 4), "n_nonzero_coefs must be between 1 and n_components=3"),
+        (KSVD(0, 1), "n_components must be between 1"),
+        (KSVD(12, 2, init="dct"), "init must be 'signals' or an array"),
+        (KSVD(12, 2, init=np.ones((3, 3))), "init must have shape"),
+        (KSVD(2, 1, init=np.zeros((2, 10))), "init must not be zero"),
+        (KSVD(12, 2, tol=-1), "tol must be a nonnegative number"),
+        (KSVD(12, 2, max_iter=-1), "max_iter must be between 0"),
+        (MOD(12, 11), "n_nonzero_coefs must be between 1"),
+        (StagewiseKSVD(12, 2, atoms_per_stage=1), "atoms_per_stage must be between 2"),
+        (StagewiseKSVD(12, 2, full_every=0), "full_every must be between 1"),
+        (StagewiseKSVD(12, 2, share=0), r"share must be in \(0, 1\]"),
+    ],
+)
+def test_bad_parameters(estimator, message):
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(planted()[0])
+
+
+def test_general_dictionary_checks_what_it_is_given():
+    with pytest.raises(ValueError, match="atoms must not be zero, but row 1 is"):
+        GeneralDictionary([[1.0, 0.0], [0.0, 0.0]])
+    dictionary = GeneralDictionary(np.eye(3, 2) + 1)
+    assert dictionary.matrix.shape == (2, 3)
+    assert (dictionary.n_atoms, dictionary.n_features, dictionary.n_parameters) == (3, 2, 6)
+    with pytest.raises(ValueError, match="read-only"):
+        dictionary.atoms[0, 0] = 2
+    with pytest.raises(ValueError, match="codes have 2 columns"):
+        dictionary.decode(csr_array(np.eye(2)))
+    assert dictionary == GeneralDictionary(np.eye(3, 2) + 1)
+    assert hash(dictionary) == hash(GeneralDictionary(np.eye(3, 2) + 1))
+    assert dictionary != GeneralDictionary(np.eye(3, 2) + 2)
+
+
+def test_reachable_from_the_package():
+    assert fost.baselines.KSVD is KSVD
+    assert "baselines" in dir(fost)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        fost.nothing  # noqa: B018

@@ -1,0 +1,263 @@
+"""Orthogonal matching pursuit against its twin and against scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import orthogonal_mp
+
+import fost
+from tests import reference
+from tests.cases import random_vectors, seeds
+
+
+def problem(seed, n, n_atoms, count):
+    """Signals of noise and atoms in random directions: ties do not happen."""
+    rng = np.random.default_rng(seed)
+    return rng, rng.standard_normal((count, n)), random_vectors(rng, n_atoms, n)
+
+
+def _gaps(missing):
+    return [None] * 30 if missing is None else missing
+
+
+@st.composite
+def sizes(draw):
+    """n_features, n_atoms (around the padding of 16), s, n_signals (around the tile of 256)."""
+    n = draw(st.integers(2, 70))
+    n_atoms = draw(st.integers(2, 90))
+    s = draw(st.integers(1, min(n, n_atoms, 12)))
+    return n, n_atoms, s, draw(st.sampled_from([0, 1, 7, 9, 300]))
+
+
+@given(seeds, sizes())
+def test_equals_scikit_learn(isa, seed, size):
+    n, n_atoms, s, count = size
+    _, Y, D = problem(seed, n, n_atoms, count)
+    codes = fost.omp(Y, D, s)
+    assert codes.shape == (count, n_atoms)
+    if count:
+        theirs = orthogonal_mp(D.T, Y.T, n_nonzero_coefs=s).reshape(n_atoms, count).T
+        np.testing.assert_array_equal(codes.toarray() != 0, theirs != 0)
+        np.testing.assert_allclose(codes.toarray(), theirs, atol=1e-8 * np.abs(theirs).max())
+
+
+@given(seeds, sizes(), st.floats(0, 0.9), st.booleans())
+def test_missing_entries_equal_the_twin(isa, seed, size, share, normalize):
+    n, n_atoms, s, count = size
+    rng, Y, D = problem(seed, n, n_atoms, min(count, 9))
+    missing = rng.random(Y.shape) < share
+    codes = fost.omp(np.where(missing, np.nan, Y), D, s, missing=missing, normalize=normalize)
+    for y, gaps, code in zip(Y, missing, codes.toarray(), strict=True):
+        # Of atoms that reach into a single observed entry all are equally good.
+        if normalize and (~gaps).sum() < 2:
+            continue
+        # The residual's last dimension leaves every normalised atom the same correlation.
+        steps = min(s, (~gaps).sum() - 1) if normalize else s
+        code = fost.omp(y[None], D, steps, missing=gaps[None], normalize=normalize).toarray()[0]
+        theirs = reference.omp(y, D, steps, gaps, normalize=normalize)
+        np.testing.assert_array_equal(np.flatnonzero(code), np.flatnonzero(theirs))
+        np.testing.assert_allclose(code, theirs, atol=1e-8 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_missing_entries_equal_scikit_learn_on_the_rest(normalize):
+    """Every signal lacks the same entries, so that scikit-learn can do it too."""
+    rng, Y, D = problem(3, 40, 70, 50)
+    gaps = rng.random(40) < 0.4
+    observed = D[:, ~gaps]
+    norms = np.linalg.norm(observed, axis=1, keepdims=True)
+    missing = np.broadcast_to(gaps, Y.shape)
+    codes = fost.omp(Y, D, 5, missing=missing, normalize=normalize)
+    if normalize:  # scikit-learn's pursuit expects atoms of norm one
+        theirs = orthogonal_mp((observed / norms).T, Y[:, ~gaps].T, n_nonzero_coefs=5).T / norms.T
+    else:
+        theirs = np.array([reference.omp(y, D, 5, gaps) for y in Y])
+    np.testing.assert_array_equal(codes.toarray() != 0, theirs != 0)
+    np.testing.assert_allclose(codes.toarray(), theirs, atol=1e-8)
+
+
+@given(seeds, sizes(), st.floats(0, 1), st.booleans())
+def test_tolerance_ends_a_pursuit(seed, size, share, masked):
+    n, n_atoms, s, count = size
+    rng, Y, D = problem(seed, n, n_atoms, min(count, 9))
+    missing = rng.random(Y.shape) < 0.3 if masked else None
+    tol = share * n / 2
+    codes = fost.omp(Y, D, s, missing=missing, tol=tol).toarray()
+    for i, (y, code) in enumerate(zip(Y, codes, strict=True)):
+        gaps = None if missing is None else missing[i]
+        theirs = reference.omp(y, D, s, gaps, tol=tol)
+        np.testing.assert_array_equal(np.flatnonzero(code), np.flatnonzero(theirs))
+
+
+def test_tolerance_alone_is_enough():
+    _, Y, D = problem(0, 20, 50, 30)
+    codes = fost.omp(Y, D, tol=1e-3)
+    assert (np.square(Y - codes @ D).sum(axis=1) <= 1e-3 + 1e-12).all()
+    assert codes.nnz < 30 * 20
+
+
+@given(seeds, sizes(), st.booleans())
+def test_float32_is_float64_up_to_rounding(isa, seed, size, masked):
+    n, n_atoms, s, count = size
+    s = (s + 1) // 2  # nearly as many atoms as features are as good as dependent in float32
+    rng, Y, D = problem(seed, n, n_atoms, count)
+    missing = rng.random(Y.shape) < 0.3 if masked else None
+    single = fost.omp(Y.astype(np.float32), D.astype(np.float32), s, missing=missing)
+    full = fost.omp(Y, D, s, missing=missing)
+    assert single.dtype == np.float32
+    assert full.dtype == np.float64
+    # A close call may go the other way, and with it everything after; that is rare.
+    same = [
+        np.array_equal(a, b)
+        for a, b in zip(single.toarray() != 0, full.toarray() != 0, strict=True)
+    ]
+    assert np.mean(same or [1]) >= 0.9
+    visible = np.ones(Y.shape) if missing is None else ~missing
+    lengths = [np.linalg.norm((Y - codes @ D) * visible, axis=1) for codes in (single, full)]
+    close = np.abs(lengths[0] - lengths[1]) <= 1e-4 * np.linalg.norm(Y, axis=1)
+    assert np.mean(np.r_[close, True]) >= 0.9
+
+
+@given(seeds)
+def test_an_orthonormal_dictionary_gives_the_codes_of_the_transform(seed):
+    rng = np.random.default_rng(seed)
+    U = np.linalg.qr(rng.standard_normal((24, 24)))[0]
+    Y = rng.standard_normal((40, 24))
+    ours, theirs = fost.omp(Y, U.T, 5), fost.Dense(U).encode(Y, 5)
+    np.testing.assert_array_equal(ours.indices, theirs.indices)
+    np.testing.assert_allclose(ours.data, theirs.data, rtol=1e-10)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads_do_not_change_a_bit(masked, dtype, set_threads):
+    rng, Y, D = problem(1, 64, 100, 5000)
+    Y = Y.astype(dtype)
+    missing = rng.random(Y.shape) < 0.4 if masked else None
+    results = []
+    for count in (1, 2, 5):
+        set_threads(count)
+        results.append(fost.omp(Y, D, 4, missing=missing))
+    for other in results[1:]:
+        np.testing.assert_array_equal(results[0].data, other.data)
+        np.testing.assert_array_equal(results[0].indices, other.indices)
+        np.testing.assert_array_equal(results[0].indptr, other.indptr)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_layout_of_the_signals_does_not_matter(masked):
+    rng, Y, D = problem(2, 12, 30, 40)
+    missing = rng.random(Y.shape) < 0.3 if masked else None
+    wanted = fost.omp(Y, D, 3, missing=missing).toarray()
+    wide = np.full((80, 40), np.nan)
+    wide[::2, 5:29:2] = Y
+    layouts = [np.asfortranarray(Y), wide[::2, 5:29:2], Y[::-1][::-1], np.ascontiguousarray(Y.T).T]
+    for other in layouts:
+        np.testing.assert_allclose(fost.omp(other, D, 3, missing=missing).toarray(), wanted)
+    frozen = Y.copy()
+    frozen.flags.writeable = False
+    np.testing.assert_array_equal(fost.omp(frozen, D, 3, missing=missing).toarray(), wanted)
+
+
+def test_signals_that_are_sparse_already_get_no_more_entries_than_they_need():
+    rng = np.random.default_rng(0)
+    D = random_vectors(rng, 30, 40)
+    X = np.zeros((20, 30))
+    for row in X:
+        row[rng.choice(30, 2, replace=False)] = [-3.0, 2.0]
+    codes = fost.omp(X @ D, D, 8)
+    np.testing.assert_allclose(codes.toarray(), X, atol=1e-12)
+    assert codes.nnz == 40
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_duplicate_and_opposite_atoms_are_taken_once(masked):
+    rng = np.random.default_rng(0)
+    D = random_vectors(rng, 5, 16)
+    D = np.concatenate([D, D, -D])
+    Y = rng.standard_normal((30, 16))
+    missing = rng.random(Y.shape) < 0.2 if masked else None
+    codes = fost.omp(Y, D, 10, missing=missing).toarray()
+    taken = (codes != 0).reshape(30, 3, 5).sum(axis=1)
+    assert (taken <= 1).all()
+    best = np.array([reference.omp(y, D[:5], 5, g) for y, g in zip(Y, _gaps(missing), strict=True)])
+    np.testing.assert_allclose(codes @ D, best @ D[:5], atol=1e-9)
+
+
+def test_coefficients_may_be_negative():
+    codes = fost.omp([[-3.0, 0.0], [0.0, -2.0]], np.eye(2), 1)
+    np.testing.assert_array_equal(codes.toarray(), [[-3, 0], [0, -2]])
+
+
+@pytest.mark.parametrize("missing", [None, np.zeros((3, 4), dtype=bool)])
+def test_zero_signals_have_empty_codes(missing):
+    codes = fost.omp(np.zeros((3, 4)), np.eye(4), 2, missing=missing)
+    assert codes.nnz == 0
+    assert codes.shape == (3, 4)
+
+
+def test_a_signal_without_observed_entries_has_an_empty_code():
+    missing = np.array([[True] * 4, [False] * 4])
+    codes = fost.omp(np.full((2, 4), 2.0), np.eye(4), 2, missing=missing, normalize=True)
+    np.testing.assert_array_equal(np.diff(codes.indptr), [0, 2])
+
+
+def test_atoms_of_any_norm():
+    """Coefficients scale with one over the norm; what is compared are plain correlations."""
+    _, Y, D = problem(5, 10, 20, 30)
+    scale = np.linspace(0.5, 2, 20)[:, None]
+    codes = fost.omp(Y, scale * D, 3).toarray()
+    theirs = np.array([reference.omp(y, scale * D, 3) for y in Y])
+    np.testing.assert_allclose(codes, theirs, atol=1e-8)
+    normalised = fost.omp(Y, scale * D, 3, normalize=True).toarray() * scale.T
+    np.testing.assert_allclose(normalised, fost.omp(Y, D, 3).toarray(), atol=1e-8)
+
+
+def test_scales_of_signals_do_not_matter():
+    _, Y, D = problem(6, 10, 20, 30)
+    wanted = fost.omp(Y, D, 3).toarray()
+    for factor in (1e-150, 1e150):
+        np.testing.assert_allclose(fost.omp(factor * Y, D, 3).toarray() / factor, wanted)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"n_nonzero_coefs": 7}, ValueError, "n_nonzero_coefs must be between 1 and n_atoms=6"),
+        ({"n_nonzero_coefs": 0}, ValueError, "n_nonzero_coefs must be between 1"),
+        ({"n_nonzero_coefs": 1.5}, TypeError, "n_nonzero_coefs must be an integer"),
+        ({"n_nonzero_coefs": None}, ValueError, "n_nonzero_coefs or tol"),
+        ({"tol": -1.0}, ValueError, "tol must be at least 0"),
+        ({"tol": np.nan}, ValueError, "tol must be at least 0"),
+        ({"atoms": np.zeros((6, 4))}, ValueError, "atoms must not be zero, but row 0 is"),
+        ({"atoms": np.full((6, 4), np.nan)}, ValueError, "atoms contains NaN"),
+        ({"atoms": np.ones(4)}, ValueError, "atoms must have shape"),
+        ({"atoms": np.ones((0, 4))}, ValueError, "atoms must have shape"),
+        ({"atoms": np.ones((6, 5))}, ValueError, "Y has 4 features"),
+        ({"Y": np.ones(4)}, ValueError, "Y must have shape"),
+        ({"Y": np.full((3, 4), np.nan)}, ValueError, "Y contains NaN"),
+        ({"Y": np.full((3, 4), np.inf)}, ValueError, "Y contains NaN or infinity"),
+        ({"Y": np.full((3, 4), 1e300)}, ValueError, "Y is too large"),
+        ({"missing": np.zeros((3, 5), dtype=bool)}, ValueError, "missing must have the shape of Y"),
+        ({"missing": np.zeros((3, 4))}, TypeError, "missing must be boolean"),
+    ],
+)
+def test_bad_input(change, error, message):
+    arguments = {"Y": np.ones((3, 4)), "atoms": np.eye(6, 4) + 0.1, "n_nonzero_coefs": 2} | change
+    with pytest.raises(error, match=message):
+        fost.omp(**arguments)
+
+
+def test_nan_where_it_was_observed_is_an_error():
+    Y, missing = np.ones((2, 4)), np.zeros((2, 4), dtype=bool)
+    Y[0, 1], Y[1, 2], missing[0, 1] = np.nan, np.nan, True
+    with pytest.raises(ValueError, match="Y contains NaN"):
+        fost.omp(Y, np.eye(4), 2, missing=missing)
+
+
+def test_single_precision_overflow_is_an_error():
+    with pytest.raises(ValueError, match="Y is too large"):
+        fost.omp(np.full((3, 4), 3e38, np.float32), np.full((5, 4), 0.5, np.float32), 1)
