@@ -22,6 +22,7 @@ format: $(VENV)/.built
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.built
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[compare]" || echo "competitors are left out"
 	$(BIN)/python -m benchmarks
 
 # A wheel from a clean copy of what git knows, in an empty environment without a compiler.

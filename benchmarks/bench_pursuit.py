@@ -1,0 +1,151 @@
+"""Matching pursuit and K-SVD against scikit-learn, SPAMS and dictlearn."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import sparse_encode
+
+import fost
+from benchmarks.bench_learn import training_set
+from benchmarks.harness import Report, threads
+
+S = 4
+
+
+def run(report: Report, quick: bool = False) -> None:
+    for dtype in (np.float32, np.float64):
+        Y = training_set(dtype)
+        with threads(1):
+            _pursuit(report, Y[:2048] if quick else Y)
+    _missing(report, training_set(np.float32), quick)
+    _two_threads(report, training_set(np.float32))
+    _ksvd(report, training_set(np.float64), iterations=3 if quick else 20)
+
+
+def atoms_from(Y: NDArray[Any], count: int) -> NDArray[Any]:
+    """Atoms such as one would code with: a few iterations of K-SVD."""
+    ksvd = fost.baselines.KSVD(count, S, max_iter=5, random_state=0).fit(Y)
+    return np.ascontiguousarray(ksvd.components_, dtype=Y.dtype)
+
+
+def _pursuit(report: Report, Y: NDArray[Any]) -> None:
+    report.section(f"OMP, N = {len(Y):,}, n = 64, s = {S}, {Y.dtype}, one thread", "ns per signal")
+    for count in (64, 256):
+        D = atoms_from(Y, count)
+        few = Y[: len(Y) // 8]  # scikit-learn takes long
+        report.compare(
+            f"{count} atoms",
+            lambda D=D, few=few: fost.omp(few, D, S),
+            "sklearn sparse_encode(omp)",
+            lambda D=D, few=few: sparse_encode(few, D, algorithm="omp", n_nonzero_coefs=S),
+            len(few),
+            3,
+            ">= 50",
+        )
+        spams = _imported("spams")
+        if spams:
+            columns, dictionary = np.asfortranarray(Y.T), np.asfortranarray(D.T)
+            report.compare(
+                f"{count} atoms",
+                lambda D=D: fost.omp(Y, D, S),
+                "SPAMS omp",
+                lambda c=columns, d=dictionary: spams.omp(c, d, L=S, numThreads=1),
+                len(Y),
+                7,
+                "> 1",
+            )
+
+
+def _missing(report: Report, Y: NDArray[Any], quick: bool) -> None:
+    report.section("OMP with 40 % missing entries, float32, one thread", "ns per signal")
+    missing = np.random.default_rng(0).random(Y.shape) < 0.4
+    count = 50 if quick else 500
+    with threads(1):
+        D = atoms_from(Y, 64)
+        report.compare(
+            "64 atoms",
+            lambda: fost.omp(Y[:count], D, S, missing=missing[:count]),
+            "the NumPy twin",
+            lambda: _masked_twin(Y[:count], D, missing[:count]),
+            count,
+            3,
+        )
+        report.compare(
+            "64 atoms, whole signals",
+            lambda: fost.omp(Y, D, S),
+            "missing entries",
+            lambda: fost.omp(Y, D, S, missing=missing),
+            len(Y),
+        )
+
+
+def _masked_twin(Y: NDArray[Any], D: NDArray[Any], missing: NDArray[Any]) -> None:
+    from tests import reference
+
+    for y, gaps in zip(Y, missing, strict=True):
+        reference.omp(y, D, S, gaps)
+
+
+def _two_threads(report: Report, Y: NDArray[Any]) -> None:
+    report.section("OMP with two threads, float32", "ns per signal")
+    for count in (64, 256):
+        D = atoms_from(Y, count)
+
+        def with_threads(k: int, D: NDArray[Any] = D) -> None:
+            with threads(k):
+                fost.omp(Y, D, S)
+
+        report.compare(
+            f"{count} atoms",
+            lambda run=with_threads: run(2),
+            "one thread",
+            lambda run=with_threads: run(1),
+            len(Y),
+        )
+
+
+def _ksvd(report: Report, Y: NDArray[Any], iterations: int) -> None:
+    dictlearn = _imported("dictlearn")
+    if not dictlearn:
+        return
+    numba = "with" if _imported("numba") else "without"
+    report.section(
+        f"K-SVD, N = {len(Y):,}, s = {S}, K = {iterations}, float64, one thread",
+        f"ns per signal and iteration; dictlearn {numba} Numba, from the same start",
+    )
+    for count in (64, 256):
+        start = fost.baselines.KSVD(count, S, max_iter=0, random_state=0).fit(Y).components_
+        ours = fost.baselines.KSVD(count, S, init=start, max_iter=iterations, tol=0, random_state=0)
+        theirs = dictlearn.DictionaryLearning(
+            count,
+            fit_algorithm="aksvd",
+            n_nonzero_coefs=S,
+            max_iter=iterations,
+            dict_init=start,
+            random_state=0,
+        )
+        with threads(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            report.compare(
+                f"{count} atoms",
+                lambda ours=ours: ours.fit(Y),
+                "dictlearn aksvd",
+                lambda theirs=theirs: theirs.fit(Y),
+                len(Y) * iterations,
+                3,
+                ">= 3",
+            )
+        errors = [ours.errors_[-1], theirs.error_[-1] ** 2 / np.mean(Y**2)]
+        print(f"  {count} atoms: relative error {errors[0]:.6f}, dictlearn {errors[1]:.6f}")
+
+
+def _imported(name: str) -> Any:
+    try:
+        return __import__(name)
+    except ImportError:
+        print(f"  {name} is not installed, so it is left out")
+        return None
