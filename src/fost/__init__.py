@@ -10,6 +10,7 @@ from fost.learning import Full, LearningResult, Reflectors, Rotations, Structure
 from fost.transforms import DCT, Chain, Dense, Givens, Householder, Transform, load
 
 if TYPE_CHECKING:
+    from fost import diagnostics
     from fost.estimators import (
         AutoDictionary,
         GivensDictionary,
@@ -36,6 +37,7 @@ __all__ = [
     "Rotations",
     "Structure",
     "Transform",
+    "diagnostics",
     "get_num_threads",
     "learn",
     "load",
@@ -52,10 +54,13 @@ _LATE = {
     "OrthonormalDictionary": "fost.estimators",
     "plot_frontier": "fost.plotting",
 }
+_LATE_MODULES = {"diagnostics"}
 
 
 def __getattr__(name: str) -> Any:
     # These come when they are asked for: scikit-learn takes a second to import.
+    if name in _LATE_MODULES:
+        return import_module(f"fost.{name}")
     module = _LATE.get(name)
     if module:
         return getattr(import_module(module), name)
