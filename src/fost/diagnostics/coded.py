@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fost._validation import check_integer, check_parameters, check_real
+from fost._validation import check_parameters, check_real
+from fost.diagnostics.findings import check_entries
 from fost.learning import LearningResult
 from fost.learning.sources import ArraySource
 from fost.transforms import Chain, Dense, Householder, Transform
@@ -171,8 +172,7 @@ def code(dictionary: Any, Y: ArrayLike, n_nonzero_coefs: int | None) -> Coded:
         n_nonzero_coefs = form.n_nonzero_coefs
     if n_nonzero_coefs is None:
         raise ValueError("n_nonzero_coefs must be given: this dictionary does not say it")
-    limit, limit_name = min((n, "n_features"), (form.n_atoms, "n_atoms"))
-    s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, limit, limit_name)
+    s = check_entries(n_nonzero_coefs, n, form.n_atoms)
     total = float(np.trace(source.gram(None)))
     if form.transform is not None:
         found = source.statistic(None, form.transform, s)

@@ -72,14 +72,17 @@ class Spectrum(Finding):
         n = len(self.eigenvalues)
         if self.n_negative == 0:
             return f"None of {n} eigenvalues is negative: no reflector helps these codes."
+        first = percent(self.losses[0])
+        if self.n_negative == 1:
+            return (
+                f"1 of {counted(n, 'eigenvalue')} is negative: a reflector helps these codes, by "
+                f"{first} of the energy."
+            )
         m = self.suggested_m()
-        rest = (
-            f"the first {m} of them leave {percent(self.left_out(m))} of the energy to the others"
-        )
         return (
-            f"{self.n_negative} of {counted(n, 'eigenvalue')} are negative: as many orthogonal "
-            f"reflectors help these codes, the first by {percent(self.losses[0])} of the energy; "
-            f"{rest}."
+            f"{self.n_negative} of {n} eigenvalues are negative: as many orthogonal reflectors "
+            f"help these codes, the first by {first} of the energy; all but the first {m} "
+            f"together by {percent(self.left_out(m))}."
         )
 
 

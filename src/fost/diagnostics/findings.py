@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from fost._validation import check_integer
+
 
 class Finding:
     """A frozen dataclass of numbers whose `str` says what they mean.
@@ -58,6 +60,12 @@ def check_tolerance(tol: Any) -> float:
     if not (isinstance(tol, (int, float)) and 0 <= tol < np.inf):
         raise ValueError(f"tol must be a nonnegative number, got {tol!r}")
     return float(tol)
+
+
+def check_entries(n_nonzero_coefs: Any, n_features: int, n_atoms: int) -> int:
+    """Entries per code: at most the features, and the atoms."""
+    limit, name = (n_features, "n_features") if n_features <= n_atoms else (n_atoms, "n_atoms")
+    return check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, limit, name)
 
 
 def _short(value: Any) -> str:

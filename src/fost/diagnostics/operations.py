@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fost._validation import check_integer
-from fost.diagnostics.findings import Finding, counted
+from fost.diagnostics.findings import Finding, check_entries, counted
 from fost.transforms.dct import _line_flops
 
 _MOST = 2**31 - 1
@@ -192,5 +192,4 @@ def _pursuit_sizes(
 ) -> tuple[int, int, int]:
     n = check_integer(n_features, "n_features", 1, _MOST)
     k = n if n_atoms is None else check_integer(n_atoms, "n_atoms", 1, _MOST)
-    limit, name = min((n, "n_features"), (k, "n_atoms"))
-    return n, check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, limit, name), k
+    return n, check_entries(n_nonzero_coefs, n, k), k

@@ -72,8 +72,8 @@ class Gershgorin(Finding):
         if self.rows.all():
             return (
                 "All disks lie right of zero, but R is not symmetric "
-                f"(by {percent(self.asymmetry)}): another orthonormal dictionary is better for "
-                "the codes."
+                f"(by {percent(self.asymmetry)}): some orthonormal dictionary would do better "
+                "(Remark 3 says by how much)."
             )
         return (
             f"{n_good} of {n_used} used rows have their disk right of zero: the disks prove "
@@ -162,11 +162,12 @@ class Symmetry(Finding):
     def sentence(self) -> str:
         kind = "symmetric" if self.gap <= self.tol else f"asymmetric by {percent(self.gap)}"
         sign = "has" if self.lowest_eigenvalue < -self.tol else "has no"
-        verdict = "nothing orthonormal" if self.holds else "some orthonormal matrix"
-        return (
-            f"Y X^T D^T is {kind} and {sign} negative eigenvalues: {verdict} in front of the "
-            "dictionary lowers the error."
+        verdict = (
+            "no orthonormal matrix in front of the dictionary lowers the error."
+            if self.holds
+            else "some orthonormal matrix would do better (Remark 3 says by how much)."
         )
+        return f"Y X^T D^T is {kind} and {sign} negative eigenvalues: {verdict}"
 
 
 def symmetry(

@@ -192,5 +192,5 @@ def n_worthwhile(
     """
     losses = 2 * np.maximum(0.0, -eigenvalues) / (total or 1.0)
     # losses falls along the spectrum; left[k] is what leaving out all but the first k costs.
-    left = losses.sum() - np.concatenate([[0.0], np.cumsum(losses)])
+    left = np.concatenate([np.cumsum(losses[::-1])[::-1], [0.0]])
     return int(np.argmax(left <= max_loss))
