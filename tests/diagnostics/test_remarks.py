@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fost
 from fost import diagnostics
-from fost.diagnostics import bounds, coded, remarks
+from fost.diagnostics import bounds, coded, reflectors, remarks
 from tests import cases
 from tests.diagnostics import brute
 
@@ -167,6 +168,16 @@ def test_a_normal_matrix_does_not_meet_remark_3() -> None:
         assert not found.holds
         assert found.nuclear_norm == pytest.approx(np.hypot(np.trace(A), A[0, 1] - A[1, 0]))
         assert found.nuclear_norm == pytest.approx(brute.nuclear(A))
+
+
+def test_a_reflector_may_help_where_no_small_rotation_does() -> None:
+    """So Remark 4 is not necessary for a local minimum in the usual sense of the word."""
+    W = np.diag([3.0, 2.0, -1.0])
+    assert reflectors.one_more_reflector_of(with_reconstruction(W), 1e-9).gain == 4
+    for seed in range(100):
+        A = np.random.default_rng(seed).standard_normal((3, 3))
+        Q = scipy.linalg.expm(0.05 * (A - A.T))
+        assert np.trace(Q.T @ W) < np.trace(W)  # the error is lower where the trace is larger
 
 
 @given(kind=st.sampled_from(KINDS), n=small, seed=cases.seeds)

@@ -79,10 +79,12 @@ class Spectrum(Finding):
                 f"{first} of the energy."
             )
         m = self.suggested_m()
+        left_out = self.left_out(m)
+        rest = f"all but the first {m} together by {percent(left_out)}"
         return (
             f"{self.n_negative} of {n} eigenvalues are negative: as many orthogonal reflectors "
-            f"help these codes, the first by {first} of the energy; all but the first {m} "
-            f"together by {percent(self.left_out(m))}."
+            f"help these codes, the first by {first} of the energy, "
+            f"{rest if left_out > 0 else 'and none can be spared'}."
         )
 
 

@@ -31,21 +31,21 @@ class Finding:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage that is worth reading: '12.3 %', '0.0042 %', 'under 0.0001 %'."""
+    """A share as a percentage that is worth reading: '12.3%', '0.0042%', 'under 0.0001%'."""
     size = abs(100 * share)
     if size == 0:
-        return "0 %"
+        return "0%"
     if size < 1e-4:
-        return "under 0.0001 %"
+        return "under 0.0001%"
     if size >= 99.95:
-        return f"{100 * share:.4g} %"
-    return f"{100 * share:.3g} %"
+        return f"{100 * share:.4g}%"
+    return f"{100 * share:.3g}%"
 
 
 def percents(before: float, after: float) -> tuple[str, str]:
     """Two shares as percentages with as many digits as it takes to tell them apart."""
     for digits in range(3, 9):
-        texts = f"{100 * before:.{digits}g} %", f"{100 * after:.{digits}g} %"
+        texts = f"{100 * before:.{digits}g}%", f"{100 * after:.{digits}g}%"
         if texts[0] != texts[1]:
             break
     return texts
