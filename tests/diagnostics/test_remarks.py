@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fost
 from fost import diagnostics
-from fost.diagnostics import bounds, coded, reflectors, remarks
+from fost.diagnostics import bounds, coded, disks, reflectors, remarks
 from tests import cases
 from tests.diagnostics import brute
 
@@ -60,10 +60,10 @@ def test_dominance_is_what_implies_positive_semidefinite(n: int, seed: int) -> N
     A += A.T
     np.fill_diagonal(A, 0)
     dominant = A + np.diag(np.abs(A).sum(axis=1))
-    assert remarks.gershgorin_of(with_reconstruction(dominant), 1e-9).rows.all()
+    assert disks.gershgorin_of(with_reconstruction(dominant), 1e-9).rows.all()
     assert np.linalg.eigvalsh(dominant)[0] >= -1e-12 * n
     coarse = A + (n - 1) * np.abs(A).max() * np.eye(n)
-    found = remarks.gershgorin_of(with_reconstruction(coarse), 1e-9)
+    found = disks.gershgorin_of(with_reconstruction(coarse), 1e-9)
     assert (found.centres >= found.bound * (1 - 1e-12)).all()
     assert np.linalg.eigvalsh(coarse)[0] >= -1e-12 * n
 
@@ -71,7 +71,7 @@ def test_dominance_is_what_implies_positive_semidefinite(n: int, seed: int) -> N
 def test_the_printed_inequality_of_remark_1_proves_nothing() -> None:
     # R_jj <= sum holds in both rows, as the paper asks, and R is indefinite.
     R = np.array([[1.0, 2.0], [2.0, 1.0]])
-    found = remarks.gershgorin_of(with_reconstruction(R), 1e-9)
+    found = disks.gershgorin_of(with_reconstruction(R), 1e-9)
     assert (found.centres <= found.radii).all()
     assert (found.radii <= found.bound).all()
     assert found.lowest_eigenvalue == pytest.approx(-1)
@@ -90,7 +90,7 @@ def test_gershgorin_proves_what_is_obvious() -> None:
 
 
 def test_gershgorin_says_when_rows_are_good_but_not_symmetric() -> None:
-    found = remarks.gershgorin_of(with_reconstruction(np.array([[2.0, 1.0], [0.0, 2.0]])), 1e-9)
+    found = disks.gershgorin_of(with_reconstruction(np.array([[2.0, 1.0], [0.0, 2.0]])), 1e-9)
     assert found.rows.all()
     assert not found.holds
     assert "not symmetric" in str(found)

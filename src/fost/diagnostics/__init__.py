@@ -7,6 +7,7 @@ atoms in rows) and signals in rows, passes over the signals once and returns a s
 
 from fost.diagnostics.bounds import SymmetricBound, symmetric_bound
 from fost.diagnostics.coherence import mutual_coherence
+from fost.diagnostics.disks import Gershgorin, gershgorin
 from fost.diagnostics.eigenvalues import Spectrum, spectrum
 from fost.diagnostics.operations import (
     Costs,
@@ -24,10 +25,8 @@ from fost.diagnostics.reflectors import (
     one_more_reflector,
 )
 from fost.diagnostics.remarks import (
-    Gershgorin,
     Procrustes,
     Symmetry,
-    gershgorin,
     procrustes,
     symmetry,
 )

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from fost.diagnostics.bounds import SymmetricBound, symmetric_bound_of
 from fost.diagnostics.coded import Coded, code
 from fost.diagnostics.coherence import coherence_of
+from fost.diagnostics.disks import Gershgorin, gershgorin_of
 from fost.diagnostics.eigenvalues import Spectrum, spectrum_of
 from fost.diagnostics.findings import Finding, check_tolerance, counted, percent
 from fost.diagnostics.operations import (
@@ -29,10 +30,8 @@ from fost.diagnostics.reflectors import (
     one_more_reflector_of,
 )
 from fost.diagnostics.remarks import (
-    Gershgorin,
     Procrustes,
     Symmetry,
-    gershgorin_of,
     procrustes_of,
     symmetry_of,
 )
