@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,26 +35,26 @@ def atoms_from(Y: NDArray[Any], count: int) -> NDArray[Any]:
 
 def _pursuit(report: Report, Y: NDArray[Any]) -> None:
     report.section(f"OMP, N = {len(Y):,}, n = 64, s = {S}, {Y.dtype}, one thread", "ns per signal")
+    spams = _imported("spams")
+    few = Y[: len(Y) // 8]  # scikit-learn takes long
+    columns = np.asfortranarray(Y.T)
     for count in (64, 256):
         D = atoms_from(Y, count)
-        few = Y[: len(Y) // 8]  # scikit-learn takes long
         report.compare(
             f"{count} atoms",
-            lambda D=D, few=few: fost.omp(few, D, S),
+            partial(fost.omp, few, D, S),
             "sklearn sparse_encode(omp)",
-            lambda D=D, few=few: sparse_encode(few, D, algorithm="omp", n_nonzero_coefs=S),
+            partial(sparse_encode, few, D, algorithm="omp", n_nonzero_coefs=S),
             len(few),
             3,
             ">= 50",
         )
-        spams = _imported("spams")
         if spams:
-            columns, dictionary = np.asfortranarray(Y.T), np.asfortranarray(D.T)
             report.compare(
                 f"{count} atoms",
-                lambda D=D: fost.omp(Y, D, S),
+                partial(fost.omp, Y, D, S),
                 "SPAMS omp",
-                lambda c=columns, d=dictionary: spams.omp(c, d, L=S, numThreads=1),
+                partial(spams.omp, columns, np.asfortranarray(D.T), L=S, numThreads=1),
                 len(Y),
                 7,
                 "> 1",
@@ -94,18 +95,18 @@ def _two_threads(report: Report, Y: NDArray[Any]) -> None:
     report.section("OMP with two threads, float32", "ns per signal")
     for count in (64, 256):
         D = atoms_from(Y, count)
-
-        def with_threads(k: int, D: NDArray[Any] = D) -> None:
-            with threads(k):
-                fost.omp(Y, D, S)
-
         report.compare(
             f"{count} atoms",
-            lambda run=with_threads: run(2),
+            partial(_with_threads, 2, Y, D),
             "one thread",
-            lambda run=with_threads: run(1),
+            partial(_with_threads, 1, Y, D),
             len(Y),
         )
+
+
+def _with_threads(count: int, Y: NDArray[Any], D: NDArray[Any]) -> None:
+    with threads(count):
+        fost.omp(Y, D, S)
 
 
 def _ksvd(report: Report, Y: NDArray[Any], iterations: int) -> None:
@@ -132,9 +133,9 @@ def _ksvd(report: Report, Y: NDArray[Any], iterations: int) -> None:
             warnings.simplefilter("ignore")
             report.compare(
                 f"{count} atoms",
-                lambda ours=ours: ours.fit(Y),
+                partial(ours.fit, Y),
                 "dictlearn aksvd",
-                lambda theirs=theirs: theirs.fit(Y),
+                partial(theirs.fit, Y),
                 len(Y) * iterations,
                 3,
                 ">= 3",

@@ -116,7 +116,7 @@ def select_mask(C: Array, s: int) -> NDArray[np.bool_]:
     order = np.argsort(-np.abs(C), axis=1, kind="stable")[:, :s]
     mask = np.zeros(C.shape, dtype=bool)
     np.put_along_axis(mask, order, True, axis=1)
-    return mask & (C != 0)
+    return np.asarray(mask & (C != 0))
 
 
 def select(C: Array, s: int) -> Array:

@@ -11,7 +11,7 @@ from fost.pursuit import omp
 from fost.transforms import DCT, Chain, Dense, Givens, Householder, Transform, load
 
 if TYPE_CHECKING:
-    from fost import baselines
+    from fost import baselines, diagnostics
     from fost.estimators import (
         AutoDictionary,
         GivensDictionary,
@@ -39,6 +39,7 @@ __all__ = [
     "Structure",
     "Transform",
     "baselines",
+    "diagnostics",
     "get_num_threads",
     "learn",
     "load",
@@ -49,7 +50,6 @@ __all__ = [
 ]
 
 
-_LATE_MODULES = {"baselines"}
 _LATE = {
     "AutoDictionary": "fost.estimators",
     "GivensDictionary": "fost.estimators",
@@ -57,6 +57,7 @@ _LATE = {
     "OrthonormalDictionary": "fost.estimators",
     "plot_frontier": "fost.plotting",
 }
+_LATE_MODULES = {"baselines", "diagnostics"}
 
 
 def __getattr__(name: str) -> Any:

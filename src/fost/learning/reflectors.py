@@ -179,7 +179,18 @@ def _choose_m(problem: Problem) -> int:
     transform = _learn_orthogonal(problem, max(1, n // 2), _AUTO_ITERATIONS)
     M = problem.code(transform).matrix
     values = scipy.linalg.eigvalsh(M + M.T, check_finite=False)
-    losses = 2 * np.maximum(0.0, -values) / (problem.total or 1.0)
+    return max(1, n_worthwhile(values, problem.total))
+
+
+def n_worthwhile(
+    eigenvalues: NDArray[np.float64], total: float, max_loss: float = _AUTO_LOSS
+) -> int:
+    """The fewest reflectors whose missing fellows cost at most `max_loss` of ||Y||_F^2 = total.
+
+    By equation (costDetailed2) the reflector of a negative eigenvalue -a of Z, sorted from the
+    lowest, is worth 2 a.
+    """
+    losses = 2 * np.maximum(0.0, -eigenvalues) / (total or 1.0)
     # losses falls along the spectrum; left[k] is what leaving out all but the first k costs.
-    left = losses.sum() - np.concatenate([[0.0], np.cumsum(losses)])
-    return max(1, int(np.argmax(left <= _AUTO_LOSS)))
+    left = np.concatenate([np.cumsum(losses[::-1])[::-1], [0.0]])
+    return int(np.argmax(left <= max_loss))

@@ -1,0 +1,262 @@
+"""Remark 4 and what follows from it: reflectors to add, to exchange, to do without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike, NDArray
+
+from fost.diagnostics.coded import Coded, as_dictionary, code
+from fost.diagnostics.findings import Finding, check_tolerance, counted, percent, percents
+from fost.learning.initialise import fixed_signs
+from fost.transforms import Chain, Householder, Transform
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OneMoreReflector(Finding):
+    """The best reflector in front of a dictionary (Remark 4).
+
+    Attributes
+    ----------
+    lowest_eigenvalue : float
+        Of Z_1 = D X Y^T + Y (D X)^T.
+    gain : float
+        How much lower ||Y - U_1 D X||_F^2 is than ||Y - D X||_F^2: -2 times the lowest
+        eigenvalue, 0 if that is not negative. Coding again can only add to it.
+    relative_gain : float
+        The gain over ||Y||_F^2.
+    error : float
+        The relative error without the reflector.
+    vector : ndarray of shape (n_features,)
+        u_1, the unit eigenvector; zero if no reflector helps.
+    eigenvalues : ndarray of shape (n_features,)
+        All of Z_1, from the lowest.
+    tol : float
+        The relative gain up to which a reflector counts as no help.
+    """
+
+    lowest_eigenvalue: float = field(repr=False)
+    gain: float = field(repr=False)
+    relative_gain: float
+    error: float
+    vector: NDArray[np.float64] = field(repr=False)
+    eigenvalues: NDArray[np.float64] = field(repr=False)
+    tol: float = field(repr=False)
+
+    @property
+    def helps(self) -> bool:
+        """Whether the relative gain exceeds `tol`."""
+        return self.relative_gain > self.tol
+
+    @property
+    def transform(self) -> Householder:
+        """The reflector U_1 alone."""
+        return Householder(self.vector[None, :])
+
+    def add_to(self, dictionary: Any) -> Transform | NDArray[np.float64]:
+        """U_1 D: the dictionary with the reflector in front.
+
+        Of reflectors, alone or at the end of a chain, come reflectors; of any other transform a
+        chain. Of atoms that are not orthonormal come atoms, in rows.
+        """
+        form = as_dictionary(dictionary)
+        if form.n_features != len(self.vector):
+            raise ValueError(
+                f"dictionary has {form.n_features} features, but the reflector {len(self.vector)}"
+            )
+        if form.transform is None:
+            return form.atoms - 2 * np.outer(form.atoms @ self.vector, self.vector)
+        prefix, reflectors = form.before_reflectors, form.reflectors
+        if reflectors is None or reflectors.n_reflectors == reflectors.n_features:
+            return Chain([self.transform, form.transform])
+        # U_1 B H = B (B^T U_1 B) H, and B^T U_1 B is the reflector of B^T u_1.
+        added = self.vector if prefix is None else prefix.forward(self.vector[None, :])
+        extended = Householder(np.vstack([reflectors.vectors, added]))
+        return extended if prefix is None else Chain([prefix, extended])
+
+    @property
+    def sentence(self) -> str:
+        if not self.helps:
+            return "No further reflector lowers the error: a local minimum in this sense."
+        share = self.relative_gain / self.error if self.error > 0 else 0.0
+        before, after = percents(self.error, self.error - self.relative_gain)
+        return (
+            f"One more reflector would lower the error by {percent(share)}, from {before} to "
+            f"{after} of the energy or less: not a local minimum."
+        )
+
+
+def one_more_reflector(
+    dictionary: Any, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
+) -> OneMoreReflector:
+    """Remark 4: can a reflector U_1 in front of the dictionary help, and by how much?
+
+    For fixed codes X, ||Y - U_1 D X||_F^2 - ||Y - D X||_F^2 = 2 u_1^T Z_1 u_1 with
+    Z_1 = D X Y^T + Y (D X)^T. No reflector helps if and only if Z_1 is positive semidefinite;
+    else the eigenvector of the lowest eigenvalue is the best one and gains -2 times that
+    eigenvalue. For a local minimum of D that is necessary, not sufficient.
+
+    Parameters
+    ----------
+    dictionary : Transform, fitted estimator, result of `learn`, or array of atoms in rows
+        Any number of atoms, orthonormal or not.
+    Y : array-like of shape (n_signals, n_features)
+        Signals in rows.
+    n_nonzero_coefs : int, optional
+        Entries per code, s; by default the estimator's.
+    tol : float
+        Relative gain that counts as none: the default is that at which `fost.learn` stops.
+
+    Returns
+    -------
+    OneMoreReflector
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
+    >>> result = fost.learn(Y, fost.Reflectors(4), 2)
+    >>> found = fost.diagnostics.one_more_reflector(result, Y, 2)
+    >>> found.helps
+    True
+    >>> better = found.add_to(result.transform)
+    >>> better
+    Householder(n_features=16, n_reflectors=5, flops=320)
+    >>> error = fost.diagnostics.one_more_reflector(better, Y, 2).error
+    >>> error <= found.error - found.relative_gain
+    True
+    """
+    return one_more_reflector_of(code(dictionary, Y, n_nonzero_coefs), check_tolerance(tol))
+
+
+def one_more_reflector_of(coded: Coded, tol: float) -> OneMoreReflector:
+    W = coded.reconstruction
+    values, vectors = scipy.linalg.eigh(W + W.T, check_finite=False)
+    lowest = float(values[0])
+    gain = max(0.0, -2 * lowest)
+    return OneMoreReflector(
+        lowest_eigenvalue=lowest,
+        gain=gain,
+        relative_gain=coded.relative(gain),
+        error=coded.relative(coded.error),
+        vector=fixed_signs(vectors[:, :1])[:, 0] if gain > 0 else np.zeros(len(values)),
+        eigenvalues=values,
+        tol=tol,
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EachReflector(Finding):
+    """What each reflector of a dictionary is worth, and what the best one in its place is.
+
+    Attributes
+    ----------
+    worth : ndarray of shape (n_reflectors,)
+        By how much the relative error would grow without u_j.
+    gains : ndarray of shape (n_reflectors,)
+        By how much it would fall with the best reflector in place of u_j.
+    tol : float
+        The relative gain up to which a reflector counts as the best.
+    """
+
+    worth: NDArray[np.float64] = field(repr=False)
+    gains: NDArray[np.float64] = field(repr=False)
+    tol: float = field(repr=False)
+
+    @property
+    def n_reflectors(self) -> int:
+        """m."""
+        return len(self.worth)
+
+    @property
+    def holds(self) -> bool:
+        """Whether no single exchange helps: a local minimum of H_m-DLA."""
+        return bool((self.gains <= self.tol).all())
+
+    def __repr__(self) -> str:
+        return (
+            f"EachReflector(n_reflectors={self.n_reflectors}, "
+            f"largest_gain={self.gains.max(initial=0.0):.4g}, "
+            f"least_worth={self.worth.min(initial=np.inf):.4g})"
+        )
+
+    @property
+    def sentence(self) -> str:
+        if not self.n_reflectors:
+            return "There are no reflectors."
+        least = int(np.argmin(self.worth))
+        text = (
+            f"The least valuable of {counted(self.n_reflectors, 'reflector')}, u_{least + 1}, is "
+            f"worth {percent(self.worth[least])} of the energy. "
+        )
+        if self.holds:
+            return text + "Each is the best one in its place: a fixed point of H-DLA."
+        j = int(np.argmax(self.gains))
+        return text + (
+            f"A better one in place of u_{j + 1} would lower the error by "
+            f"{percent(self.gains[j])} of the energy: learning is not done yet, or its "
+            "reflectors are bound to be orthogonal."
+        )
+
+
+def each_reflector(
+    dictionary: Any, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
+) -> EachReflector:
+    """Could any one reflector of U = U_m ... U_1 be exchanged for a better one?
+
+    With the codes and the other reflectors fixed, the objective depends on u_j by u_j^T Z u_j,
+    Z = 2 Z~ of equation (theSecondZ), and the lowest eigenvalue of Z says what the best reflector
+    would reach. H_m-DLA has converged where none can be improved.
+
+    Parameters
+    ----------
+    dictionary : Transform, fitted estimator or result of `learn`
+        `Householder`, or a chain that ends with it.
+    Y : array-like of shape (n_signals, n_features)
+        Signals in rows.
+    n_nonzero_coefs : int, optional
+        Entries per code, s; by default the estimator's.
+    tol : float
+        Relative gain that counts as none: the default is that at which `fost.learn` stops.
+
+    Returns
+    -------
+    EachReflector
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
+    >>> result = fost.learn(Y, fost.Reflectors(3), 3, max_iter=500, tol=0)
+    >>> found = fost.diagnostics.each_reflector(result, Y, 3)
+    >>> found.holds, bool((found.worth > 0).all())
+    (True, True)
+    """
+    return each_reflector_of(code(dictionary, Y, n_nonzero_coefs), check_tolerance(tol))
+
+
+def each_reflector_of(coded: Coded, tol: float) -> EachReflector:
+    prefix, reflectors = coded.dictionary.before_reflectors, coded.dictionary.reflectors
+    if reflectors is None:
+        raise ValueError(
+            "dictionary must be made of reflectors, or be a chain that ends with them, "
+            f"got {coded.dictionary.name}"
+        )
+    R = coded.statistic if prefix is None else prefix.forward(coded.statistic)
+    vectors = reflectors.vectors
+    for u in vectors[:0:-1]:  # R_1 = M U_m ... U_2
+        R = R - 2 * np.outer(R @ u, u)
+    worth, gains = np.zeros(len(vectors)), np.zeros(len(vectors))
+    for j, u in enumerate(vectors):
+        Z = R + R.T
+        lowest = float(scipy.linalg.eigvalsh(Z, subset_by_index=[0, 0], check_finite=False).item())
+        present = float(u @ Z @ u)
+        worth[j] = coded.relative(-2 * present)
+        gains[j] = coded.relative(max(0.0, 2 * (present - min(0.0, lowest))))
+        if j + 1 < len(vectors):  # R_(j+1) = U_j R_j U_(j+1)
+            R = R - 2 * np.outer(u, u @ R)
+            R = R - 2 * np.outer(R @ vectors[j + 1], vectors[j + 1])
+    return EachReflector(worth, gains, tol)

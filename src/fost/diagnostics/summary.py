@@ -1,0 +1,241 @@
+"""Everything that the diagnostics know about a dictionary, as one page."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fost.diagnostics.bounds import SymmetricBound, symmetric_bound_of
+from fost.diagnostics.coded import Coded, code
+from fost.diagnostics.coherence import coherence_of
+from fost.diagnostics.disks import Gershgorin, gershgorin_of
+from fost.diagnostics.eigenvalues import Spectrum, spectrum_of
+from fost.diagnostics.findings import Finding, check_tolerance, counted, percent
+from fost.diagnostics.operations import (
+    batch_omp_flops,
+    cosine_flops,
+    dense_flops,
+    omp_cholesky_flops,
+)
+from fost.diagnostics.reflectors import (
+    EachReflector,
+    OneMoreReflector,
+    each_reflector_of,
+    one_more_reflector_of,
+)
+from fost.diagnostics.remarks import (
+    Procrustes,
+    Symmetry,
+    procrustes_of,
+    symmetry_of,
+)
+from fost.transforms import Transform
+
+_WIDTH = 79
+_LABEL = 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Finding):
+    """All findings about a dictionary on signals; `str` is the page that `report` prints.
+
+    Attributes
+    ----------
+    name : str
+        What the dictionary is.
+    n_signals, n_features, n_atoms, n_nonzero_coefs : int
+    relative_error : float
+        ||Y - D X||_F^2 / ||Y||_F^2.
+    n_unused : int
+        Atoms that no code uses.
+    coherence : float
+        Mutual coherence of the atoms.
+    flops : int
+        Operations to code one signal: of the transform, or of Batch-OMP where the atoms are not
+        orthonormal.
+    other_flops : dict
+        The same of others: a dense orthonormal dictionary, the fast cosine transform along one
+        axis, OMP-Cholesky and Batch-OMP with as many atoms.
+    one_more : OneMoreReflector
+        Remark 4.
+    procrustes : Procrustes
+        Remark 3.
+    symmetry : Symmetry
+        Remark 2.
+    gershgorin : Gershgorin or None
+        Remark 1; None where the atoms are not orthonormal.
+    each : EachReflector or None
+        None where the dictionary is not made of reflectors.
+    spectrum : Spectrum or None
+        None where there are more or fewer atoms than features.
+    bound : SymmetricBound or None
+        Remark 5; None where there are more or fewer atoms than features.
+    """
+
+    name: str
+    n_signals: int
+    n_features: int
+    n_atoms: int
+    n_nonzero_coefs: int
+    relative_error: float
+    n_unused: int
+    coherence: float
+    flops: int
+    other_flops: dict[str, int] = field(repr=False)
+    one_more: OneMoreReflector = field(repr=False)
+    procrustes: Procrustes = field(repr=False)
+    symmetry: Symmetry = field(repr=False)
+    gershgorin: Gershgorin | None = field(repr=False)
+    each: EachReflector | None = field(repr=False)
+    spectrum: Spectrum | None = field(repr=False)
+    bound: SymmetricBound | None = field(repr=False)
+
+    @property
+    def speedups(self) -> dict[str, float]:
+        """How many times as fast as the others the dictionary is."""
+        fast = self.flops or np.nan
+        return {name: flops / fast for name, flops in self.other_flops.items()}
+
+    @property
+    def sentence(self) -> str:
+        """The whole page."""
+        return "\n".join(_page(self))
+
+
+def report(
+    dictionary: Any,
+    Y: ArrayLike,
+    n_nonzero_coefs: int | None = None,
+    *,
+    base: Transform | None = None,
+    tol: float = 1e-6,
+    file: TextIO | None = None,
+) -> Report:
+    """Print everything that the diagnostics know about a dictionary, in plain words.
+
+    Parameters
+    ----------
+    dictionary : Transform, fitted estimator, result of `learn`, or array of atoms in rows
+        Estimators are those of fost, or any other with atoms in `components_`.
+    Y : array-like of shape (n_signals, n_features)
+        Signals in rows.
+    n_nonzero_coefs : int, optional
+        Entries per code, s; by default the estimator's.
+    base : Transform, optional
+        A fixed transform under the dictionary, for `spectrum` and `symmetric_bound`; by default
+        the estimator's.
+    tol : float
+        What counts as no gain, as a share of ||Y||_F^2.
+    file : text file, optional
+        Where to print; standard output if None.
+
+    Returns
+    -------
+    Report
+        All results, with their numbers.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
+    >>> found = fost.diagnostics.report(fost.DCT(16), Y, 3)  # doctest: +ELLIPSIS
+    DCT(n_features=16, shape=(16,), flops=118)
+    on 500 signals of 16 features, 3 coefficients each
+    ...
+    >>> found.procrustes.holds
+    False
+    """
+    found = _examine(code(dictionary, Y, n_nonzero_coefs), base, check_tolerance(tol))
+    print(found, file=sys.stdout if file is None else file)
+    return found
+
+
+def _examine(coded: Coded, base: Transform | None, tol: float) -> Report:
+    form, n, s = coded.dictionary, coded.n_features, coded.n_nonzero_coefs
+    batch = batch_omp_flops(n, s, form.n_atoms)
+    flops = batch if form.transform is None else form.transform.flops
+    others = {
+        "dense orthonormal": dense_flops(n),
+        "1-D fast cosine": cosine_flops(n),
+        "OMP-Cholesky": omp_cholesky_flops(n, s, form.n_atoms),
+        "Batch-OMP": batch,
+    }
+    return Report(
+        name=form.name,
+        n_signals=coded.n_signals,
+        n_features=n,
+        n_atoms=form.n_atoms,
+        n_nonzero_coefs=s,
+        relative_error=coded.relative(coded.error),
+        n_unused=int(np.sum(coded.atom_energies <= 0)),
+        coherence=coherence_of(form),
+        flops=flops,
+        other_flops=others,
+        one_more=one_more_reflector_of(coded, tol),
+        procrustes=procrustes_of(coded, tol),
+        symmetry=symmetry_of(coded, tol),
+        gershgorin=None if form.transform is None else gershgorin_of(coded, tol),
+        each=each_reflector_of(coded, tol) if form.reflectors is not None else None,
+        spectrum=spectrum_of(coded, base) if form.is_square else None,
+        bound=symmetric_bound_of(coded, base) if form.is_square else None,
+    )
+
+
+def _page(found: Report) -> Iterator[str]:
+    yield from textwrap.wrap(found.name, _WIDTH)
+    yield (
+        f"on {counted(found.n_signals, 'signal')} of {counted(found.n_features, 'feature')}, "
+        f"{counted(found.n_nonzero_coefs, 'coefficient')} each"
+    )
+    yield from _section("Quality")
+    yield from _item("error", f"{percent(found.relative_error)} of the energy is lost.")
+    yield from _item("atoms", _about_atoms(found))
+    yield from _section("Cost: operations per signal, and how many times as fast this is")
+    yield f"  {'this dictionary':<{_LABEL}}{found.flops:>11,}"
+    for other, ratio in found.speedups.items():
+        speed = f"{ratio:>9.3g} x" if np.isfinite(ratio) else ""
+        yield f"  {other:<{_LABEL}}{found.other_flops[other]:>11,}{speed}"
+    yield from _section("Is it a local minimum? (with the codes as they are)")
+    yield from _item("one more reflector", found.one_more.sentence)
+    if found.each is not None and found.each.n_reflectors:
+        yield from _item("each reflector", found.each.sentence)
+    yield from _item("any orthonormal", found.procrustes.sentence)
+    yield from _item("symmetry", found.symmetry.sentence)
+    if found.gershgorin is not None:
+        yield from _item("Gershgorin's disks", found.gershgorin.sentence)
+    if found.spectrum is not None and found.bound is not None:
+        yield from _section("How many reflectors? (for codes as these, from scratch)")
+        yield from _item("spectrum", found.spectrum.sentence)
+        yield from _item("limits", found.bound.sentence)
+
+
+def _about_atoms(found: Report) -> str:
+    used = (
+        "each is used"
+        if found.n_unused == 0
+        else f"{found.n_unused} of them {'is' if found.n_unused == 1 else 'are'} never used"
+    )
+    alike = (
+        "orthonormal" if found.gershgorin else f"mutual coherence {found.coherence:.3g} (0 to 1)"
+    )
+    return f"{found.n_atoms:,}, {alike}; {used}."
+
+
+def _section(title: str) -> Iterator[str]:
+    yield ""
+    yield title
+
+
+def _item(label: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=f"  {label:<{_LABEL}}",
+        subsequent_indent=" " * (_LABEL + 2),
+    )

@@ -1,0 +1,60 @@
+"""The examples of docs/diagnostics.md run, and what it says of the pictures is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fost
+from fost import diagnostics
+
+PAGE = Path(__file__).parents[2] / "docs" / "diagnostics.md"
+
+
+def test_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("skimage")
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert len(blocks) == 2
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(block, names)
+    out = capsys.readouterr().out
+    assert "HouseholderDictionary: Householder(n_features=64, n_reflectors=8" in out
+    assert "12 reflectors of 64 features take 3,072 operations" in out
+    assert names["one_more"].helps
+    assert names["better"].n_reflectors == 9
+    assert names["learned"].errors[-1] < names["one_more"].error
+
+
+def test_random_signals_need_no_further_reflector_but_a_rotation() -> None:
+    Y = np.random.default_rng(0).standard_normal((2000, 16))
+    result = fost.learn(Y, fost.Reflectors(1), 2, max_iter=300)
+    assert not diagnostics.one_more_reflector(result, Y, 2).helps
+    assert not diagnostics.procrustes(result, Y, 2).holds
+
+
+def test_every_public_name_is_documented() -> None:
+    text = PAGE.read_text()
+    functions = [name for name in diagnostics.__all__ if name.islower()]
+    assert not [name for name in functions if f"`{name}`" not in text]
+
+
+def test_numbers_of_camera() -> None:
+    pytest.importorskip("skimage")
+    from fost.demo import patches, picture
+
+    Y = patches(picture("camera"))
+    done = fost.learn(Y, fost.Reflectors(8), 4, max_iter=300, tol=0).transform
+    found = diagnostics.one_more_reflector(done, Y, 4)
+    assert f"{found.error:.2%}" == "23.48%"
+    assert f"{found.relative_gain:.2%}" == "0.03%"
+    better = found.add_to(done)
+    coded = diagnostics.one_more_reflector(better, Y, 4).error
+    assert f"{found.error - coded:.2%}" == "0.07%"
+    learned = fost.learn(Y, fost.Reflectors(9), 4, init=better).errors[-1]
+    assert f"{found.error - learned:.1%}" == "0.6%"
+    assert 3 <= diagnostics.gershgorin(done, Y, 4).rows.sum() <= 8
