@@ -1,12 +1,11 @@
-"""The demonstration behind ``make demo``: fixed and learned transforms on bundled pictures.
+"""The demonstration behind ``fost demo``: fixed and learned transforms on bundled pictures.
 
-Run as ``python -m fost.demo [FOLDER]``. Prints a table and leaves a report with pictures in
-the folder. Needs the extra ``images``.
+Prints a table and leaves a report with pictures in a folder. Needs the extra ``images``.
 """
 
 from __future__ import annotations
 
-import sys
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -43,7 +42,10 @@ METHODS: dict[str, Learner] = {
 }
 
 
-def main(folder: str = "demo") -> None:
+def main(
+    folder: str | os.PathLike[str] = "demo", shown_as: str | os.PathLike[str] | None = None
+) -> list[dict[str, Any]]:
+    """Run it; returns the rows of the table. `shown_as` is what the folder is called at the end."""
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     print(
@@ -69,7 +71,11 @@ def main(folder: str = "demo") -> None:
     draw_pictures(data["camera"], transforms, out / "pictures.png")
     auto = explore(data["camera"], out / "frontier.png")
     write_report(rows, auto, out / "report.md")
-    print(f"\nThe report and its pictures are in {out}/")
+    print(f"\nThe report and its pictures are in {shown_as or out}/")
+    return [
+        {"method": method, "flops": flops, "nanoseconds": ns, "rmse": errors}
+        for method, flops, ns, errors in rows
+    ]
 
 
 def picture(name: str) -> NDArray[np.float64]:
@@ -218,7 +224,3 @@ def _pyplot() -> Any:
     import matplotlib.pyplot as plt
 
     return plt
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:2])
