@@ -55,6 +55,7 @@ def test_round_trip(tmp_path: Path, suffix: str, dtype: Any, colours: bool) -> N
     for name in (path, str(path)):
         images.write(name, picture)
         assert cases.same_bits(images.read(name), picture)
+    assert images.read(path).flags.writeable
     assert os.listdir(tmp_path) == [path.name]
 
 

@@ -92,21 +92,21 @@ class Codes:
 
 def load_codes(path: Path) -> Codes:
     """Read a file of codes; whatever is wrong with it is a UserError."""
-    with reading(path), open(path, "rb"):
-        pass
+    with reading(path):
+        content = path.read_bytes()
     try:
-        return _loaded(path)
+        return _loaded(io.BytesIO(content))
     except (ValueError, TypeError, KeyError, EOFError, OSError) as error:
         raise UserError(f"cannot read codes from {str(path)!r}: {_reason(error)}") from error
     except (zipfile.BadZipFile, zlib.error) as error:
         raise UserError(f"cannot read codes from {str(path)!r}: it is damaged") from error
 
 
-def _loaded(path: Path) -> Codes:
+def _loaded(opened: io.BytesIO) -> Codes:
     import numpy as np
     from scipy.sparse import csr_array
 
-    with np.load(path, allow_pickle=False) as file:
+    with np.load(opened, allow_pickle=False) as file:
         if not isinstance(file, np.lib.npyio.NpzFile) or "metadata" not in file:
             raise ValueError("it was not written by fost encode")
         metadata = json.loads(str(file["metadata"]))

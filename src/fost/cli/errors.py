@@ -108,7 +108,7 @@ def _plain_warnings() -> Iterator[None]:
     disabled, logger.disabled = logger.disabled, True
     with warnings.catch_warnings():
         warnings.simplefilter("default")
-        for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning):
+        for category in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
             warnings.simplefilter("ignore", category)
         warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
         try:

@@ -12,7 +12,7 @@ import typer
 from fost.cli import options
 from fost.cli.console import check_output, progress, show
 from fost.cli.errors import Interrupted, UserError, complain
-from fost.cli.plan import BaseName, Learned, Plan, StructureName, learn_best, learn_one
+from fost.cli.plan import BaseName, Learned, Plan, StructureName, fixed_error, learn_best, learn_one
 
 if TYPE_CHECKING:
     from fost.cli.signals import Signals
@@ -155,11 +155,15 @@ def learn(
     )
     if interrupted:
         raise Interrupted(f"interrupted; the best transform so far is in {str(output)!r}")
-    _report(learned, signals, inputs, output, time.perf_counter() - start, as_json, quiet)
+    seconds = time.perf_counter() - start
+    if as_json or not quiet:
+        fixed = fixed_error(plan, signals)
+        _report(learned, fixed, signals, inputs, output, seconds, as_json, quiet)
 
 
 def _report(
     learned: Learned,
+    fixed: float | None,
     signals: Signals,
     inputs: list[Path],
     output: Path,
@@ -170,11 +174,12 @@ def _report(
     transform, n = learned.transform, learned.transform.n_features
     share = transform.flops / ((2 * n - 1) * n)
     shape = f" ({options.format_patch(signals.patch)} patches)" if signals.patch else ""
+    compared = "" if fixed is None else f" (the DCT alone: {fixed:.4%})"
     stopped = {True: ", converged", False: ", not converged", None: ""}[learned.converged]
     lines = {
         "learned": repr(transform),
         "from": f"{len(signals.rows):,} signals of {n} entries{shape}",
-        "relative error": f"{learned.error:.4%} (started at {learned.start_error:.4%})",
+        "relative error": f"{learned.error:.4%}" + compared,
         "iterations": f"{learned.n_iter}{stopped}",
         "operations": f"{transform.flops:,} per signal ({share:.1%} of a dense matrix)",
         "time": f"{seconds:.1f} s",
@@ -188,7 +193,7 @@ def _report(
         "n_features": n,
         "patch": signals.patch,
         "relative_error": learned.error,
-        "start_relative_error": learned.start_error,
+        "dct_relative_error": fixed,
         "n_iter": learned.n_iter,
         "converged": learned.converged,
         "flops": transform.flops,

@@ -19,7 +19,7 @@ from fost.cli.errors import UserError, reading, writing
 from fost.cli.options import format_patch, parse_patch
 
 if TYPE_CHECKING:
-    from fost.transforms import Transform
+    from fost.transforms import DCT, Transform
 
 _DEFAULT_SPARSITY = 4
 
@@ -63,6 +63,16 @@ class Model:
         noted = self.metadata.get("sparsity", "")
         wanted = int(noted) if noted.isdecimal() and int(noted) > 0 else _DEFAULT_SPARSITY
         return min(wanted, self.transform.n_features)
+
+
+def dct_of(shape: int | tuple[int, int]) -> DCT | None:
+    """The fixed transform that people know, to compare with; None for awkward lengths."""
+    from fost.transforms import DCT
+
+    try:
+        return DCT(shape)
+    except ValueError:
+        return None
 
 
 def load_model(path: Path) -> Model:

@@ -36,7 +36,6 @@ class Learned:
     """What was learned, and how; `converged` is None where nobody asked."""
 
     transform: Transform
-    start_error: float
     error: float
     n_iter: int
     converged: bool | None
@@ -115,9 +114,7 @@ def learn_one(plan: Plan, signals: Signals, quiet: bool) -> Learned:
             callback=lambda k, error, _: advance(k, f"relative error {error:.4%}"),
         )
     errors = result.errors
-    return Learned(
-        result.transform, float(errors[0]), float(errors[-1]), result.n_iter, result.converged
-    )
+    return Learned(result.transform, float(errors[-1]), result.n_iter, result.converged)
 
 
 def learn_best(
@@ -137,4 +134,19 @@ def learn_best(
         verbose=False if quiet else None,
     ).fit(signals.rows)
     errors = auto.errors_
-    return Learned(auto.dictionary_, float(errors[0]), float(errors[-1]), auto.n_iter_, None)
+    return Learned(auto.dictionary_, float(errors[-1]), auto.n_iter_, None)
+
+
+def fixed_error(plan: Plan, signals: Signals) -> float | None:
+    """The relative error of the same signals with the DCT alone, to compare with."""
+    import numpy as np
+
+    from fost.cli.models import dct_of
+    from fost.learning.sources import ArraySource
+
+    dct = dct_of(signals.patch or signals.rows.shape[1])
+    source = ArraySource(signals.rows)
+    total = float(np.trace(source.gram(None)))
+    if dct is None or not total > 0:
+        return None
+    return max(0.0, 1 - source.statistic(None, dct, plan.sparsity).energy / total)

@@ -80,9 +80,9 @@ def inpaint(
     count, total = int(missing.sum()), missing.size
     if count == total:
         raise UserError(f"all pixels of {str(picture)!r} are missing, there is nothing to go by")
+    _check_type(output, image)
     if count == 0:
         complain("warning: no pixel is missing")
-    _check_type(output, image)
     function = _function("inpaint")
     arguments: dict[str, Any] = {"n_nonzero_coefs": sparsity}
     if stride is not None:

@@ -82,7 +82,8 @@ def read(path: str | os.PathLike[str]) -> NDArray[Any]:
             raise ValueError(f"cannot read {name!r}: {_reason(error)}") from error
     for what in left_out:
         warnings.warn(f"{name!r} has {what}", UserWarning, stacklevel=2)
-    return check_picture(image, "image")
+    image = check_picture(image, "image")
+    return image if image.flags.writeable else image.copy()
 
 
 def write(path: str | os.PathLike[str], image: ArrayLike, *, overwrite: bool = True) -> None:
