@@ -91,9 +91,7 @@ def picture(name: str) -> NDArray[np.float64]:
 
 def patches(image: NDArray[np.float64], side: int = SIDE) -> NDArray[np.float64]:
     """Non-overlapping patches in rows, means removed."""
-    rows, columns = (k // side for k in image.shape)
-    cut = image[: rows * side, : columns * side].reshape(rows, side, columns, side)
-    Y = cut.transpose(0, 2, 1, 3).reshape(-1, side * side)
+    Y = fost.images.patches(image, side)
     return np.asarray(Y - Y.mean(axis=1, keepdims=True))
 
 
@@ -141,15 +139,13 @@ def draw_pictures(
     """A part of one picture, coded by several methods."""
     plt = _pyplot()
     image = picture("camera")
-    means = _means(image)
+    means = fost.images.patches(image, SIDE).mean(axis=1, keepdims=True)
     shown = {"original": image}
     for method in ("1-D DCT (the paper's)", "2-D DCT", "H12", "2-D DCT + 64 rotations", "Q-DLA"):
         transform = transforms[method]["camera"]
         decoded = transform.decode(transform.encode(Y, S)) + means
-        rows, columns = (k // SIDE for k in image.shape)
-        shown[f"{method}\n{transform.flops:,} operations, RMSE {rmse(Y, transform):.4f}"] = (
-            decoded.reshape(rows, columns, SIDE, SIDE).transpose(0, 2, 1, 3).reshape(image.shape)
-        )
+        title = f"{method}\n{transform.flops:,} operations, RMSE {rmse(Y, transform):.4f}"
+        shown[title] = fost.images.assemble(decoded, image.shape)
     fig, axes = plt.subplots(1, len(shown), figsize=(3 * len(shown), 3.5), layout="constrained")
     for axis, (title, pixels) in zip(axes, shown.items(), strict=True):
         axis.imshow(pixels[64:224, 160:320], cmap="gray", vmin=0, vmax=1)
@@ -209,12 +205,6 @@ def write_report(
         )
     lines += ["", "![frontier](frontier.png)", ""]
     path.write_text("\n".join(lines))
-
-
-def _means(image: NDArray[np.float64]) -> NDArray[np.float64]:
-    rows, columns = (k // SIDE for k in image.shape)
-    blocks = image[: rows * SIDE, : columns * SIDE].reshape(rows, SIDE, columns, SIDE)
-    return np.asarray(blocks.mean(axis=(1, 3)).reshape(-1, 1))
 
 
 def _pyplot() -> Any:

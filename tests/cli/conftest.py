@@ -24,12 +24,12 @@ def make_picture(shape: tuple[int, ...] = (40, 52), dtype: Any = np.uint8) -> np
     """Something smooth with edges and a little noise."""
     rng = np.random.default_rng(0)
     y, x = np.mgrid[: shape[0], : shape[1]]
-    gray = 0.5 + 0.25 * np.sin(x / 7) * np.cos(y / 5) + 0.2 * (x > y) + 0.02 * rng.random(shape[:2])
+    grey = 0.5 + 0.25 * np.sin(x / 7) * np.cos(y / 5) + 0.2 * (x > y) + 0.02 * rng.random(shape[:2])
     if len(shape) == 3:
-        gray = gray[..., None] * np.linspace(0.6, 1, shape[2])
+        grey = grey[..., None] * np.linspace(0.6, 1, shape[2])
     if np.dtype(dtype).kind == "f":
-        return gray.astype(dtype)
-    return np.rint(np.iinfo(dtype).max * np.clip(gray, 0, 1)).astype(dtype)
+        return grey.astype(dtype)
+    return np.rint(np.iinfo(dtype).max * np.clip(grey, 0, 1)).astype(dtype)
 
 
 @pytest.fixture

@@ -97,6 +97,12 @@ def test_learn_from_arrays_of_patches(run: Run) -> None:
     assert read_metadata("new.safetensors")["patch"] == "2x8"
 
 
+def test_threads(run: Run, set_threads: Any) -> None:
+    set_threads(1)
+    run("learn", "signals.npy", "-o", "new.safetensors", "--iterations", "1", "--threads", "2")
+    assert fost.get_num_threads() == 2
+
+
 def test_the_seed_makes_learning_the_same(run: Run) -> None:
     for name in ("a.safetensors", "b.safetensors"):
         run("learn", "signals.npy", "-o", name, "--seed", "7", "--iterations", "5")
@@ -104,7 +110,7 @@ def test_the_seed_makes_learning_the_same(run: Run) -> None:
 
 
 PICTURES: dict[str, tuple[tuple[int, ...], Any, str]] = {
-    "gray": ((40, 52), np.uint8, ".png"),
+    "grey": ((40, 52), np.uint8, ".png"),
     "colours": ((41, 53, 3), np.uint8, ".png"),
     "16 bits": ((33, 40), np.uint16, ".png"),
     "colours of 16 bits": ((33, 40, 3), np.uint16, ".tiff"),

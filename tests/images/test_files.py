@@ -68,7 +68,7 @@ def test_lossy_round_trip(tmp_path: Path, suffix: str, colours: bool) -> None:
     path = tmp_path / f"picture{suffix}"
     images.write(path, picture)
     back = images.read(path)
-    if suffix == ".webp" and not colours:  # knows no gray
+    if suffix == ".webp" and not colours:  # knows no grey
         back = back[..., 0]
     assert back.dtype == np.uint8
     assert images.psnr(picture, back) > 30

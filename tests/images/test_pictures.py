@@ -108,9 +108,9 @@ def test_luma_and_chroma(dtype: Any, seed: int) -> None:
     np.testing.assert_allclose(images.from_luma_chroma(turned), exact, atol=1e-4)
 
 
-def test_gray_has_no_chroma() -> None:
-    gray = np.repeat(np.random.default_rng(0).random((4, 4, 1)), 3, axis=2)
-    assert np.abs(images.to_luma_chroma(gray)[..., 1:]).max() < 1e-15
+def test_grey_has_no_chroma() -> None:
+    grey = np.repeat(np.random.default_rng(0).random((4, 4, 1)), 3, axis=2)
+    assert np.abs(images.to_luma_chroma(grey)[..., 1:]).max() < 1e-15
 
 
 def test_luma_and_chroma_need_three_channels() -> None:

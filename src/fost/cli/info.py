@@ -35,7 +35,7 @@ def info(
 ) -> None:
     """Describe a model: its structure, its costs, and whether it is orthonormal.
 
-    The picture of atoms has them in their order, row by row; gray is zero, and each atom's
+    The picture of atoms has them in their order, row by row; grey is zero, and each atom's
     largest entry is black or white.
     """
     from fost.cli.models import load_model
@@ -117,7 +117,7 @@ def draw_atoms(atoms: NDArray[Any], patch: tuple[int, int]) -> NDArray[Any]:
     sheet = np.full((down * height + _GAP, across * width + _GAP), _BORDER, np.uint8)
     for k, atom in enumerate(atoms):
         top, left = k // across * height + _GAP, k % across * width + _GAP
-        gray = np.rint(127.5 * (1 + atom / np.abs(atom).max())).astype(np.uint8)
-        tile = np.kron(gray.reshape(patch), np.ones((_ZOOM, _ZOOM), np.uint8))
+        grey = np.rint(127.5 * (1 + atom / np.abs(atom).max())).astype(np.uint8)
+        tile = np.kron(grey.reshape(patch), np.ones((_ZOOM, _ZOOM), np.uint8))
         sheet[top : top + tile.shape[0], left : left + tile.shape[1]] = tile
     return sheet

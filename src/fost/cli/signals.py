@@ -38,7 +38,7 @@ def load_signals(
 ) -> Signals:
     """All signals in some files, which must be of one kind.
 
-    `patch` is what the user asked for, and `whole` what pictures are cut into if he did not.
+    `patch` is what the user asked for, and `whole` what pictures are cut into if they did not.
     """
     import numpy as np
 

@@ -27,7 +27,7 @@ _JPEG_NAMES = (".jpg", ".jpeg")
 # Without the usual loss of colour resolution, since what is written was computed with care.
 _JPEG_OPTIONS: dict[str, Any] = {"quality": 95, "subsampling": 0}
 
-# Pillow's modes that NumPy takes as they are; all others become RGB, RGBA or a gray with alpha.
+# Pillow's modes that NumPy takes as they are; all others become RGB, RGBA or a grey with alpha.
 _PLAIN_MODES = ("L", "LA", "RGB", "RGBA", "I", "F")
 
 
@@ -219,7 +219,7 @@ def _note_others(count: int, left_out: list[str]) -> None:
 
 
 def _without_alpha(image: NDArray[Any], alpha: bool, left_out: list[str]) -> NDArray[Any]:
-    """The colours alone, or the gray."""
+    """The colours alone, or the grey."""
     if alpha:
         opaque = np.iinfo(image.dtype).max if image.dtype.kind in "iu" else 1
         if (image[..., -1] != opaque).any():
