@@ -7,7 +7,7 @@ BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.20" ninja
 .PHONY: demo test lint format bench wheel-test clean
 
 demo: $(VENV)/.built
-	$(BIN)/python -m fost.demo demo
+	$(BIN)/fost demo demo --force
 
 test: $(VENV)/.built
 	$(BIN)/python -m pytest

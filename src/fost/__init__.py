@@ -1,26 +1,26 @@
 """Fast orthonormal sparsifying transforms, learned from data."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from fost._threads import get_num_threads, set_num_threads
-from fost.coding import select
-from fost.learning import Full, LearningResult, Reflectors, Rotations, Structure, learn
-from fost.pursuit import omp
-from fost.transforms import DCT, Chain, Dense, Givens, Householder, Transform, load
+from fost import _core as _core  # at once, to complain of wrong environment variables
 
 if TYPE_CHECKING:
-    from fost import baselines, diagnostics
+    from fost import baselines, diagnostics, images
+    from fost._threads import get_num_threads, set_num_threads
+    from fost.coding import select
     from fost.estimators import (
         AutoDictionary,
         GivensDictionary,
         HouseholderDictionary,
         OrthonormalDictionary,
     )
+    from fost.learning import Full, LearningResult, Reflectors, Rotations, Structure, learn
     from fost.plotting import plot_frontier
+    from fost.pursuit import omp
+    from fost.transforms import DCT, Chain, Dense, Givens, Householder, Transform, load
 
-__version__ = version("fost")
+    __version__: str
 
 __all__ = [
     "DCT",
@@ -41,6 +41,7 @@ __all__ = [
     "baselines",
     "diagnostics",
     "get_num_threads",
+    "images",
     "learn",
     "load",
     "omp",
@@ -49,26 +50,48 @@ __all__ = [
     "set_num_threads",
 ]
 
-
+# Where the public names are. They come when they are asked for: SciPy takes half a second to
+# import, scikit-learn another, and the command line needs neither to print its help.
 _LATE = {
-    "AutoDictionary": "fost.estimators",
-    "GivensDictionary": "fost.estimators",
-    "HouseholderDictionary": "fost.estimators",
-    "OrthonormalDictionary": "fost.estimators",
-    "plot_frontier": "fost.plotting",
+    "fost._threads": ("get_num_threads", "set_num_threads"),
+    "fost.coding": ("select",),
+    "fost.estimators": (
+        "AutoDictionary",
+        "GivensDictionary",
+        "HouseholderDictionary",
+        "OrthonormalDictionary",
+    ),
+    "fost.learning": ("Full", "LearningResult", "Reflectors", "Rotations", "Structure", "learn"),
+    "fost.plotting": ("plot_frontier",),
+    "fost.pursuit": ("omp",),
+    "fost.transforms": (
+        "DCT",
+        "Chain",
+        "Dense",
+        "Givens",
+        "Householder",
+        "Transform",
+        "load",
+    ),
 }
-_LATE_MODULES = {"baselines", "diagnostics"}
+_LATE_MODULES = ("baselines", "diagnostics", "images")
+_PLACES = {name: module for module, names in _LATE.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    # These come when they are asked for: scikit-learn takes a second to import.
-    if name in _LATE_MODULES:
-        return import_module(f"fost.{name}")
-    module = _LATE.get(name)
-    if module:
-        return getattr(import_module(module), name)
-    raise AttributeError(f"module 'fost' has no attribute {name!r}")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("fost")
+    elif name in _LATE_MODULES:
+        value = import_module(f"fost.{name}")
+    elif name in _PLACES:
+        value = getattr(import_module(_PLACES[name]), name)
+    else:
+        raise AttributeError(f"module 'fost' has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "__version__"})

@@ -1,12 +1,11 @@
-"""The demonstration behind ``make demo``: fixed and learned transforms on bundled pictures.
+"""The demonstration behind ``fost demo``: fixed and learned transforms on bundled pictures.
 
-Run as ``python -m fost.demo [FOLDER]``. Prints a table and leaves a report with pictures in
-the folder. Needs the extra ``images``.
+Prints a table and leaves a report with pictures in a folder. Needs the extra ``images``.
 """
 
 from __future__ import annotations
 
-import sys
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -43,7 +42,10 @@ METHODS: dict[str, Learner] = {
 }
 
 
-def main(folder: str = "demo") -> None:
+def main(
+    folder: str | os.PathLike[str] = "demo", shown_as: str | os.PathLike[str] | None = None
+) -> list[dict[str, Any]]:
+    """Run it; returns the rows of the table. `shown_as` is what the folder is called at the end."""
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     print(
@@ -69,7 +71,11 @@ def main(folder: str = "demo") -> None:
     draw_pictures(data["camera"], transforms, out / "pictures.png")
     auto = explore(data["camera"], out / "frontier.png")
     write_report(rows, auto, out / "report.md")
-    print(f"\nThe report and its pictures are in {out}/")
+    print(f"\nThe report and its pictures are in {shown_as or out}/")
+    return [
+        {"method": method, "flops": flops, "nanoseconds": ns, "rmse": errors}
+        for method, flops, ns, errors in rows
+    ]
 
 
 def picture(name: str) -> NDArray[np.float64]:
@@ -85,9 +91,7 @@ def picture(name: str) -> NDArray[np.float64]:
 
 def patches(image: NDArray[np.float64], side: int = SIDE) -> NDArray[np.float64]:
     """Non-overlapping patches in rows, means removed."""
-    rows, columns = (k // side for k in image.shape)
-    cut = image[: rows * side, : columns * side].reshape(rows, side, columns, side)
-    Y = cut.transpose(0, 2, 1, 3).reshape(-1, side * side)
+    Y = fost.images.patches(image, side)
     return np.asarray(Y - Y.mean(axis=1, keepdims=True))
 
 
@@ -135,15 +139,13 @@ def draw_pictures(
     """A part of one picture, coded by several methods."""
     plt = _pyplot()
     image = picture("camera")
-    means = _means(image)
+    means = fost.images.patches(image, SIDE).mean(axis=1, keepdims=True)
     shown = {"original": image}
     for method in ("1-D DCT (the paper's)", "2-D DCT", "H12", "2-D DCT + 64 rotations", "Q-DLA"):
         transform = transforms[method]["camera"]
         decoded = transform.decode(transform.encode(Y, S)) + means
-        rows, columns = (k // SIDE for k in image.shape)
-        shown[f"{method}\n{transform.flops:,} operations, RMSE {rmse(Y, transform):.4f}"] = (
-            decoded.reshape(rows, columns, SIDE, SIDE).transpose(0, 2, 1, 3).reshape(image.shape)
-        )
+        title = f"{method}\n{transform.flops:,} operations, RMSE {rmse(Y, transform):.4f}"
+        shown[title] = fost.images.assemble(decoded, image.shape)
     fig, axes = plt.subplots(1, len(shown), figsize=(3 * len(shown), 3.5), layout="constrained")
     for axis, (title, pixels) in zip(axes, shown.items(), strict=True):
         axis.imshow(pixels[64:224, 160:320], cmap="gray", vmin=0, vmax=1)
@@ -205,12 +207,6 @@ def write_report(
     path.write_text("\n".join(lines))
 
 
-def _means(image: NDArray[np.float64]) -> NDArray[np.float64]:
-    rows, columns = (k // SIDE for k in image.shape)
-    blocks = image[: rows * SIDE, : columns * SIDE].reshape(rows, SIDE, columns, SIDE)
-    return np.asarray(blocks.mean(axis=(1, 3)).reshape(-1, 1))
-
-
 def _pyplot() -> Any:
     import matplotlib
 
@@ -218,7 +214,3 @@ def _pyplot() -> Any:
     import matplotlib.pyplot as plt
 
     return plt
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:2])

@@ -486,3 +486,52 @@ def test_a_killed_process_leaves_a_whole_file(path: Path) -> None:
         assert fost.load(path) in transforms, f"kill {kill}"
         replaced += path.stat().st_ino != before
     assert replaced > 0, "no child came as far as replacing the file"
+
+
+def test_metadata_stays_with_the_transform(path: Path) -> None:
+    metadata = {
+        "patch": "8x8",
+        "sparsity": "4",
+        "note": "gr\u00fc\u00dfe \u2713 'quoted' \"twice\"",
+    }
+    make_chain().save(path, metadata=metadata)
+    assert storage.read_metadata(path) == metadata
+    assert fost.load(path) == make_chain()
+
+
+def test_without_metadata_there_is_none(path: Path) -> None:
+    for metadata in (None, {}):
+        fost.DCT(4).save(path, metadata)
+        assert storage.read_metadata(path) == {}
+
+
+@pytest.mark.parametrize("metadata", [{"patch": 8}, {8: "patch"}, {"patch": None}, ["patch"]])
+def test_metadata_must_be_strings(path: Path, metadata: Any) -> None:
+    with pytest.raises(TypeError, match="metadata must"):
+        fost.DCT(4).save(path, metadata)
+    assert not path.exists()
+
+
+def test_metadata_of_other_files(path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        storage.read_metadata(path)
+    path.write_text("something else")
+    with pytest.raises(ValueError, match="cannot load a transform from"):
+        storage.read_metadata(path)
+    safetensors.numpy.save_file({"a": np.zeros(3)}, path)
+    with pytest.raises(ValueError, match="it was not written by fost"):
+        storage.read_metadata(path)
+    header = {"format": "fost", "version": "1", "metadata": '{"patch": 8}'}
+    safetensors.numpy.save_file({"a": np.zeros(3)}, path, header)
+    with pytest.raises(ValueError, match="metadata must map strings to strings"):
+        storage.read_metadata(path)
+
+
+def test_the_checksum_is_that_of_the_transform_alone(path: Path) -> None:
+    checksum = storage.checksum(make_chain())
+    for metadata in (None, {"patch": "3x4"}):
+        make_chain().save(path, metadata)
+        with safetensors.safe_open(path, framework="numpy") as file:
+            assert file.metadata()["checksum"] == checksum
+        assert storage.checksum(fost.load(path)) == checksum
+    assert storage.checksum(make_chain(1)) != checksum

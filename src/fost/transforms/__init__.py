@@ -6,6 +6,6 @@ from fost.transforms.dct import DCT
 from fost.transforms.dense import Dense
 from fost.transforms.givens import Givens
 from fost.transforms.householder import Householder
-from fost.transforms.storage import load
+from fost.transforms.storage import load, read_metadata
 
-__all__ = ["DCT", "Chain", "Dense", "Givens", "Householder", "Transform", "load"]
+__all__ = ["DCT", "Chain", "Dense", "Givens", "Householder", "Transform", "load", "read_metadata"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -162,14 +163,21 @@ class Transform(ABC):
             rmatmat=analysis,
         )
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
         """Write the transform to a .safetensors file, replacing the old one in one step.
 
         `fost.load` reads it back, and ``safetensors.numpy.load_file`` its arrays.
+
+        Parameters
+        ----------
+        path : path
+        metadata : mapping of str to str, optional
+            Anything that should stay with the transform, such as what it was learned on;
+            `fost.transforms.read_metadata` reads it back.
         """
         from fost.transforms.storage import save
 
-        save(self, path)
+        save(self, path, metadata)
 
     @cached_property
     def _plan(self) -> _core.Plan:

@@ -7,6 +7,7 @@ A file holds the arrays of the transform under their names (``vectors``, or
 ``version``     "1"
 ``structure``   JSON: the kind of transform and its arguments that are not arrays
 ``checksum``    SHA-256 of the structure and the arrays, so that damage is noticed
+``metadata``    JSON: names and strings that came with the transform; not always there
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -37,17 +39,27 @@ _KINDS: dict[str, type[Transform]] = {
 }
 
 
-def save(transform: Transform, path: str | os.PathLike[str]) -> None:
+def save(
+    transform: Transform,
+    path: str | os.PathLike[str],
+    metadata: Mapping[str, str] | None = None,
+) -> None:
     """Write a transform to a file (see `Transform.save`)."""
-    arrays: dict[str, NDArray[Any]] = {}
-    structure = json.dumps(_describe(transform, "", arrays), sort_keys=True)
-    metadata = {
+    structure, arrays = _parts(transform)
+    header = {
         "format": FORMAT,
         "version": VERSION,
         "structure": structure,
         "checksum": _checksum(structure, arrays),
     }
-    write_atomically(path, safetensors.numpy.save(arrays, metadata))
+    if metadata:
+        header["metadata"] = json.dumps(_checked_metadata(metadata), sort_keys=True)
+    write_atomically(path, safetensors.numpy.save(arrays, header))
+
+
+def checksum(transform: Transform) -> str:
+    """What `save` writes as the checksum: equal for equal transforms, whatever their file."""
+    return _checksum(*_parts(transform))
 
 
 def load(path: str | os.PathLike[str]) -> Transform:
@@ -71,23 +83,71 @@ def load(path: str | os.PathLike[str]) -> Transform:
         pass
     try:
         with safetensors.safe_open(name, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            if metadata.get("format") != FORMAT:
-                raise ValueError("it was not written by fost")
-            if metadata.get("version") != VERSION:
-                raise ValueError(
-                    f"it has version {metadata.get('version')!r} of the format, "
-                    f"this fost reads version {VERSION!r}"
-                )
+            header = _checked_header(file)
             arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        structure = metadata.get("structure", "")
-        if metadata.get("checksum") != _checksum(structure, arrays):
+        structure = header.get("structure", "")
+        if header.get("checksum") != _checksum(structure, arrays):
             raise ValueError("its checksum does not match, it is damaged")
         return _build(json.loads(structure), "", arrays)
     except MemoryError:
         raise
     except Exception as error:  # whatever is wrong with a file is the file's fault
         raise ValueError(f"cannot load a transform from {name!r}: {error}") from error
+
+
+def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
+    """The metadata that was given to `Transform.save`; empty where there was none.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged or not a transform of fost.
+
+    Examples
+    --------
+    >>> import fost, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "transform.safetensors")
+    >>> fost.DCT((8, 8)).save(path, metadata={"patch": "8x8"})
+    >>> fost.transforms.read_metadata(path)
+    {'patch': '8x8'}
+    """
+    name = os.fspath(path)
+    with open(path, "rb"):
+        pass
+    try:
+        with safetensors.safe_open(name, framework="numpy") as file:
+            header = _checked_header(file)
+        return _checked_metadata(json.loads(header.get("metadata", "{}")))
+    except Exception as error:
+        raise ValueError(f"cannot load a transform from {name!r}: {error}") from error
+
+
+def _checked_header(file: Any) -> dict[str, str]:
+    """What an open file says about itself, if it is one of fost's."""
+    header: dict[str, str] = file.metadata() or {}
+    if header.get("format") != FORMAT:
+        raise ValueError("it was not written by fost")
+    if header.get("version") != VERSION:
+        raise ValueError(
+            f"it has version {header.get('version')!r} of the format, "
+            f"this fost reads version {VERSION!r}"
+        )
+    return header
+
+
+def _checked_metadata(metadata: Any) -> dict[str, str]:
+    if not isinstance(metadata, Mapping):
+        raise TypeError(f"metadata must be a mapping, got {type(metadata).__name__}")
+    for key, value in metadata.items():
+        if not (isinstance(key, str) and isinstance(value, str)):
+            raise TypeError(f"metadata must map strings to strings, got {key!r}: {value!r}")
+    return dict(metadata)
+
+
+def _parts(transform: Transform) -> tuple[str, dict[str, NDArray[Any]]]:
+    """The structure of a transform as JSON, and its arrays by name."""
+    arrays: dict[str, NDArray[Any]] = {}
+    return json.dumps(_describe(transform, "", arrays), sort_keys=True), arrays
 
 
 def _describe(transform: Transform, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:

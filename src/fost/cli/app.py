@@ -1,0 +1,42 @@
+"""All commands together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import fost
+from fost.cli.decode import decode
+from fost.cli.demo import demo
+from fost.cli.encode import encode
+from fost.cli.errors import Commands
+from fost.cli.info import info
+from fost.cli.learn import learn
+from fost.cli.restore import denoise, inpaint
+
+app = typer.Typer(
+    name="fost",
+    cls=Commands,
+    help="Fast orthonormal sparsifying transforms, learned from your data.",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (learn, info, encode, decode, inpaint, denoise, demo):
+    app.command()(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fost {fost.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass

@@ -1,0 +1,81 @@
+"""Results on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fost._files import temporary_beside
+from fost.cli.errors import UserError
+
+# Told how much is done, and what is being done.
+Advance = Callable[[float, str], None]
+
+
+def show(lines: dict[str, str], data: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
+    """A result: `lines` for people, or `data` for programs."""
+    if as_json:
+        print(json.dumps(_plain(data), indent=2))
+    elif not quiet:
+        from rich.console import Console
+        from rich.text import Text
+
+        console = Console(highlight=False, soft_wrap=True)
+        width = max(map(len, lines), default=0) + 2
+        for label, text in lines.items():
+            console.print(Text.assemble((f"{label:<{width}}", "bold"), text))
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: no infinity, no NaN, no paths."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
+
+
+@contextmanager
+def progress(what: str, total: float | None, quiet: bool) -> Iterator[Advance]:
+    """A bar on stderr while the work lasts; nothing where stderr is no terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done, text: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done, text: bar.update(task, completed=done, description=text or what)
+
+
+def check_output(path: Path, force: bool) -> None:
+    """Raises a UserError if `path` cannot or must not be written, before any work is done."""
+    if path.is_dir():
+        raise UserError(f"cannot write {str(path)!r}: it is a folder")
+    folder = path.parent
+    if not folder.is_dir():
+        raise UserError(f"cannot write {str(path)!r}: there is no folder {str(folder)!r}")
+    if os.path.lexists(path) and not force:
+        raise UserError(f"{str(path)!r} exists already; --force replaces it")
+    check_folder(folder, path)
+
+
+def check_folder(folder: Path, path: Path) -> None:
+    """Raises a UserError if no file can be made in `folder`, by making one."""
+    probe = temporary_beside(folder / path.name)
+    try:
+        with open(probe, "xb"):
+            pass
+        probe.unlink()
+    except OSError as error:
+        raise UserError(f"cannot write {str(path)!r}: {error.strerror}") from error

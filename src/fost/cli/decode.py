@@ -1,0 +1,148 @@
+"""``fost decode``: sparse codes to signals."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fost.cli import options
+from fost.cli.console import check_output, progress, show
+from fost.cli.errors import UserError, writing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fost.cli.codes import Codes
+    from fost.cli.models import Model
+
+# Entries of signals that are decoded at once.
+_BLOCK_ENTRIES = 2**22
+
+
+def decode(
+    model: options.Model,
+    codes: Annotated[
+        Path,
+        typer.Argument(metavar="CODES", help="A file that fost encode wrote.", show_default=False),
+    ],
+    output: options.Output,
+    threads: options.Threads = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Decode codes: the picture or the array that they stand for.
+
+    A picture comes back in its type and range; the extension of the output says what kind of
+    file it becomes. Signals of an array become a .npy array.
+    """
+    from fost.cli.codes import load_codes
+    from fost.cli.encode import psnr_text
+    from fost.cli.models import load_model
+
+    check_output(output, force)
+    options.set_threads(threads)
+    loaded, found = load_model(model), load_codes(codes)
+    _check_match(loaded, found, codes)
+    start = time.perf_counter()
+    shape: tuple[int, ...] = found.codes.shape
+    lines: dict[str, str] = {}
+    data: dict[str, Any] = {}
+    if found.picture is None:
+        if output.suffix.lower() != ".npy":
+            raise UserError(f"cannot write {str(output)!r}: signals are written to .npy files")
+        _write_array(loaded, found, output, quiet)
+        lines["decoded"] = f"{shape[0]:,} signals of {shape[1]} entries"
+    else:
+        from fost import images
+        from fost.images.files import check_writable
+
+        shape = found.picture.image_shape
+        check_writable(output, found.dtype, shape[2] if len(shape) == 3 else None)
+        picture = decoded_picture(loaded, found, quiet)
+        with writing(output):
+            images.write(output, picture)
+        lines["decoded"] = f"a picture of {shape[1]} x {shape[0]} pixels, {found.dtype}"
+        lines["PSNR"] = psnr_text(found.picture.psnr)
+        data["psnr"] = found.picture.psnr
+    seconds = time.perf_counter() - start
+    lines |= {
+        "relative error": f"{found.relative_error:.4%}",
+        "time": f"{seconds:.1f} s",
+        "written": str(output),
+    }
+    data |= {
+        "signals": "array" if found.picture is None else "picture",
+        "shape": shape,
+        "dtype": found.dtype,
+        "relative_error": found.relative_error,
+        "seconds": seconds,
+        "output": output,
+    }
+    show(lines, data, as_json=as_json, quiet=quiet)
+
+
+def _check_match(model: Model, codes: Codes, path: Path) -> None:
+    """Raises a UserError for codes that another model made, or that do not hold together."""
+    from fost import coding, images
+    from fost.transforms.storage import checksum
+
+    if codes.model != checksum(model.transform):
+        raise UserError(f"{str(path)!r} was encoded with another model than {str(model.path)!r}")
+    try:
+        coding.check_codes(codes.codes, model.transform.n_features, "the model")
+        if codes.picture is not None:
+            count = images.Assembler(codes.picture.image_shape, codes.picture.patch).n_patches
+            if count != codes.codes.shape[0]:
+                raise ValueError(f"a picture of its shape has {count} patches")
+            if codes.picture.patch[0] * codes.picture.patch[1] != model.transform.n_features:
+                raise ValueError("its patches do not fit the model")
+    except (ValueError, TypeError) as error:
+        raise UserError(f"cannot decode {str(path)!r}: {error}") from error
+
+
+def decoded_picture(model: Model, codes: Codes, quiet: bool) -> NDArray[Any]:
+    """The picture that codes stand for, in its own type."""
+    import numpy as np
+
+    from fost import images
+    from fost.cli.signals import from_unit_planes
+
+    picture = codes.picture
+    assert picture is not None
+    assembler = images.Assembler(picture.image_shape, picture.patch)
+    for where, rows in _decoded_blocks(model, codes, quiet):
+        assembler.add(where, rows + codes.means[where, None].astype(rows.dtype))
+    form = images.PictureFormat(np.dtype(codes.dtype), picture.low, picture.high)
+    return from_unit_planes(assembler.result(), form)
+
+
+def _write_array(model: Model, codes: Codes, output: Path, quiet: bool) -> None:
+    """Signals to a .npy file, of which a part is in memory at a time."""
+    import numpy as np
+
+    from fost._files import replacing
+
+    header = {
+        "descr": np.lib.format.dtype_to_descr(np.dtype(codes.dtype)),
+        "fortran_order": False,
+        "shape": codes.codes.shape,
+    }
+    with writing(output), replacing(output) as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for _, rows in _decoded_blocks(model, codes, quiet):
+            file.write(np.ascontiguousarray(rows, codes.dtype).data)
+
+
+def _decoded_blocks(model: Model, codes: Codes, quiet: bool) -> Any:
+    """Pairs of a slice and the signals in it."""
+    count, n = codes.codes.shape
+    step = max(1, _BLOCK_ENTRIES // n)
+    with progress("decoding", count, quiet) as advance:
+        for start in range(0, count, step):
+            where = slice(start, min(start + step, count))
+            yield where, model.transform.decode(codes.codes[where])
+            advance(where.stop, "")

@@ -1,0 +1,86 @@
+"""docs/cli.md, from the commands themselves: ``python -m fost.cli.document > docs/cli.md``.
+
+Made from what the commands declare, not from what a version of typer prints.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from fost.cli.app import app
+
+_OPENING = """\
+# Command line
+
+<!-- Made by `python -m fost.cli.document > docs/cli.md`; change the commands, not this file. -->
+
+`fost COMMAND`, or `python -m fost COMMAND`. `fost --help` and `fost COMMAND --help` show what is \
+below, `fost --version` the version, and `fost --install-completion` makes the shell complete \
+commands and options.
+
+    fost learn photos/*.png -o model.safetensors
+    fost info model.safetensors --atoms atoms.png
+    fost encode model.safetensors photo.png -o codes.npz
+    fost decode model.safetensors codes.npz -o back.png
+
+Results go to stdout, progress and complaints to stderr. What you can mend is one line and exit \
+code 2; Ctrl-C is exit code 130. Files are written in one step, so there is never half of one, \
+and those that exist are replaced with `--force` only. `NO_COLOR` turns colours off, and \
+`FOST_TRACEBACK=1` shows where in fost an error came from.
+"""
+
+
+def document() -> str:
+    """The page, in Markdown."""
+    group: Any = typer.main.get_command(app)
+    parts = [_OPENING, *(_section(name, command) for name, command in group.commands.items())]
+    parts.append(_files())
+    return "\n".join(parts)
+
+
+def _section(name: str, command: Any) -> str:
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    choices = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
+    required = [f"{_longest(p)} {p.metavar}" for p in choices if p.required]
+    usage = " ".join(["fost", name, *(p.metavar for p in arguments), *required, "[OPTIONS]"])
+    lines = [f"## fost {name}", "", f"    {usage}", "", inspect.cleandoc(command.help), ""]
+    lines += ["| | |", "|---|---|"]
+    lines += [f"| `{p.metavar}` | {_explained(p)} |" for p in arguments]
+    lines += [f"| {_spelled(p)} | {_explained(p)} |" for p in choices]
+    return "\n".join([*lines, ""])
+
+
+def _spelled(option: Any) -> str:
+    metavar = f" {option.metavar}" if option.metavar and not option.is_flag else ""
+    return ", ".join(f"`{name}{metavar}`" for name in sorted(option.opts, key=len))
+
+
+def _explained(parameter: Any) -> str:
+    default = parameter.default.value if isinstance(parameter.default, Enum) else parameter.default
+    shown = isinstance(default, int | float | str | Path) and not isinstance(default, bool)
+    text = parameter.help.replace("|", "\\|")
+    return f"{text} Default: {default}." if shown and not parameter.required else text
+
+
+def _longest(option: Any) -> str:
+    return str(max(option.opts, key=len))
+
+
+def _files() -> str:
+    """The formats of files, as the modules that read and write them explain them."""
+    from fost.cli import codes, models
+
+    parts = ["## Files", ""]
+    for module in (models, codes):
+        parts += ["```text", inspect.cleandoc(module.__doc__ or "").replace("``", ""), "```", ""]
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(document())

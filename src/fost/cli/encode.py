@@ -1,0 +1,192 @@
+"""``fost encode``: signals to sparse codes."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fost.cli import options
+from fost.cli.console import check_output, progress, show
+from fost.cli.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from fost.cli.codes import Codes
+    from fost.cli.models import Model
+
+# Entries of an array that are encoded at once.
+_BLOCK_ENTRIES = 2**22
+
+
+def encode(
+    model: options.Model,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="A picture, or a .npy array with signals in rows.",
+            show_default=False,
+        ),
+    ],
+    output: options.Output,
+    sparsity: Annotated[
+        int | None,
+        typer.Option(
+            "--sparsity",
+            "-s",
+            metavar="S",
+            min=1,
+            help="Entries per code; those the model was learned for if not given.",
+        ),
+    ] = None,
+    threads: options.Threads = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Encode a picture or an array of signals: a few coefficients per patch or signal.
+
+    The file of codes is an .npz file without pickles: the codes, as scipy.sparse.load_npz reads
+    them, the mean of each patch, and what `fost decode` needs to make the picture again. The
+    patches of a picture do not overlap.
+    """
+    from fost.cli.models import load_model
+    from fost.cli.signals import is_array
+
+    if output.suffix.lower() != ".npz":
+        raise UserError(f"cannot write {str(output)!r}: files of codes are called .npz")
+    check_output(output, force)
+    options.set_threads(threads)
+    loaded = load_model(model)
+    n = loaded.transform.n_features
+    if sparsity is not None and sparsity > n:
+        raise UserError(f"--sparsity must be at most the {n} features of the model, got {sparsity}")
+    start = time.perf_counter()
+    coder = encode_array if is_array(data) else encode_picture
+    codes = coder(loaded, data, sparsity or loaded.sparsity, quiet)
+    size = codes.save(output)
+    seconds = time.perf_counter() - start
+    lines, facts = _reported(codes)
+    lines |= {
+        "time": f"{seconds:.1f} s",
+        "written": f"{output} ({size:,} bytes)",
+    }
+    facts |= {"seconds": seconds, "output": output, "bytes": size}
+    show(lines, facts, as_json=as_json, quiet=quiet)
+
+
+def encode_array(model: Model, path: Path, sparsity: int, quiet: bool) -> Codes:
+    """The codes of signals in the rows of an array, of which a part is in memory at a time."""
+    import numpy as np
+
+    from fost.cli.codes import Codes
+    from fost.cli.signals import open_array
+    from fost.transforms.storage import checksum
+
+    rows = open_array(path)
+    n = model.transform.n_features
+    if rows.shape[1] != n:
+        raise UserError(
+            f"cannot use {str(path)!r}: its signals have {rows.shape[1]} entries, "
+            f"the model was learned for {n}"
+        )
+    step = max(1, _BLOCK_ENTRIES // n)
+    blocks = (rows[k : k + step] for k in range(0, len(rows), step))
+    codes, error = _encoded(model, blocks, len(rows), sparsity, path, quiet)
+    dtype = np.float32 if codes.dtype == np.float32 else np.float64
+    return Codes(
+        codes, np.zeros(0), checksum(model.transform), sparsity, error, np.dtype(dtype).name, None
+    )
+
+
+def encode_picture(model: Model, path: Path, sparsity: int, quiet: bool) -> Codes:
+    """The codes of a picture's patches, which do not overlap."""
+    import numpy as np
+
+    from fost import images
+    from fost.cli.codes import Codes, Picture
+    from fost.cli.decode import decoded_picture
+    from fost.cli.signals import picture_blocks, read_picture, unit_planes
+    from fost.transforms.storage import checksum
+
+    patch = model.patch_or_complain("a picture")
+    picture = read_picture(path)
+    planes, form = unit_planes(picture)
+    means: list[NDArray[Any]] = []
+
+    def blocks() -> Iterable[NDArray[Any]]:
+        for _, block in picture_blocks(planes, patch, None, path):
+            means.append(block.mean(axis=1))
+            yield block - means[-1][:, None]
+
+    count = -(-planes.size // (patch[0] * patch[1]))  # about, for the bar
+    codes, error = _encoded(model, blocks(), count, sparsity, path, quiet)
+
+    def made(psnr: float | None) -> Codes:
+        what = Picture(picture.shape, patch, form.low, form.high, psnr)
+        mean = np.concatenate(means)
+        name = checksum(model.transform)
+        return Codes(codes, mean, name, sparsity, error, form.dtype.name, what)
+
+    back = decoded_picture(model, made(None), quiet=True)
+    psnr = images.psnr(picture, back, form.scale)
+    return made(psnr if np.isfinite(psnr) else None)
+
+
+def _encoded(
+    model: Model,
+    blocks: Iterable[NDArray[Any]],
+    count: int,
+    sparsity: int,
+    path: Path,
+    quiet: bool,
+) -> tuple[Any, float]:
+    """The codes of all blocks, and their relative error."""
+    import numpy as np
+    from scipy.sparse import vstack
+
+    parts, total, kept, done = [], 0.0, 0.0, 0
+    with progress("encoding", count, quiet) as advance:
+        for block in blocks:
+            try:
+                codes = model.transform.encode(block, sparsity)
+            except ValueError as error:
+                raise UserError(f"cannot encode {str(path)!r}: {error}") from error
+            parts.append(codes)
+            total += float(np.sum(np.square(block, dtype=np.float64)))
+            kept += float(np.sum(np.square(codes.data, dtype=np.float64)))
+            done += len(block)
+            advance(done, "")
+    lost = max(0.0, 1 - kept / total) if total > 0 else 0.0
+    return (parts[0] if len(parts) == 1 else vstack(parts, format="csr")), lost
+
+
+def _reported(codes: Codes) -> tuple[dict[str, str], dict[str, Any]]:
+    n_signals, n_features = codes.codes.shape
+    what = "signals" if codes.picture is None else "patches"
+    lines = {
+        "encoded": f"{n_signals:,} {what}, {codes.sparsity} of {n_features} coefficients each",
+        "relative error": f"{codes.relative_error:.4%}",
+    }
+    data: dict[str, Any] = {
+        "signals": "array" if codes.picture is None else "picture",
+        "n_signals": n_signals,
+        "n_features": n_features,
+        "n_entries": codes.codes.nnz,
+        "sparsity": codes.sparsity,
+        "relative_error": codes.relative_error,
+    }
+    if codes.picture is not None:
+        data["psnr"] = codes.picture.psnr
+        lines["PSNR"] = psnr_text(codes.picture.psnr)
+    return lines, data
+
+
+def psnr_text(psnr: float | None) -> str:
+    return "infinite, the picture is kept exactly" if psnr is None else f"{psnr:.2f} dB"

@@ -1,0 +1,123 @@
+"""``fost info``: what a model is, what it costs, and what its atoms look like."""
+
+from __future__ import annotations
+
+from math import ceil, sqrt
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fost.cli import options
+from fost.cli.console import check_output, show
+from fost.cli.errors import writing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fost.cli.models import Model
+
+# In the picture of atoms: pixels per entry of an atom, and between atoms.
+_ZOOM = 4
+_GAP = 2
+_BORDER = 64
+
+
+def info(
+    model: options.Model,
+    atoms: Annotated[
+        Path | None,
+        typer.Option("--atoms", metavar="PICTURE", help="Draw the atoms to a picture file."),
+    ] = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Describe a model: its structure, its costs, and whether it is orthonormal.
+
+    The picture of atoms has them in their order, row by row; grey is zero, and each atom's
+    largest entry is black or white.
+    """
+    from fost.cli.models import load_model
+
+    if atoms is not None:
+        check_output(atoms, force)
+    loaded = load_model(model)
+    if atoms is not None:
+        from fost import images
+
+        picture = draw_atoms(loaded.transform.matrix.T, loaded.patch_or_complain("--atoms"))
+        with writing(atoms):
+            images.write(atoms, picture)
+    lines, data = described(loaded)
+    if atoms is not None:
+        lines["atoms drawn to"] = str(atoms)
+        data["atoms"] = atoms
+    show(lines, data, as_json=as_json, quiet=quiet)
+
+
+def described(model: Model) -> tuple[dict[str, str], dict[str, Any]]:
+    """A model in lines for people and as data."""
+    import numpy as np
+
+    from fost.cli.models import dct_of
+    from fost.transforms import Chain
+
+    transform, patch, n = model.transform, model.patch, model.transform.n_features
+    dense = (2 * n - 1) * n
+    dct = dct_of(patch or n)
+    gap = float(np.abs(transform.matrix.T @ transform.matrix - np.eye(n)).max())
+    members = [repr(member) for member in Chain([transform]).members]
+    data: dict[str, Any] = {
+        "model": model.path,
+        "structure": members,
+        "n_features": n,
+        "patch": patch,
+        "flops": transform.flops,
+        "flops_dense": dense,
+        "flops_dct": dct.flops if dct else None,
+        "n_parameters": transform.n_parameters,
+        "orthonormality_gap": gap,
+        "metadata": model.metadata,
+    }
+    lines = {
+        "model": str(model.path),
+        "structure": " then ".join(members),
+        "features": f"{n}" + (f" ({options.format_patch(patch)} patches)" if patch else ""),
+        "operations": f"{transform.flops:,} per signal",
+        "  of a dense matrix": f"{dense:,} ({_times(dense, transform.flops)})",
+    }
+    if dct:
+        name = f"  of the {'2-D ' if patch else ''}DCT"
+        lines[name] = f"{dct.flops:,} ({_times(dct.flops, transform.flops)})"
+    lines["parameters"] = f"{transform.n_parameters:,}"
+    lines["max |U^T U - I|"] = f"{gap:.1e}"
+    noted = {
+        "signals": "learned on",
+        "sparsity": "entries per code",
+        "relative_error": "relative error",
+    }
+    for key, label in noted.items():
+        if key in model.metadata:
+            lines[label] = model.metadata[key] + ("s" if key == "signals" else "")
+    return lines, data
+
+
+def _times(other: int, own: int) -> str:
+    return f"{other / own:.2f} times as many" if own else "this one needs none"
+
+
+def draw_atoms(atoms: NDArray[Any], patch: tuple[int, int]) -> NDArray[Any]:
+    """Atoms (rows) as small pictures in a grid."""
+    import numpy as np
+
+    across = ceil(sqrt(len(atoms)))
+    down = ceil(len(atoms) / across)
+    height, width = (_ZOOM * side + _GAP for side in patch)
+    sheet = np.full((down * height + _GAP, across * width + _GAP), _BORDER, np.uint8)
+    for k, atom in enumerate(atoms):
+        top, left = k // across * height + _GAP, k % across * width + _GAP
+        grey = np.rint(127.5 * (1 + atom / np.abs(atom).max())).astype(np.uint8)
+        tile = np.kron(grey.reshape(patch), np.ones((_ZOOM, _ZOOM), np.uint8))
+        sheet[top : top + tile.shape[0], left : left + tile.shape[1]] = tile
+    return sheet

@@ -1,0 +1,207 @@
+"""``fost learn``: a transform from pictures or arrays."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fost.cli import options
+from fost.cli.console import check_output, progress, show
+from fost.cli.errors import Interrupted, UserError, complain
+from fost.cli.plan import BaseName, Learned, Plan, StructureName, fixed_error, learn_best, learn_one
+
+if TYPE_CHECKING:
+    from fost.cli.signals import Signals
+
+
+def learn(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="INPUTS...",
+            help="Pictures, or .npy arrays with signals in rows.",
+            show_default=False,
+        ),
+    ],
+    output: options.Output,
+    structure: Annotated[
+        StructureName,
+        typer.Option(
+            "--structure",
+            metavar="NAME",
+            help="What the transform is made of: givens (rotations), householder (reflectors), "
+            "orthogonal-householder, full (any orthonormal matrix), or auto (the best of all "
+            "on held-out signals).",
+        ),
+    ] = StructureName.givens,
+    reflectors: Annotated[
+        int | None,
+        typer.Option(
+            "--reflectors",
+            metavar="M",
+            min=1,
+            help="Reflectors of the householder structures; chosen from the data if not given.",
+        ),
+    ] = None,
+    rotations: Annotated[
+        int | None,
+        typer.Option(
+            "--rotations",
+            metavar="G",
+            min=1,
+            help="Rotations of the structure givens; as many as a signal has entries if not given.",
+        ),
+    ] = None,
+    base: Annotated[
+        BaseName | None,
+        typer.Option(
+            "--base",
+            metavar="NAME",
+            help="A fixed transform below the learned one: dct or none. "
+            "If not given, dct for givens and auto, and none for the others.",
+        ),
+    ] = None,
+    sparsity: Annotated[
+        int, typer.Option("--sparsity", "-s", metavar="S", min=1, help="Entries per code.")
+    ] = 4,
+    patch: Annotated[
+        str | None,
+        typer.Option(
+            "--patch",
+            metavar="HxW",
+            help="Height and width of a patch; 8x8 for pictures if not given. For arrays, the "
+            "shape that a signal has.",
+        ),
+    ] = None,
+    stride: Annotated[
+        str | None,
+        typer.Option(
+            "--stride",
+            metavar="N",
+            help="Steps from patch to patch, N or NxM; patches do not overlap if not given.",
+        ),
+    ] = None,
+    iterations: Annotated[
+        int, typer.Option("--iterations", metavar="K", min=1, help="Iterations at most.")
+    ] = 100,
+    max_flops: Annotated[
+        int | None,
+        typer.Option(
+            "--max-flops", metavar="N", min=1, help="Operations per signal at most, for auto."
+        ),
+    ] = None,
+    max_error: Annotated[
+        float | None,
+        typer.Option(
+            "--max-error",
+            metavar="E",
+            min=0.0,
+            max=1.0,
+            help="Relative error on held-out signals at most, for auto: the cheapest below it.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, help="For choices that are random.")
+    ] = 0,
+    threads: options.Threads = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Learn a transform from pictures or from arrays of signals.
+
+    Pictures are cut into patches, scaled to the range from 0 to 1, and the mean of each patch is
+    removed; the patches of colours are those of luma and chroma. Arrays are used as they are,
+    and stay on the disk if there is one. Ctrl-C keeps the best transform so far.
+    """
+    plan = Plan(structure, base, reflectors, rotations, sparsity, iterations, seed)
+    plan.check(max_flops, max_error)
+    shape = options.parse_patch(patch) if patch else None
+    step = options.parse_patch(stride, "--stride") if stride else None
+    check_output(output, force)
+    options.set_threads(threads)
+
+    from fost.cli.models import save_model
+    from fost.cli.signals import load_signals
+
+    start = time.perf_counter()
+    with progress("reading", None, quiet):
+        signals = load_signals(inputs, shape, step, whole=(8, 8))
+    plan.check_signals(signals.rows.shape[1])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            if structure is StructureName.auto:
+                learned = learn_best(plan, signals, max_flops, max_error, quiet)
+            else:
+                learned = learn_one(plan, signals, quiet)
+        except ValueError as error:
+            raise UserError(f"cannot learn from {_named(inputs)}: {error}") from error
+    interrupted = [w for w in caught if "interrupted" in str(w.message)]
+    for warning in caught:
+        if warning not in interrupted and not issubclass(warning.category, DeprecationWarning):
+            complain(f"warning: {warning.message}")
+    save_model(
+        learned.transform,
+        output,
+        kind=signals.kind,
+        patch=signals.patch,
+        sparsity=sparsity,
+        error=learned.error,
+    )
+    if interrupted:
+        raise Interrupted(f"interrupted; the best transform so far is in {str(output)!r}")
+    seconds = time.perf_counter() - start
+    if as_json or not quiet:
+        fixed = fixed_error(plan, signals)
+        _report(learned, fixed, signals, inputs, output, seconds, as_json, quiet)
+
+
+def _report(
+    learned: Learned,
+    fixed: float | None,
+    signals: Signals,
+    inputs: list[Path],
+    output: Path,
+    seconds: float,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    transform, n = learned.transform, learned.transform.n_features
+    share = transform.flops / ((2 * n - 1) * n)
+    shape = f" ({options.format_patch(signals.patch)} patches)" if signals.patch else ""
+    compared = "" if fixed is None else f" (the DCT alone: {fixed:.4%})"
+    stopped = {True: ", converged", False: ", not converged", None: ""}[learned.converged]
+    lines = {
+        "learned": repr(transform),
+        "from": f"{len(signals.rows):,} signals of {n} entries{shape}",
+        "relative error": f"{learned.error:.4%}" + compared,
+        "iterations": f"{learned.n_iter}{stopped}",
+        "operations": f"{transform.flops:,} per signal ({share:.1%} of a dense matrix)",
+        "time": f"{seconds:.1f} s",
+        "written": str(output),
+    }
+    data = {
+        "output": output,
+        "inputs": inputs,
+        "transform": repr(transform),
+        "n_signals": len(signals.rows),
+        "n_features": n,
+        "patch": signals.patch,
+        "relative_error": learned.error,
+        "dct_relative_error": fixed,
+        "n_iter": learned.n_iter,
+        "converged": learned.converged,
+        "flops": transform.flops,
+        "n_parameters": transform.n_parameters,
+        "seconds": seconds,
+    }
+    show(lines, data, as_json=as_json, quiet=quiet)
+
+
+def _named(paths: list[Path]) -> str:
+    return repr(str(paths[0])) if len(paths) == 1 else f"these {len(paths)} files"

@@ -1,0 +1,99 @@
+"""Model files: a transform with what `fost learn` noted about it.
+
+The metadata of a model (see `fost.transforms.read_metadata`) has
+
+``signals``         "picture" or "array": what it was learned on
+``patch``           "8x8": height and width of a patch, where signals are patches
+``sparsity``        "4": entries per code
+``relative_error``  "0.0123": that of the signals it was learned on
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isqrt
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fost.cli.errors import UserError, reading, writing
+from fost.cli.options import format_patch, parse_patch
+
+if TYPE_CHECKING:
+    from fost.transforms import DCT, Transform
+
+_DEFAULT_SPARSITY = 4
+
+
+@dataclass(frozen=True)
+class Model:
+    """A transform and its metadata."""
+
+    transform: Transform
+    metadata: dict[str, str]
+    path: Path
+
+    @property
+    def patch(self) -> tuple[int, int] | None:
+        """The shape of a patch: as noted, that of a DCT inside, or a square."""
+        from fost.transforms import DCT, Chain
+
+        n = self.transform.n_features
+        if "patch" in self.metadata:
+            patch = parse_patch(self.metadata["patch"], f"the patch in {str(self.path)!r}")
+            if patch[0] * patch[1] != n:
+                raise UserError(f"{str(self.path)!r} is damaged: its patch does not fit")
+            return patch
+        for member in Chain([self.transform]).members:
+            if isinstance(member, DCT) and len(member.shape) == 2:
+                return member.shape[0], member.shape[1]
+        side = isqrt(n)
+        return (side, side) if side * side == n else None
+
+    def patch_or_complain(self, why: str) -> tuple[int, int]:
+        if self.patch is None:
+            raise UserError(
+                f"{str(self.path)!r} does not say what shape its {self.transform.n_features} "
+                f"features have, which {why} needs"
+            )
+        return self.patch
+
+    @property
+    def sparsity(self) -> int:
+        """Entries per code: as noted, or four."""
+        noted = self.metadata.get("sparsity", "")
+        wanted = int(noted) if noted.isdecimal() and int(noted) > 0 else _DEFAULT_SPARSITY
+        return min(wanted, self.transform.n_features)
+
+
+def dct_of(shape: int | tuple[int, int]) -> DCT | None:
+    """The fixed transform that people know, to compare with; None for awkward lengths."""
+    from fost.transforms import DCT
+
+    try:
+        return DCT(shape)
+    except ValueError:
+        return None
+
+
+def load_model(path: Path) -> Model:
+    import fost
+    from fost.transforms import read_metadata
+
+    with reading(path):
+        return Model(fost.load(path), read_metadata(path), path)
+
+
+def save_model(
+    transform: Transform,
+    path: Path,
+    *,
+    kind: str,
+    patch: tuple[int, int] | None,
+    sparsity: int,
+    error: float,
+) -> None:
+    metadata = {"signals": kind, "sparsity": str(sparsity), "relative_error": f"{error:.6g}"}
+    if patch is not None:
+        metadata["patch"] = format_patch(patch)
+    with writing(path):
+        transform.save(path, metadata)

@@ -1,0 +1,152 @@
+"""What `fost learn` is asked to learn, and learning it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from fost.cli.console import progress
+from fost.cli.errors import UserError
+
+if TYPE_CHECKING:
+    from fost.cli.signals import Signals
+    from fost.transforms import Transform
+
+
+class StructureName(StrEnum):
+    """What a transform is made of."""
+
+    givens = "givens"
+    householder = "householder"
+    orthogonal_householder = "orthogonal-householder"
+    full = "full"
+    auto = "auto"
+
+
+class BaseName(StrEnum):
+    """The fixed transform under the learned one."""
+
+    dct = "dct"
+    none = "none"
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned, and how; `converged` is None where nobody asked."""
+
+    transform: Transform
+    error: float
+    n_iter: int
+    converged: bool | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The options that say what to learn."""
+
+    structure: StructureName
+    base: BaseName | None
+    reflectors: int | None
+    rotations: int | None
+    sparsity: int
+    iterations: int
+    seed: int
+
+    def check(self, max_flops: int | None, max_error: float | None) -> None:
+        """Raises a UserError for options that do not go together."""
+        name = self.structure
+        householder = (StructureName.householder, StructureName.orthogonal_householder)
+        if self.reflectors is not None and name not in householder:
+            raise UserError(
+                "--reflectors is for the structures of reflectors, householder and "
+                f"orthogonal-householder, not for {name}"
+            )
+        if self.rotations is not None and name is not StructureName.givens:
+            raise UserError(f"--rotations is for the structure givens, not for {name}")
+        if (max_flops, max_error) != (None, None) and name is not StructureName.auto:
+            raise UserError(
+                f"--max-flops and --max-error are for the structure auto, not for {name}"
+            )
+
+    def check_signals(self, n_features: int) -> None:
+        if self.sparsity > n_features:
+            raise UserError(
+                f"--sparsity must be at most the {n_features} entries of a signal, "
+                f"got {self.sparsity}"
+            )
+        if self.reflectors is not None and self.reflectors > n_features:
+            raise UserError(
+                f"--reflectors must be at most the {n_features} entries of a signal, "
+                f"got {self.reflectors}"
+            )
+
+    def has_base(self) -> bool:
+        if self.base is None:
+            return self.structure in (StructureName.givens, StructureName.auto)
+        return self.base is BaseName.dct
+
+    def built(self, n_features: int) -> Any:
+        """The structure as `fost.learn` takes it."""
+        import fost
+
+        if self.structure is StructureName.full:
+            return fost.Full()
+        if self.structure is StructureName.givens:
+            return fost.Rotations(self.rotations or n_features)
+        orthogonal = self.structure is StructureName.orthogonal_householder
+        return fost.Reflectors(self.reflectors or "auto", orthogonal=orthogonal)
+
+
+def learn_one(plan: Plan, signals: Signals, quiet: bool) -> Learned:
+    """A transform of one structure."""
+    import fost
+
+    n = signals.rows.shape[1]
+    with progress("learning", plan.iterations, quiet) as advance:
+        result = fost.learn(
+            signals.rows,
+            plan.built(n),
+            plan.sparsity,
+            base=fost.DCT(signals.patch or n) if plan.has_base() else None,
+            max_iter=plan.iterations,
+            random_state=plan.seed,
+            callback=lambda k, error, _: advance(k, f"relative error {error:.4%}"),
+        )
+    errors = result.errors
+    return Learned(result.transform, float(errors[-1]), result.n_iter, result.converged)
+
+
+def learn_best(
+    plan: Plan, signals: Signals, max_flops: int | None, max_error: float | None, quiet: bool
+) -> Learned:
+    """The best transform of all structures for a budget."""
+    import fost
+
+    n = signals.rows.shape[1]
+    auto = fost.AutoDictionary(
+        plan.sparsity,
+        (signals.patch or n) if plan.has_base() else None,
+        max_flops,
+        max_error,
+        max_iter=plan.iterations,
+        random_state=plan.seed,
+        verbose=False if quiet else None,
+    ).fit(signals.rows)
+    errors = auto.errors_
+    return Learned(auto.dictionary_, float(errors[-1]), auto.n_iter_, None)
+
+
+def fixed_error(plan: Plan, signals: Signals) -> float | None:
+    """The relative error of the same signals with the DCT alone, to compare with."""
+    import numpy as np
+
+    from fost.cli.models import dct_of
+    from fost.learning.sources import ArraySource
+
+    dct = dct_of(signals.patch or signals.rows.shape[1])
+    source = ArraySource(signals.rows)
+    total = float(np.trace(source.gram(None)))
+    if dct is None or not total > 0:
+        return None
+    return max(0.0, 1 - source.statistic(None, dct, plan.sparsity).energy / total)

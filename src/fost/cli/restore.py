@@ -1,0 +1,214 @@
+"""``fost inpaint`` and ``fost denoise``: pictures made whole or clean."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fost.cli import options
+from fost.cli.console import check_output, progress, show
+from fost.cli.errors import UserError, complain, writing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Picture = Annotated[
+    Path, typer.Argument(metavar="PICTURE", help="The picture to work on.", show_default=False)
+]
+Stride = Annotated[
+    int | None,
+    typer.Option(
+        "--stride",
+        metavar="N",
+        min=1,
+        help="Steps from patch to patch: 1 is best and slowest.",
+    ),
+]
+
+
+def inpaint(
+    picture: Picture,
+    output: options.Output,
+    mask: Annotated[
+        Path | None,
+        typer.Option(
+            "--mask",
+            metavar="MASK",
+            help="A picture of the same size: where it is not black, pixels are missing.",
+        ),
+    ] = None,
+    missing_value: Annotated[
+        float | None,
+        typer.Option(
+            "--missing-value",
+            metavar="V",
+            help="Without a mask: pixels of this value are missing (in all channels).",
+        ),
+    ] = None,
+    model: options.ModelOption = None,
+    sparsity: Annotated[
+        int, typer.Option("--sparsity", "-s", metavar="S", min=1, help="Entries per code.")
+    ] = 6,
+    stride: Stride = None,
+    threads: options.Threads = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fill in the missing pixels of a picture.
+
+    Which pixels are missing says a mask, or a value that they have. The others stay as they
+    are, and so do the type and the range of the picture.
+    """
+    from fost.cli.signals import read_picture
+
+    if (mask is None) == (missing_value is None):
+        raise UserError("one of --mask and --missing-value must say which pixels are missing")
+    check_output(output, force)
+    options.set_threads(threads)
+    image = read_picture(picture)
+    missing = (
+        _from_mask(read_picture(mask), image, mask)
+        if mask is not None
+        else _from_value(image, missing_value)
+    )
+    count, total = int(missing.sum()), missing.size
+    if count == total:
+        raise UserError(f"all pixels of {str(picture)!r} are missing, there is nothing to go by")
+    _check_type(output, image)
+    if count == 0:
+        complain("warning: no pixel is missing")
+    function = _function("inpaint")
+    arguments: dict[str, Any] = {"n_nonzero_coefs": sparsity}
+    if stride is not None:
+        arguments["stride"] = stride
+    dictionary = _dictionary(model)
+    start = time.perf_counter()
+    try:
+        shown = not quiet and sys.stderr.isatty()
+        restored = function(image, missing, dictionary=dictionary, verbose=shown, **arguments)
+    except ValueError as error:
+        raise UserError(f"cannot inpaint {str(picture)!r}: {error}") from error
+    seconds = time.perf_counter() - start
+    _write(output, restored)
+    lines = {"filled in": f"{count:,} of {total:,} pixels ({count / total:.1%})"}
+    data = {"n_missing": count, "n_pixels": total, "sparsity": sparsity}
+    _report(lines, data, image, output, seconds, as_json, quiet)
+
+
+def denoise(
+    picture: Picture,
+    output: options.Output,
+    sigma: Annotated[
+        float | None,
+        typer.Option(
+            "--sigma",
+            metavar="S",
+            help="Standard deviation of the noise, in the numbers of the picture (from 0 to 255 "
+            "in 8 bits); estimated if not given.",
+        ),
+    ] = None,
+    model: options.ModelOption = None,
+    stride: Stride = None,
+    threads: options.Threads = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Remove noise from a picture.
+
+    The type and the range of the picture stay what they are.
+    """
+    from fost.cli.signals import read_picture
+
+    if sigma is not None and not 0 <= sigma < float("inf"):
+        raise UserError(f"--sigma must be a nonnegative number, got {sigma}")
+    check_output(output, force)
+    options.set_threads(threads)
+    image = read_picture(picture)
+    _check_type(output, image)
+    function = _function("denoise")
+    arguments = {} if stride is None else {"stride": stride}
+    dictionary = _dictionary(model)
+    start = time.perf_counter()
+    try:
+        with progress("denoising", None, quiet):
+            restored = function(image, sigma=sigma, dictionary=dictionary, **arguments)
+    except ValueError as error:
+        raise UserError(f"cannot denoise {str(picture)!r}: {error}") from error
+    seconds = time.perf_counter() - start
+    _write(output, restored)
+    level = "estimated" if sigma is None else f"{sigma:g}"
+    _report({"noise level": level}, {"sigma": sigma}, image, output, seconds, as_json, quiet)
+
+
+def _from_mask(mask: NDArray[Any], image: NDArray[Any], path: Path) -> NDArray[Any]:
+    """Where a mask is not black."""
+    import numpy as np
+
+    if mask.shape[:2] != image.shape[:2]:
+        raise UserError(
+            f"the mask {str(path)!r} has {_size(mask)} pixels, the picture has {_size(image)}"
+        )
+    marked = mask != 0
+    return np.asarray(marked.any(axis=2) if mask.ndim == 3 else marked)
+
+
+def _from_value(image: NDArray[Any], value: float | None) -> NDArray[Any]:
+    """Where all channels have a value; NaN is one."""
+    import numpy as np
+
+    marked = np.isnan(image) if value is not None and np.isnan(value) else image == value
+    return np.asarray(marked.all(axis=2) if image.ndim == 3 else marked)
+
+
+def _function(name: str) -> Callable[..., NDArray[Any]]:
+    from fost import images
+
+    function: Callable[..., NDArray[Any]] | None = getattr(images, name, None)
+    if function is None:
+        raise UserError(f"this fost cannot {name}")
+    return function
+
+
+def _dictionary(model: Path | None) -> Any:
+    from fost.cli.models import load_model
+
+    return None if model is None else load_model(model).transform
+
+
+def _check_type(output: Path, image: NDArray[Any]) -> None:
+    from fost.images.files import check_writable
+
+    check_writable(output, image.dtype, image.shape[2] if image.ndim == 3 else None)
+
+
+def _write(output: Path, image: NDArray[Any]) -> None:
+    from fost import images
+
+    with writing(output):
+        images.write(output, image)
+
+
+def _report(
+    lines: dict[str, str],
+    data: dict[str, Any],
+    image: NDArray[Any],
+    output: Path,
+    seconds: float,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    first = {"picture": f"{_size(image)} pixels, {image.dtype}"}
+    last = {"time": f"{seconds:.1f} s", "written": str(output)}
+    facts = {"shape": image.shape, "dtype": str(image.dtype), "seconds": seconds, "output": output}
+    show({**first, **lines, **last}, {**data, **facts}, as_json=as_json, quiet=quiet)
+
+
+def _size(image: NDArray[Any]) -> str:
+    return f"{image.shape[1]} x {image.shape[0]}"

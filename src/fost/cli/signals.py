@@ -1,0 +1,129 @@
+"""Signals from files: patches of pictures, or the rows of arrays.
+
+Pictures are taken to [0, 1], colours to luma and chroma, and of each patch its mean is removed:
+it is kept beside the code, since hardly any patch is without one. Arrays are used as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fost.cli.errors import UserError, reading
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Patch = tuple[int, int]
+
+
+def is_array(path: Path) -> bool:
+    """Whether a file is an array of signals, by its name; all else are pictures."""
+    return path.suffix.lower() == ".npy"
+
+
+@dataclass(frozen=True)
+class Signals:
+    """What `fost learn` learns from."""
+
+    rows: NDArray[Any]
+    kind: str
+    patch: Patch | None
+
+
+def load_signals(
+    paths: Sequence[Path], patch: Patch | None, stride: Patch | None, whole: Patch
+) -> Signals:
+    """All signals in some files, which must be of one kind.
+
+    `patch` is what the user asked for, and `whole` what pictures are cut into if they did not.
+    """
+    import numpy as np
+
+    kinds = {is_array(path) for path in paths}
+    if len(kinds) > 1:
+        raise UserError("the inputs must be all pictures or all .npy arrays, not both")
+    if kinds == {True}:
+        if stride is not None:
+            raise UserError("--stride is for pictures")
+        arrays = [open_array(path) for path in paths]
+        sizes = {array.shape[1] for array in arrays}
+        if len(sizes) > 1:
+            raise UserError(f"the arrays must have equally many columns, got {sorted(sizes)}")
+        if patch is not None and patch[0] * patch[1] not in sizes:
+            raise UserError(
+                f"--patch {patch[0]}x{patch[1]} does not fit signals of {sizes.pop()} entries"
+            )
+        rows = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+        return Signals(rows, "array", patch)
+    patch = patch or whole
+    parts = [
+        block - block.mean(axis=1, keepdims=True)
+        for path in paths
+        for _, block in picture_blocks(unit_planes(read_picture(path))[0], patch, stride, path)
+    ]
+    return Signals(np.concatenate(parts), "picture", patch)
+
+
+def open_array(path: Path) -> NDArray[Any]:
+    """Signals in the rows of a .npy file, which stays on the disk until they are used."""
+    import numpy as np
+
+    with reading(path):
+        try:
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise UserError(f"cannot read {str(path)!r}: not an array of numbers") from error
+    if array.dtype.kind not in "biuf":
+        raise UserError(
+            f"cannot use {str(path)!r}: its entries are {array.dtype}, not real numbers"
+        )
+    if array.ndim != 2 or 0 in array.shape:
+        raise UserError(
+            f"cannot use {str(path)!r}: signals must be the rows of a two-dimensional array, "
+            f"its shape is {array.shape}"
+        )
+    return array  # type: ignore[no-any-return]
+
+
+def read_picture(path: Path) -> NDArray[Any]:
+    from fost import images
+
+    with reading(path):
+        return images.read(path)
+
+
+def unit_planes(picture: NDArray[Any]) -> tuple[NDArray[Any], Any]:
+    """A picture as it is coded, from 0 to 1 and colours as luma and chroma, and its format."""
+    from fost import images
+
+    form = images.PictureFormat.of(picture)
+    unit = form.to_unit(picture)
+    return (images.to_luma_chroma(unit) if has_colours(picture.shape) else unit), form
+
+
+def from_unit_planes(planes: NDArray[Any], form: Any) -> NDArray[Any]:
+    """Undoes `unit_planes`."""
+    from fost import images
+
+    unit = images.from_luma_chroma(planes) if has_colours(planes.shape) else planes
+    picture: NDArray[Any] = form.from_unit(unit)
+    return picture
+
+
+def has_colours(shape: Sequence[int]) -> bool:
+    return len(shape) == 3 and shape[2] == 3
+
+
+def picture_blocks(
+    planes: NDArray[Any], patch: Patch, stride: Patch | None, path: Path
+) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """The patches of a picture, block by block; `path` is for complaints."""
+    from fost import images
+
+    try:
+        yield from images.blocks(planes, patch, stride)
+    except ValueError as error:
+        raise UserError(f"cannot use {str(path)!r}: {error}") from error

@@ -1,0 +1,93 @@
+"""Where the patches of a picture begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fost._validation import check_integer
+
+Pair = int | tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The places of all patches; `fost.images.patches` says what they are."""
+
+    image_shape: tuple[int, ...]
+    shape: tuple[int, int]
+    stride: tuple[int, int]
+
+    @classmethod
+    def over(cls, image_shape: tuple[int, ...], shape: Pair, stride: Pair | None) -> Grid:
+        patch = _pair(shape, "shape")
+        steps = patch if stride is None else _pair(stride, "stride")
+        if any(have < want for have, want in zip(image_shape, patch, strict=False)):
+            raise ValueError(
+                f"image must be at least as large as a patch, {patch[0]} x {patch[1]}, "
+                f"got {image_shape[0]} x {image_shape[1]} pixels"
+            )
+        return cls(tuple(image_shape), patch, steps)
+
+    @cached_property
+    def tops(self) -> NDArray[np.intp]:
+        """First row of pixels of each row of patches."""
+        return _starts(self.image_shape[0], self.shape[0], self.stride[0])
+
+    @cached_property
+    def lefts(self) -> NDArray[np.intp]:
+        """First column of pixels of each column of patches."""
+        return _starts(self.image_shape[1], self.shape[1], self.stride[1])
+
+    @property
+    def channels(self) -> int:
+        return 1 if len(self.image_shape) == 2 else self.image_shape[2]
+
+    @property
+    def per_row(self) -> int:
+        """Patches in a row of patches."""
+        return len(self.lefts)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of patches in all channels."""
+        return self.channels * len(self.tops)
+
+    @property
+    def n_patches(self) -> int:
+        return self.n_rows * self.per_row
+
+    def regular(self, column: int, count: int) -> Iterator[tuple[slice, slice]]:
+        """Patches from `column` on as runs of equal steps: which of them, and where they begin.
+
+        There are two runs at most, since only the last patch can be shifted.
+        """
+        step = self.stride[1]
+        last = column + count - 1
+        shifted = int(self.lefts[last]) != last * step
+        straight = count - shifted
+        if straight:
+            yield slice(0, straight), slice(column * step, (last - shifted) * step + 1, step)
+        if shifted:
+            left = int(self.lefts[last])
+            yield slice(straight, count), slice(left, left + 1, step)
+
+
+def _starts(length: int, size: int, step: int) -> NDArray[np.intp]:
+    """0, step, 2 step, ... and, where a rest remains uncovered, the last possible place."""
+    last = length - size
+    starts = np.arange(0, last + 1, step)
+    return starts if starts[-1] == last else np.append(starts, last)
+
+
+def _pair(value: Any, name: str) -> tuple[int, int]:
+    pair = value if isinstance(value, tuple | list) else (value, value)
+    if len(pair) != 2:
+        raise ValueError(f"{name} must be an integer or a pair of integers, got {value!r}")
+    first, second = (check_integer(k, name, 1, 2**31 - 1) for k in pair)
+    return first, second

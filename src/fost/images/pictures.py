@@ -1,0 +1,230 @@
+"""What pictures are: their numbers, their range, their colours, and how far two are apart.
+
+A picture is an array of shape (height, width) or (height, width, channels). Computing needs
+floats. float32 and float64 stay what they are; what float32 holds exactly (booleans, integers
+of 8 and 16 bits, float16) becomes float32, everything else float64. Values are never scaled on
+the way: `PictureFormat` does that, and remembers how to undo it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+# Rows (1, 1, 1), (1, 0, -1), (1, -2, 1), normalised: the DCT of length 3.
+_LUMA_CHROMA = np.array([[1.0, 1.0, 1.0], [1.0, 0.0, -1.0], [1.0, -2.0, 1.0]])
+_LUMA_CHROMA /= np.linalg.norm(_LUMA_CHROMA, axis=1, keepdims=True)
+
+# Pixels that `psnr` takes to float64 at once, about.
+_PIXELS = 2**18
+
+
+@dataclass(frozen=True)
+class PictureFormat:
+    """The type and the range of a picture's numbers, and the way to [0, 1] and back.
+
+    Attributes
+    ----------
+    dtype : numpy dtype
+    low, high : float
+        The values that become 0 and 1.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> picture = np.array([[0, 51], [102, 255]], dtype=np.uint8)
+    >>> form = fost.images.PictureFormat.of(picture)
+    >>> form
+    PictureFormat(dtype=dtype('uint8'), low=0.0, high=255.0)
+    >>> unit = form.to_unit(picture)
+    >>> unit
+    array([[0. , 0.2],
+           [0.4, 1. ]], dtype=float32)
+    >>> form.from_unit(unit + 0.2)
+    array([[ 51, 102],
+           [153, 255]], dtype=uint8)
+    """
+
+    dtype: np.dtype[Any]
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, image: ArrayLike) -> PictureFormat:
+        """The format of a picture.
+
+        The range of integers is that of their type; that of floats is [0, 1] where all values
+        lie inside it, and else from the least to the greatest. NaN and infinity do not count.
+        """
+        array = check_picture(image, "image")
+        dtype = array.dtype.newbyteorder("=")
+        if dtype.kind in "iu":
+            return cls(dtype, float(np.iinfo(dtype).min), float(np.iinfo(dtype).max))
+        if dtype.kind == "b":
+            return cls(dtype, 0.0, 1.0)
+        finite = np.isfinite(array)
+        if not finite.any():
+            return cls(dtype, 0.0, 1.0)
+        low = float(array.min(where=finite, initial=np.inf))
+        high = float(array.max(where=finite, initial=-np.inf))
+        if low >= 0 and high <= 1:
+            return cls(dtype, 0.0, 1.0)
+        return cls(dtype, low, high if high > low else low + max(1.0, abs(low)))
+
+    @property
+    def scale(self) -> float:
+        """high - low: what 1 is in the picture's own numbers."""
+        return self.high - self.low
+
+    def to_unit(self, image: ArrayLike) -> NDArray[Any]:
+        """The picture as floats, `low` at 0 and `high` at 1."""
+        array = as_float(check_picture(image, "image"))
+        return np.asarray((array - array.dtype.type(self.low)) / array.dtype.type(self.scale))
+
+    def from_unit(self, image: ArrayLike) -> NDArray[Any]:
+        """A picture in [0, 1] in this format again: clipped, and rounded for integers."""
+        unit = as_float(check_picture(image, "image"))
+        if self.dtype.kind == "b":
+            return np.asarray(unit >= 0.5)
+        if self.dtype.kind in "iu" and self.dtype.itemsize > 2:
+            unit = unit.astype(np.float64, copy=False)
+        values = np.clip(unit, 0, 1) * unit.dtype.type(self.scale) + unit.dtype.type(self.low)
+        if self.dtype.kind == "f":
+            return np.asarray(values.astype(self.dtype, copy=False))
+        if np.isnan(values).any():
+            raise ValueError(f"image contains NaN, which {self.dtype} cannot hold")
+        return _rounded(values, self.dtype)
+
+
+def _rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Rounded to integers of a type; the greatest of 64 bits are no floats."""
+    info = np.iinfo(dtype)
+    rounded = np.rint(values)
+    above = rounded >= float(info.max)
+    out = np.where(above, 0, rounded).astype(dtype)
+    out[above] = info.max
+    return np.asarray(out)
+
+
+def check_picture(image: ArrayLike, name: str) -> NDArray[Any]:
+    """`image` as an array of shape (height, width) or (height, width, channels) of real numbers.
+
+    It is not copied, whatever its type: a mapped file stays one.
+    """
+    array = np.asarray(image)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
+    if array.ndim not in (2, 3):
+        raise ValueError(
+            f"{name} must have shape (height, width) or (height, width, channels), "
+            f"got {array.shape}"
+        )
+    if 0 in array.shape:
+        raise ValueError(f"{name} must have at least one pixel, got shape {array.shape}")
+    return array
+
+
+def float_type(dtype: DTypeLike) -> np.dtype[Any]:
+    """The type in which pictures of a type are computed with: float32 or float64."""
+    exact = np.can_cast(dtype, np.float32, "safe")  # bool, (u)int8, (u)int16, float16, float32
+    return np.dtype(np.float32 if exact else np.float64)
+
+
+def as_float(image: NDArray[Any]) -> NDArray[Any]:
+    """The picture in its `float_type`, values unchanged, copied only where it must be."""
+    return image.astype(float_type(image.dtype), copy=False)
+
+
+def to_luma_chroma(image: ArrayLike) -> NDArray[Any]:
+    """Red, green and blue as luma and two chromas, by an orthonormal transform.
+
+    The channels become (R + G + B) / sqrt(3), (R - B) / sqrt(2) and (R - 2 G + B) / sqrt(6). Since
+    the transform is orthonormal, white noise keeps its level in each of them and errors keep
+    their size; luma reaches sqrt(3) times the range of the colours. `from_luma_chroma` undoes it.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width, 3)
+
+    Returns
+    -------
+    ndarray of shape (height, width, 3)
+        float32 or float64.
+
+    Examples
+    --------
+    >>> import fost
+    >>> fost.images.to_luma_chroma([[[3.0, 3.0, 3.0]]]).round(4) + 0.0
+    array([[[5.1962, 0.    , 0.    ]]])
+    """
+    return _recoloured(image, _LUMA_CHROMA.T)
+
+
+def from_luma_chroma(image: ArrayLike) -> NDArray[Any]:
+    """Red, green and blue from luma and chromas: undoes `to_luma_chroma`.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width, 3)
+
+    Returns
+    -------
+    ndarray of shape (height, width, 3)
+    """
+    return _recoloured(image, _LUMA_CHROMA)
+
+
+def _recoloured(image: ArrayLike, matrix: NDArray[np.float64]) -> NDArray[Any]:
+    array = check_picture(image, "image")
+    if array.ndim != 3 or array.shape[2] != 3:
+        raise ValueError(f"image must have shape (height, width, 3), got {array.shape}")
+    array = as_float(array)
+    return np.asarray(array @ matrix.astype(array.dtype))
+
+
+def psnr(reference: ArrayLike, image: ArrayLike, data_range: float | None = None) -> float:
+    """Peak signal-to-noise ratio, 10 log10(data_range^2 / mean((reference - image)^2)), in dB.
+
+    Parameters
+    ----------
+    reference, image : array-like of equal shape
+    data_range : float, optional
+        The distance from black to white. If None, that of the reference's type: 255 for uint8,
+        65535 for uint16, 1 for booleans and for floats inside [0, 1]; it must be given for
+        other floats.
+
+    Returns
+    -------
+    float
+        Infinity for equal pictures.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> picture = np.zeros((8, 8), dtype=np.uint8)
+    >>> round(fost.images.psnr(picture, picture + 5), 2)
+    34.15
+    """
+    a, b = check_picture(reference, "reference"), check_picture(image, "image")
+    if a.shape != b.shape:
+        raise ValueError(f"image must have the shape of reference, {a.shape}, got {b.shape}")
+    if data_range is None:
+        form = PictureFormat.of(a)
+        if a.dtype.kind == "f" and (form.low, form.high) != (0.0, 1.0):
+            raise ValueError(
+                "data_range must be given for a reference of floats outside [0, 1], got values "
+                f"from {form.low:g} to {form.high:g}"
+            )
+        data_range = form.scale
+    if not data_range > 0 or math.isinf(data_range):
+        raise ValueError(f"data_range must be positive and finite, got {data_range!r}")
+    total = 0.0
+    step = max(1, _PIXELS // math.prod(a.shape[1:]))
+    for top in range(0, len(a), step):
+        rows = slice(top, top + step)
+        total += float(np.sum(np.square(np.subtract(a[rows], b[rows], dtype=np.float64))))
+    return 10 * math.log10(data_range**2 * a.size / total) if total > 0 else math.inf

@@ -1,0 +1,97 @@
+"""Pictures, arrays and models in a folder, and a way to run commands there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import fost
+from fost import images
+from fost.cli.app import app
+
+Run = Callable[..., Result]
+
+
+def make_picture(shape: tuple[int, ...] = (40, 52), dtype: Any = np.uint8) -> np.ndarray:
+    """Something smooth with edges and a little noise."""
+    rng = np.random.default_rng(0)
+    y, x = np.mgrid[: shape[0], : shape[1]]
+    grey = 0.5 + 0.25 * np.sin(x / 7) * np.cos(y / 5) + 0.2 * (x > y) + 0.02 * rng.random(shape[:2])
+    if len(shape) == 3:
+        grey = grey[..., None] * np.linspace(0.6, 1, shape[2])
+    if np.dtype(dtype).kind == "f":
+        return grey.astype(dtype)
+    return np.rint(np.iinfo(dtype).max * np.clip(grey, 0, 1)).astype(dtype)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with picture.png, colour.png, signals.npy and model.safetensors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FOST_TRACEBACK", raising=False)
+    images.write("picture.png", make_picture())
+    images.write("colour.png", make_picture((40, 52, 3)))
+    walks = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
+    np.save("signals.npy", walks.astype(np.float32))
+    metadata = {"signals": "picture", "patch": "8x8", "sparsity": "4"}
+    fost.DCT((8, 8)).save("model.safetensors", metadata)
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path) -> Run:
+    """Runs a command that must succeed, in this process."""
+
+    def call(*arguments: str) -> Result:
+        result = CliRunner().invoke(app, list(arguments), prog_name="fost")
+        assert result.exit_code == 0, result.output
+        return result
+
+    return call
+
+
+@pytest.fixture
+def fail(folder: Path) -> Callable[..., str]:
+    """Runs a command that must fail: its one line, without a change in the folder."""
+
+    def call(*arguments: str) -> str:
+        before = contents(folder)
+        result = CliRunner().invoke(app, list(arguments), prog_name="fost")
+        assert result.exit_code == 2, result.output
+        assert result.stdout == ""
+        lines = result.stderr.splitlines()
+        assert len(lines) == 1, result.stderr
+        assert lines[0].startswith("fost: "), result.stderr
+        assert contents(folder) == before
+        return lines[0]
+
+    return call
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files by name, hidden ones too."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def process(*arguments: str, code: str | None = None, **environment: str) -> Any:
+    """A command in a process of its own; `code` runs before it."""
+    start = ["-m", "fost"] if code is None else ["-c", code + "\nfrom fost.cli import main; main()"]
+    return subprocess.run(
+        [sys.executable, *start, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=300,
+    )

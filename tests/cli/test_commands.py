@@ -1,0 +1,325 @@
+"""What each command does when all is well."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import fost
+from fost import images
+from fost.transforms import read_metadata
+from tests.cli.conftest import Run, make_picture
+
+
+def test_learn_from_a_picture(run: Run) -> None:
+    result = run("learn", "picture.png", "-o", "new.safetensors", "--rotations", "9", "--json")
+    report = json.loads(result.stdout)
+    transform = fost.load("new.safetensors")
+    assert repr(transform) == report["transform"]
+    assert [member.kind for member in transform.members] == ["dct", "givens"]  # type: ignore[attr-defined]
+    assert transform.members[1].n_rotations == 9  # type: ignore[attr-defined]
+    assert report["n_signals"] == 5 * 7
+    assert report["patch"] == [8, 8]
+    assert 0 < report["relative_error"] < report["dct_relative_error"] < 1
+    metadata = read_metadata("new.safetensors")
+    assert metadata == {
+        "signals": "picture",
+        "patch": "8x8",
+        "sparsity": "4",
+        "relative_error": f"{report['relative_error']:.6g}",
+    }
+
+
+def test_what_is_learned_is_what_the_library_learns(run: Run) -> None:
+    run("learn", "picture.png", "colour.png", "-o", "new.safetensors", "--patch", "4x6", "-s", "3",
+        "--structure", "full", "--stride", "2", "--iterations", "7")  # fmt: skip
+    rows = []
+    for name in ("picture.png", "colour.png"):
+        unit = images.read(name).astype(np.float32) / np.float32(255)
+        planes = images.to_luma_chroma(unit) if unit.ndim == 3 else unit
+        rows.append(images.patches(planes, (4, 6), 2))
+    Y = np.concatenate(rows)
+    Y -= Y.mean(axis=1, keepdims=True)
+    expected = fost.learn(Y, fost.Full(), 3, max_iter=7, random_state=0).transform
+    learned = fost.load("new.safetensors")
+    np.testing.assert_allclose(learned.matrix, expected.matrix, atol=1e-6)
+    assert read_metadata("new.safetensors")["patch"] == "4x6"
+
+
+@pytest.mark.parametrize(
+    ("options", "kinds"),
+    [
+        (["--structure", "givens"], ["dct", "givens"]),
+        (["--structure", "givens", "--base", "none", "--rotations", "5"], ["givens"]),
+        (["--structure", "householder", "--reflectors", "3"], ["householder"]),
+        (["--structure", "householder", "--base", "dct"], ["dct", "householder"]),
+        (["--structure", "orthogonal-householder", "--reflectors", "2"], ["householder"]),
+        (["--structure", "full"], ["dense"]),
+    ],
+)
+def test_structures(run: Run, options: list[str], kinds: list[str]) -> None:
+    run(
+        "learn",
+        "signals.npy",
+        "-o",
+        "new.safetensors",
+        "--iterations",
+        "5",
+        "--threads",
+        "1",
+        *options,
+    )
+    transform = fost.load("new.safetensors")
+    members = fost.Chain([transform]).members
+    assert [member.kind for member in members] == kinds
+    assert transform.n_features == 16
+    if kinds[0] == "dct":
+        assert members[0] == fost.DCT(16)
+
+
+def test_auto_keeps_to_its_budget(run: Run) -> None:
+    run("learn", "signals.npy", "-o", "new.safetensors", "--structure", "auto",
+        "--max-flops", "150", "--iterations", "5")  # fmt: skip
+    assert fost.load("new.safetensors").flops <= 150
+
+
+def test_learn_from_arrays_of_patches(run: Run) -> None:
+    run("learn", "signals.npy", "signals.npy", "-o", "new.safetensors", "--patch", "2x8")
+    transform = fost.load("new.safetensors")
+    assert transform.members[0] == fost.DCT((2, 8))  # type: ignore[attr-defined]
+    assert read_metadata("new.safetensors")["signals"] == "array"
+    assert read_metadata("new.safetensors")["patch"] == "2x8"
+
+
+def test_threads(run: Run, set_threads: Any) -> None:
+    set_threads(1)
+    run("learn", "signals.npy", "-o", "new.safetensors", "--iterations", "1", "--threads", "2")
+    assert fost.get_num_threads() == 2
+
+
+def test_the_seed_makes_learning_the_same(run: Run) -> None:
+    for name in ("a.safetensors", "b.safetensors"):
+        run("learn", "signals.npy", "-o", name, "--seed", "7", "--iterations", "5")
+    assert fost.load("a.safetensors") == fost.load("b.safetensors")
+
+
+PICTURES: dict[str, tuple[tuple[int, ...], Any, str]] = {
+    "grey": ((40, 52), np.uint8, ".png"),
+    "colours": ((41, 53, 3), np.uint8, ".png"),
+    "16 bits": ((33, 40), np.uint16, ".png"),
+    "colours of 16 bits": ((33, 40, 3), np.uint16, ".tiff"),
+    "floats": ((24, 31), np.float32, ".tiff"),
+    "float64 colours": ((24, 31, 3), np.float64, ".tiff"),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("sparsity", [2, 64])
+def test_encode_and_decode_a_picture(run: Run, name: str, sparsity: int) -> None:
+    shape, dtype, suffix = PICTURES[name]
+    picture = make_picture(shape, dtype)
+    if name == "floats":
+        picture = 300 * picture - 100
+    images.write(f"in{suffix}", picture)
+    encoded = run("encode", "model.safetensors", f"in{suffix}", "-o", "codes.npz",
+                  "-s", str(sparsity), "--json")  # fmt: skip
+    report = json.loads(encoded.stdout)
+    decoded = run("decode", "model.safetensors", "codes.npz", "-o", f"out{suffix}", "--json")
+    back = images.read(f"out{suffix}")
+    assert back.dtype == picture.dtype
+    assert back.shape == picture.shape
+    span = images.PictureFormat.of(picture).scale
+    psnr = images.psnr(picture, back, span)
+    assert json.loads(decoded.stdout)["psnr"] == report["psnr"]
+    if math.isinf(psnr):
+        assert report["psnr"] is None
+    else:
+        assert report["psnr"] == pytest.approx(psnr, rel=1e-6)
+    if sparsity == 64:
+        assert psnr > 90
+        assert report["relative_error"] < 1e-5
+    else:
+        assert 20 < psnr < 90
+        assert 0 < report["relative_error"] < 1
+
+
+def test_the_codes_are_those_of_the_library(run: Run) -> None:
+    run("encode", "model.safetensors", "picture.png", "-o", "codes.npz")
+    Y = images.patches(images.read("picture.png").astype(np.float32) / np.float32(255))
+    means = Y.mean(axis=1)
+    expected = fost.DCT((8, 8)).encode(Y - means[:, None], 4)
+    codes = scipy.sparse.load_npz("codes.npz")
+    assert (codes != expected).nnz == 0
+    with np.load("codes.npz", allow_pickle=False) as file:
+        assert np.array_equal(file["means"], means)
+        metadata = json.loads(str(file["metadata"]))
+    assert metadata["signals"] == "picture"
+    assert metadata["image_shape"] == [40, 52]
+    assert metadata["patch"] == [8, 8]
+    assert (metadata["dtype"], metadata["low"], metadata["high"]) == ("uint8", 0, 255)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+def test_encode_and_decode_an_array(run: Run, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fost.cli.encode._BLOCK_ENTRIES", 1000)
+    monkeypatch.setattr("fost.cli.decode._BLOCK_ENTRIES", 500)
+    signals = (100 * np.load("signals.npy")).astype(dtype)
+    np.save("in.npy", signals)
+    run("learn", "in.npy", "-o", "own.safetensors", "--iterations", "5", "-s", "5")
+    result = run("encode", "own.safetensors", "in.npy", "-o", "codes.npz", "--json")
+    report = json.loads(result.stdout)
+    assert report["sparsity"] == 5
+    run("decode", "own.safetensors", "codes.npz", "-o", "out.npy")
+    transform = fost.load("own.safetensors")
+    expected = transform.decode(transform.encode(signals, 5))
+    decoded = np.load("out.npy")
+    assert decoded.dtype == expected.dtype
+    np.testing.assert_allclose(decoded, expected, rtol=1e-5, atol=1e-3)
+    exact = signals.astype(np.float64)
+    error = np.sum((exact - decoded) ** 2) / np.sum(exact**2)
+    assert report["relative_error"] == pytest.approx(error, rel=1e-3)
+
+
+def test_a_model_without_metadata_is_used_for_square_patches(run: Run) -> None:
+    fost.Householder(np.eye(16)[:2]).save("plain.safetensors")
+    run("encode", "plain.safetensors", "picture.png", "-o", "codes.npz", "-s", "16")
+    run("decode", "plain.safetensors", "codes.npz", "-o", "back.png")
+    assert np.array_equal(images.read("back.png"), images.read("picture.png"))
+
+
+def test_info(run: Run) -> None:
+    report = json.loads(run("info", "model.safetensors", "--json").stdout)
+    assert report["n_features"] == 64
+    assert report["patch"] == [8, 8]
+    assert report["flops"] == report["flops_dct"] == 672
+    assert report["flops_dense"] == 8128
+    assert report["n_parameters"] == 0
+    assert report["orthonormality_gap"] < 1e-12
+    assert report["metadata"]["sparsity"] == "4"
+    text = run("info", "model.safetensors").stdout
+    assert "DCT(n_features=64, shape=(8, 8), flops=672)" in text
+    assert "8,128 (12.10 times as many)" in text
+
+
+def test_atoms(run: Run) -> None:
+    run("info", "model.safetensors", "--atoms", "atoms.png")
+    sheet = images.read("atoms.png")
+    assert sheet.shape == (8 * 34 + 2, 8 * 34 + 2)
+    tile = sheet[2 + 34 : 34 + 34, 2:34][::4, ::4].astype(int)  # the first atom of the second row
+    expected = fost.DCT((8, 8)).matrix[:, 8].reshape(8, 8)
+    np.testing.assert_allclose(tile / 127.5 - 1, expected / np.abs(expected).max(), atol=0.005)
+
+
+def test_atoms_that_fill_no_square(run: Run) -> None:
+    fost.DCT((2, 5)).save("small.safetensors")
+    run("info", "small.safetensors", "--atoms", "atoms.png")
+    assert images.read("atoms.png").shape == (3 * 10 + 2, 4 * 22 + 2)
+
+
+def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fost import demo
+
+    few = {name: demo.METHODS[name] for name in demo.METHODS if "256" not in name}
+    monkeypatch.setattr(demo, "METHODS", {**few, "H12": few["H6"]})
+    monkeypatch.setattr(demo, "PICTURES", ("camera",))
+    whole = demo.picture
+    monkeypatch.setattr(demo, "picture", lambda name: whole(name)[:96, 160:320])
+    monkeypatch.setattr(demo, "explore", lambda Y, path: fost.AutoDictionary(4, max_iter=1).fit(Y))
+    monkeypatch.setattr(demo, "draw_pictures", lambda *_: None)
+    report = json.loads(run("demo", "out", "--json").stdout)
+    assert [row["method"] for row in report["methods"]] == list(demo.METHODS)
+    assert sorted(path.name for path in Path("out").iterdir()) == ["atoms.png", "report.md"]
+    result = run("demo", "out", "--force")
+    assert "The report and its pictures are in out/" in result.stdout
+    assert run("demo", "out", "--force", "--quiet").stdout == ""
+
+
+needs_inpaint = pytest.mark.skipif(not hasattr(images, "inpaint"), reason="no fost.images.inpaint")
+needs_denoise = pytest.mark.skipif(not hasattr(images, "denoise"), reason="no fost.images.denoise")
+
+
+@needs_inpaint
+@pytest.mark.parametrize("name", ["picture.png", "colour.png"])
+@pytest.mark.parametrize("model", [[], ["--model", "model.safetensors"]])
+def test_inpaint(run: Run, name: str, model: list[str]) -> None:
+    picture = images.read(name)
+    missing = np.random.default_rng(0).random(picture.shape[:2]) < 0.3
+    images.write("mask.png", np.uint8(255) * missing.astype(np.uint8))
+    holes = picture.copy()
+    holes[missing] = 0
+    images.write("holes.png", holes)
+    result = run("inpaint", "holes.png", "--mask", "mask.png", "-o", "out.png", "--json", *model)
+    report = json.loads(result.stdout)
+    assert report["n_missing"] == missing.sum()
+    filled = images.read("out.png")
+    assert filled.dtype == picture.dtype
+    assert np.array_equal(filled[~missing], picture[~missing])
+    assert images.psnr(picture, filled) > images.psnr(picture, holes) + 10
+    run("inpaint", "holes.png", "--missing-value", "0", "-o", "value.png", *model)
+    assert np.array_equal(images.read("value.png"), filled)
+
+
+@needs_denoise
+@pytest.mark.parametrize("options", [[], ["--sigma", "20"], ["--model", "model.safetensors"]])
+def test_denoise(run: Run, options: list[str]) -> None:
+    picture = make_picture((64, 80))
+    noise = 20 * np.random.default_rng(0).standard_normal(picture.shape)
+    noisy = np.clip(np.rint(picture + noise), 0, 255).astype(np.uint8)
+    images.write("noisy.png", noisy)
+    report = json.loads(run("denoise", "noisy.png", "-o", "out.png", "--json", *options).stdout)
+    assert report["sigma"] == (20 if "--sigma" in options else None)
+    clean = images.read("out.png")
+    assert clean.dtype == picture.dtype
+    assert images.psnr(picture, clean) > images.psnr(picture, noisy) + 3
+
+
+@pytest.mark.parametrize("name", ["picture.png", "colour.png"])
+def test_inpaint_hands_over_what_the_options_say(
+    run: Run, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, Any] = {}
+
+    def stand_in(image: np.ndarray, missing: np.ndarray, **others: Any) -> np.ndarray:
+        seen.update(image=image, missing=missing, **others)
+        return image
+
+    monkeypatch.setattr(images, "inpaint", stand_in, raising=False)
+    picture = images.read(name)
+    mask = np.zeros((*picture.shape[:2], 3), np.uint8)
+    mask[3:5, 7:9, 1] = 1
+    images.write("mask.png", mask)
+    run("inpaint", name, "--mask", "mask.png", "-o", "out.png", "-m", "model.safetensors",
+        "-s", "5", "--stride", "2")  # fmt: skip
+    assert np.array_equal(seen["image"], picture)
+    assert np.array_equal(seen["missing"], mask[..., 1] == 1)
+    assert seen["dictionary"] == fost.DCT((8, 8))
+    assert (seen["n_nonzero_coefs"], seen["stride"], seen["verbose"]) == (5, 2, False)
+    assert np.array_equal(images.read("out.png"), picture)
+    value = int(picture[0, 0, 0] if picture.ndim == 3 else picture[0, 0])
+    picture[:] = 255
+    picture[1, 2] = value
+    images.write("value.png", picture)
+    run("inpaint", "value.png", "--missing-value", str(value), "-o", "out.png", "-f")
+    assert np.argwhere(seen["missing"]).tolist() == [[1, 2]]
+    assert seen["dictionary"] is None
+
+
+def test_denoise_hands_over_what_the_options_say(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, Any] = {}
+
+    def stand_in(image: np.ndarray, **others: Any) -> np.ndarray:
+        seen.update(image=image, **others)
+        return image
+
+    monkeypatch.setattr(images, "denoise", stand_in, raising=False)
+    run("denoise", "picture.png", "-o", "out.png")
+    assert seen.pop("image").dtype == np.uint8
+    assert seen == {"sigma": None, "dictionary": None}
+    run("denoise", "picture.png", "-o", "out.png", "-f", "--sigma", "12.5", "--stride", "3")
+    assert (seen["sigma"], seen["stride"]) == (12.5, 3)

@@ -1,0 +1,393 @@
+"""What commands say when something is wrong, and what they leave behind."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+import fost
+from fost import images
+from fost.cli.app import app
+from tests.cli.conftest import Run, contents
+
+Fail = Callable[..., str]
+
+# Commands up to their output, each with an input that is named last but one.
+COMMANDS: dict[str, list[str]] = {
+    "learn": ["learn", "picture.png", "-o", "new.safetensors"],
+    "encode": ["encode", "model.safetensors", "picture.png", "-o", "codes.npz"],
+    "decode": ["decode", "model.safetensors", "made.npz", "-o", "out.png"],
+    "inpaint": ["inpaint", "picture.png", "--missing-value", "0", "-o", "out.png"],
+    "denoise": ["denoise", "picture.png", "-o", "out.png"],
+    "info": ["info", "model.safetensors", "--atoms", "atoms.png"],
+}
+each_command = pytest.mark.parametrize("name", COMMANDS)
+
+
+@pytest.fixture(autouse=True)
+def stand_ins(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Codes to decode, and functions that restore nothing."""
+    picture = images.read("picture.png")
+    picture[3, 4] = 0
+    images.write("picture.png", picture)
+    run("encode", "model.safetensors", "picture.png", "-o", "made.npz")
+    monkeypatch.setattr(images, "inpaint", lambda image, *_, **__: image, raising=False)
+    monkeypatch.setattr(images, "denoise", lambda image, *_, **__: image, raising=False)
+
+
+def with_input(name: str, path: str) -> list[str]:
+    """A command with another input."""
+    words = {"picture.png", "made.npz"} if name != "info" else {"model.safetensors"}
+    return [path if word in words else word for word in COMMANDS[name]]
+
+
+@each_command
+def test_the_commands_as_such_succeed(run: Run, name: str) -> None:
+    run(*COMMANDS[name])
+
+
+@each_command
+def test_missing_files(fail: Fail, name: str) -> None:
+    line = fail(*with_input(name, "nowhere.png"))
+    assert line == "fost: cannot read 'nowhere.png': No such file or directory"
+
+
+@each_command
+def test_files_of_another_kind(fail: Fail, folder: Path, name: str) -> None:
+    (folder / "text.png").write_text("I am not a picture.\n")
+    line = fail(*with_input(name, "text.png"))
+    assert "'text.png'" in line
+    if name in ("learn", "encode", "inpaint", "denoise"):
+        assert "not a picture that Pillow or tifffile can open" in line
+
+
+@each_command
+def test_folders_as_input(fail: Fail, folder: Path, name: str) -> None:
+    (folder / "sub").mkdir()
+    assert fail(*with_input(name, "sub")) == "fost: cannot read 'sub': Is a directory"
+
+
+@each_command
+def test_existing_outputs_need_force(fail: Fail, run: Run, folder: Path, name: str) -> None:
+    output = COMMANDS[name][-1]
+    (folder / output).write_text("precious")
+    assert fail(*COMMANDS[name]) == f"fost: '{output}' exists already; --force replaces it"
+    run(*COMMANDS[name], "--force")
+    assert (folder / output).read_bytes() != b"precious"
+
+
+@each_command
+def test_missing_output_folders(fail: Fail, name: str) -> None:
+    *words, output = COMMANDS[name]
+    line = fail(*words, f"nowhere/{output}")
+    assert line == f"fost: cannot write 'nowhere/{output}': there is no folder 'nowhere'"
+
+
+@each_command
+def test_folders_as_output(fail: Fail, folder: Path, name: str) -> None:
+    output = COMMANDS[name][-1]
+    (folder / output).mkdir()
+    assert fail(*COMMANDS[name]) == f"fost: cannot write '{output}': it is a folder"
+
+
+@each_command
+def test_read_only_output_folders(
+    fail: Fail, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    *words, output = COMMANDS[name]
+    closed = folder / "closed"
+    closed.mkdir()
+    closed.chmod(0o555)
+    if os.access(closed, os.W_OK):  # root may write anywhere
+        beside = "fost.cli.console.temporary_beside"
+        monkeypatch.setattr(beside, lambda target: _Forbidden(target.name))
+    try:
+        line = fail(*words, f"closed/{output}")
+    finally:
+        closed.chmod(0o755)
+    assert line == f"fost: cannot write 'closed/{output}': Permission denied"
+
+
+class _Forbidden(os.PathLike):  # type: ignore[type-arg]
+    """A path that cannot be opened."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __fspath__(self) -> str:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), self._name)
+
+
+@each_command
+def test_a_full_disk(fail: Fail, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    output = COMMANDS[name][-1]
+    (folder / output).write_text("old")
+    monkeypatch.setattr(os, "fsync", full)
+    line = fail(*COMMANDS[name], "--force")
+    assert line == f"fost: cannot write '{output}': No space left on device"
+    assert (folder / output).read_text() == "old"
+
+
+def test_a_full_disk_while_an_array_is_decoded(
+    fail: Fail, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("learn", "signals.npy", "-o", "own.safetensors", "--iterations", "1")
+    run("encode", "own.safetensors", "signals.npy", "-o", "codes.npz")
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(fost.Transform, "decode", full)
+    line = fail("decode", "own.safetensors", "codes.npz", "-o", "out.npy")
+    assert line == "fost: cannot write 'out.npy': No space left on device"
+
+
+@pytest.mark.parametrize("name", ["learn", "encode"])
+def test_pictures_of_one_pixel(fail: Fail, name: str) -> None:
+    images.write("pixel.png", np.array([[7]], np.uint8))
+    line = fail(*with_input(name, "pixel.png"))
+    assert "cannot use 'pixel.png': image must be at least as large as a patch, 8 x 8" in line
+
+
+@pytest.mark.parametrize("name", ["learn", "encode", "denoise", "inpaint"])
+def test_alpha_is_a_warning(folder: Path, name: str) -> None:
+    array = np.random.default_rng(0).integers(1, 255, (16, 16, 4)).astype(np.uint8)
+    Image.fromarray(array).save("clear.png")
+    result = CliRunner().invoke(app, with_input(name, "clear.png"))
+    assert result.exit_code == 0, result.output
+    lines = result.stderr.splitlines()
+    assert lines[0] == "fost: warning: 'clear.png' has an alpha channel, which is left out"
+    assert lines[1:] == (["fost: warning: no pixel is missing"] if name == "inpaint" else [])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("learn picture.png -o new --sparsity 65", "--sparsity must be at most the 64 entries"),
+        ("learn picture.png -o new --sparsity 0", "Invalid value for '--sparsity' / '-s'"),
+        ("learn picture.png -o new --sparsity many", "Invalid value for '--sparsity' / '-s'"),
+        ("learn picture.png -o new --structure odd", "Invalid value for '--structure'"),
+        ("learn picture.png -o new --base fft", "Invalid value for '--base'"),
+        ("learn picture.png -o new --patch 8by8", "--patch must be like 8x8, got '8by8'"),
+        ("learn picture.png -o new --patch 0x8", "--patch must be like 8x8, got '0x8'"),
+        ("learn picture.png -o new --stride 0", "--stride must be like 8x8, got '0'"),
+        ("learn picture.png -o new --patch 64x64", "cannot use 'picture.png': image must be at"),
+        ("learn picture.png -o new --reflectors 3", "not for givens"),
+        ("learn picture.png -o new --structure full --rotations 3", "not for full"),
+        ("learn picture.png -o new --max-flops 3", "not for givens"),
+        ("learn picture.png -o new --structure auto --max-flops 3", "max_flops=3 is below the"),
+        (
+            "learn picture.png -o new --structure householder --reflectors 65",
+            "--reflectors must be at most the 64 entries of a signal, got 65",
+        ),
+        ("learn picture.png signals.npy -o new", "all pictures or all .npy arrays, not both"),
+        ("learn signals.npy -o new --stride 2", "--stride is for pictures"),
+        ("learn signals.npy -o new --patch 8x8", "--patch 8x8 does not fit signals of 16 entries"),
+        ("learn -o new", "Missing argument"),
+        ("learn picture.png", "Missing option"),
+        ("learn picture.png -o new --threads 0", "Invalid value for '--threads'"),
+        ("encode model.safetensors picture.png -o codes.txt", "files of codes are called .npz"),
+        ("encode model.safetensors picture.png -o c.npz -s 65", "at most the 64 features"),
+        ("encode model.safetensors signals.npy -o c.npz", "its signals have 16 entries, the model"),
+        ("decode model.safetensors made.npz -o out.xyz", ".xyz is no kind of picture file"),
+        ("inpaint picture.png -o out.png", "one of --mask and --missing-value must say"),
+        (
+            "inpaint picture.png -o out.png --mask picture.png --missing-value 0",
+            "one of --mask and --missing-value must say",
+        ),
+        ("denoise picture.png -o out.png --sigma -1", "--sigma must be a nonnegative number"),
+        ("denoise picture.png -o out.png --sigma nan", "--sigma must be a nonnegative number"),
+        ("denoise picture.png -o out.xyz", ".xyz is no kind of picture file"),
+        ("info picture.png", "cannot load a transform from 'picture.png'"),
+        ("info model.safetensors --atoms atoms.xyz", ".xyz is no kind of picture file"),
+        ("demo nowhere/out", "there is no folder 'nowhere'"),
+        ("demo picture.png", "it is not a folder"),
+        ("paint", "No such command 'paint'"),
+        ("--paint", "No such option"),
+        ("info model.safetensors --paint", "No such option"),
+    ],
+)
+def test_bad_arguments(fail: Fail, words: str, message: str) -> None:
+    assert message in fail(*words.split())
+
+
+def test_a_report_of_an_earlier_demo(fail: Fail, folder: Path) -> None:
+    (folder / "demo").mkdir()
+    (folder / "demo" / "report.md").write_text("old")
+    assert fail("demo") == "fost: 'demo/report.md' exists already; --force replaces it"
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.array([["a", "b"]]), "not real numbers"),
+        (np.zeros((3, 4), complex), "its entries are complex128, not real numbers"),
+        (np.zeros(64), "signals must be the rows of a two-dimensional array, its shape is (64,)"),
+        (np.zeros((2, 8, 8)), "signals must be the rows of a two-dimensional array"),
+        (np.zeros((0, 64)), "signals must be the rows of a two-dimensional array"),
+        (np.full((20, 64), np.nan), "contains NaN or infinity"),
+    ],
+)
+def test_arrays_that_are_no_signals(fail: Fail, array: Any, message: str) -> None:
+    np.save("bad.npy", array)
+    assert message in fail("learn", "bad.npy", "-o", "new")
+    assert message in fail("encode", "model.safetensors", "bad.npy", "-o", "c.npz")
+
+
+def test_arrays_that_are_none(fail: Fail, folder: Path) -> None:
+    (folder / "text.npy").write_text("no array")
+    assert fail("learn", "text.npy", "-o", "new").endswith("'text.npy': not an array of numbers")
+    np.save("pickle.npy", np.array([{}]), allow_pickle=True)
+    assert "'pickle.npy': not an array of numbers" in fail("learn", "pickle.npy", "-o", "new")
+    np.save("other.npy", np.zeros((3, 5)))
+    assert "equally many columns, got [5, 16]" in fail(
+        "learn", "signals.npy", "other.npy", "-o", "new"
+    )
+
+
+def test_masks_of_another_size(fail: Fail) -> None:
+    images.write("mask.png", np.zeros((52, 40), np.uint8))
+    line = fail("inpaint", "picture.png", "--mask", "mask.png", "-o", "out.png")
+    assert line == "fost: the mask 'mask.png' has 40 x 52 pixels, the picture has 52 x 40"
+
+
+def test_nothing_to_go_by(fail: Fail) -> None:
+    images.write("mask.png", np.full((40, 52), 255, np.uint8))
+    line = fail("inpaint", "picture.png", "--mask", "mask.png", "-o", "out.png")
+    assert line == "fost: all pixels of 'picture.png' are missing, there is nothing to go by"
+
+
+def test_types_that_the_output_cannot_hold(
+    fail: Fail, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Is found out before the work."""
+    images.write("float.tiff", images.read("picture.png") / np.float32(255))
+    run("encode", "model.safetensors", "float.tiff", "-o", "float.npz")
+
+    def work(*_: Any, **__: Any) -> None:
+        raise AssertionError("the work was begun")
+
+    monkeypatch.setattr(images, "denoise", work)
+    monkeypatch.setattr(images, "inpaint", work)
+    monkeypatch.setattr("fost.cli.decode.decoded_picture", work)
+    for words in (
+        ["denoise", "float.tiff"],
+        ["inpaint", "float.tiff", "--missing-value", "0"],
+        ["decode", "model.safetensors", "float.npz"],
+    ):
+        line = fail(*words, "-o", "out.png")
+        assert line.endswith(".png files do not hold pictures of float32, .tiff files do")
+
+
+def test_a_model_without_a_shape(fail: Fail) -> None:
+    fost.DCT(10).save("line.safetensors")
+    message = "'line.safetensors' does not say what shape its 10 features have, which"
+    assert message in fail("encode", "line.safetensors", "picture.png", "-o", "c.npz")
+    assert message in fail("info", "line.safetensors", "--atoms", "atoms.png")
+
+
+def test_a_model_whose_patch_does_not_fit(fail: Fail) -> None:
+    fost.DCT(10).save("odd.safetensors", {"patch": "3x3"})
+    assert "is damaged: its patch does not fit" in fail("info", "odd.safetensors")
+
+
+def test_codes_of_another_model(fail: Fail) -> None:
+    fost.DCT(64).save("other.safetensors")
+    line = fail("decode", "other.safetensors", "made.npz", "-o", "out.png")
+    assert line == "fost: 'made.npz' was encoded with another model than 'other.safetensors'"
+
+
+def changed(**changes: Any) -> None:
+    """made.npz with some of it changed, as changed.npz."""
+    with np.load("made.npz") as file:
+        arrays = dict(file)
+    metadata = json.loads(str(arrays["metadata"]))
+    for key, value in changes.items():
+        if key in arrays:
+            arrays[key] = value
+        else:
+            metadata[key] = value
+    np.savez("changed.npz", **{**arrays, "metadata": np.array(json.dumps(metadata))})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": np.array(b"csc"), "version": 2},
+        {"indices": np.full(140, 99)},
+        {"indices": np.full(140, -1)},
+        {"indptr": np.arange(36)[::-1]},
+        {"data": np.full(140, np.nan)},
+        {"means": np.zeros(3)},
+        {"means": np.full(35, np.inf)},
+        {"image_shape": [400, 520]},
+        {"image_shape": [4]},
+        {"image_shape": "large"},
+        {"patch": [4, 4]},
+        {"dtype": "nothing"},
+        {"shape": np.array([35])},
+        {"low": None},
+    ],
+    ids=str,
+)
+def test_damaged_codes(fail: Fail, changes: dict[str, Any]) -> None:
+    changed(**changes)
+    line = fail("decode", "model.safetensors", "changed.npz", "-o", "out.png")
+    assert "'changed.npz'" in line
+
+
+def test_files_that_are_no_codes(fail: Fail, folder: Path) -> None:
+    np.savez("other.npz", a=np.zeros(3))
+    assert "it was not written by fost encode" in fail(
+        "decode", "model.safetensors", "other.npz", "-o", "out.png"
+    )
+    content = (folder / "made.npz").read_bytes()
+    for length in (0, 10, len(content) // 2, len(content) - 5):
+        (folder / "part.npz").write_bytes(content[:length])
+        assert "cannot read codes from 'part.npz'" in fail(
+            "decode", "model.safetensors", "part.npz", "-o", "out.png"
+        )
+    (folder / "flipped.npz").write_bytes(
+        content[:200] + bytes([content[200] ^ 255]) + content[201:]
+    )
+    assert "'flipped.npz'" in fail("decode", "model.safetensors", "flipped.npz", "-o", "out.png")
+
+
+def test_codes_of_signals_become_npy(fail: Fail, run: Run) -> None:
+    run("learn", "signals.npy", "-o", "own.safetensors", "--iterations", "1")
+    run("encode", "own.safetensors", "signals.npy", "-o", "codes.npz")
+    line = fail("decode", "own.safetensors", "codes.npz", "-o", "out.png")
+    assert line == "fost: cannot write 'out.png': signals are written to .npy files"
+
+
+@pytest.mark.parametrize("error", [RuntimeError, AssertionError, KeyError])
+def test_bugs_are_not_hidden(
+    folder: Path, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise error("a bug")
+
+    monkeypatch.setattr(images, "denoise", broken)
+    result = CliRunner().invoke(app, COMMANDS["denoise"])
+    assert result.exit_code == 1
+    assert isinstance(result.exception, error)
+    assert "out.png" not in contents(folder)
+
+
+def test_a_traceback_for_those_who_ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOST_TRACEBACK", "1")
+    result = CliRunner().invoke(app, ["info", "nowhere"])
+    assert isinstance(result.exception, ValueError)
+    assert isinstance(result.exception.__cause__, FileNotFoundError)

@@ -1,0 +1,199 @@
+"""The command as users run it: in a process of its own, with signals, pipes and shells."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fost
+from fost.cli.document import document
+from tests.cli.conftest import Run, contents, process
+
+DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
+
+
+def test_the_documentation_is_what_the_code_says() -> None:
+    assert DOCS.read_text() == document(), "run python -m fost.cli.document > docs/cli.md"
+
+
+def test_the_documentation_does_not_depend_on_the_terminal(folder: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "fost.cli.document"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "40", "FORCE_COLOR": "1"},
+    )
+    assert made.stdout == document()
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version").stdout == f"fost {fost.__version__}\n"
+    text = run().stdout
+    assert text == run("--help").stdout == run("-h").stdout
+    for command in ("learn", "info", "encode", "decode", "inpaint", "denoise", "demo"):
+        assert re.search(rf"\b{command}\b", text), command
+        assert "--quiet" in run(command, "--help").stdout
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, fost.cli.app; "
+        "assert not {'numpy', 'scipy', 'sklearn', 'PIL', 'matplotlib'} & {*sys.modules}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_installed_command(folder: Path) -> None:
+    command = Path(sys.executable).with_name("fost")
+    if not command.exists():
+        pytest.skip("fost is not installed beside this Python")
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"fost {fost.__version__}\n"
+
+
+def test_a_round_in_processes(folder: Path) -> None:
+    for words in (
+        "learn picture.png -o own.safetensors --iterations 3",
+        "info own.safetensors --atoms atoms.png",
+        "encode own.safetensors picture.png -o codes.npz",
+        "decode own.safetensors codes.npz -o back.png",
+    ):
+        done = process(*words.split())
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        assert "\x1b" not in done.stdout, "a pipe gets no colours"
+        assert words.split()[-1].lstrip("-") in done.stdout or "--iterations" in words
+    assert json.loads(process("info", "own.safetensors", "--json").stdout)["n_features"] == 64
+    assert process("info", "own.safetensors", "--quiet").stdout == ""
+
+
+def test_errors_are_one_line_without_a_traceback(folder: Path) -> None:
+    (folder / "text.png").write_text("no picture")
+    for words in ("info nowhere", "learn text.png -o new", "learn --no-such-option"):
+        done = process(*words.split())
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert done.stderr.startswith("fost: ")
+        assert done.stderr.count("\n") == 1
+
+
+def test_long_lines_stay_lines(folder: Path) -> None:
+    """Programs that read the output need not glue them together."""
+    name = "long" * 40 + ".safetensors"
+    fost.DCT((8, 8)).save(name)
+    done = process("info", name, COLUMNS="40")
+    assert f"model                {name}" in done.stdout.splitlines()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of POSIX")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["learn", "pipe.png", "-o", "new.safetensors"],
+        ["encode", "model.safetensors", "pipe.png", "-o", "codes.npz"],
+        ["denoise", "pipe.png", "-o", "out.png"],
+        ["inpaint", "pipe.png", "--missing-value", "0", "-o", "out.png"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_interrupt_from_outside(folder: Path, words: list[str]) -> None:
+    """The command waits for a pipe that it has opened; then comes Ctrl-C."""
+    before = contents(folder)
+    os.mkfifo("pipe.png")
+    running = subprocess.Popen(
+        [sys.executable, "-m", "fost", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        restore_signals=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
+    )
+    with open("pipe.png", "wb"):  # waits until the command has opened it too
+        running.send_signal(signal.SIGINT)
+        stdout, stderr = running.communicate(timeout=120)
+    assert (running.returncode, stdout) == (130, "")
+    assert stderr == "fost: interrupted, nothing was written\n"
+    assert contents(folder) == before
+
+
+# Learning that interrupts itself in its third iteration.
+INTERRUPTED_LEARNING = """
+import os, signal
+from fost.learning.rotations import Rotations
+signal.signal(signal.SIGINT, signal.default_int_handler)
+update, count = Rotations.update, 0
+def interrupted(self, problem, statistic, current):
+    global count
+    count += 1
+    if count == 3 and problem.max_iter == 50:
+        os.kill(os.getpid(), signal.SIGINT)
+    return update(self, problem, statistic, current)
+Rotations.update = interrupted
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupt_keeps_what_was_learned(folder: Path) -> None:
+    words = ["learn", "signals.npy", "-o", "new.safetensors", "--iterations", "50"]
+    done = process(*words, code=INTERRUPTED_LEARNING)
+    assert done.returncode == 130, done.stderr
+    assert done.stdout == ""
+    assert done.stderr == ("fost: interrupted; the best transform so far is in 'new.safetensors'\n")
+    assert fost.load("new.safetensors").n_features == 16
+    assert not [name for name in os.listdir() if name.startswith(".fost")]
+
+
+# The disk is slow, and Ctrl-C comes while it writes.
+INTERRUPTED_WRITING = """
+import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.fsync = lambda _: os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupt_while_writing_leaves_the_old_file(folder: Path) -> None:
+    (folder / "codes.npz").write_text("old")
+    before = contents(folder)
+    words = ["encode", "model.safetensors", "picture.png", "-o", "codes.npz", "--force"]
+    done = process(*words, code=INTERRUPTED_WRITING)
+    assert done.returncode == 130, done.stderr
+    assert done.stderr == "fost: interrupted, nothing was written\n"
+    assert contents(folder) == before
+
+
+def test_shells_complete_commands_and_options(folder: Path) -> None:
+    complete = {"_FOST_COMPLETE": "complete_bash", "COMP_WORDS": "fost de", "COMP_CWORD": "1"}
+    assert sorted(process(**complete).stdout.split()) == ["decode", "demo", "denoise"]
+    complete |= {"COMP_WORDS": "fost learn --structure o", "COMP_CWORD": "3"}
+    assert process(**complete).stdout.split() == ["orthogonal-householder"]
+
+
+TERMINAL = """
+import os, pty, sys
+code = pty.spawn([sys.executable, "-m", "fost", *sys.argv[1:]])
+sys.exit(os.waitstatus_to_exitcode(code))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
+def test_colours_and_progress_are_for_terminals(folder: Path) -> None:
+    words = ["learn", "signals.npy", "-o", "new.safetensors", "--iterations", "3", "--force"]
+    run = [sys.executable, "-c", TERMINAL, *words]
+    clean = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+    shared = {"capture_output": True, "stdin": subprocess.DEVNULL, "check": True}
+    shown = subprocess.run(run, env={**clean, "TERM": "xterm"}, **shared).stdout  # type: ignore[call-overload]
+    assert b"\x1b[1m" in shown
+    assert b"relative error" in shown
+    plain = subprocess.run(run, env={**clean, "TERM": "xterm", "NO_COLOR": "1"}, **shared).stdout  # type: ignore[call-overload]
+    assert not re.search(rb"\x1b\[[0-9;]*3[0-9]m", plain), "no colours"
+    quiet = subprocess.run([*run, "--quiet"], env={**clean, "TERM": "xterm"}, **shared).stdout  # type: ignore[call-overload]
+    assert quiet == b""

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fost import images
+from tests import cases
+
+INTEGERS = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32)
+
+
+@given(dtype=st.sampled_from(INTEGERS), seed=cases.seeds)
+def test_integers_go_to_the_unit_range_and_back(dtype: Any, seed: int) -> None:
+    info = np.iinfo(dtype)
+    rng = np.random.default_rng(seed)
+    picture = rng.integers(info.min, info.max, (5, 7), dtype, endpoint=True)
+    picture[0, :2] = info.min, info.max
+    form = images.PictureFormat.of(picture)
+    unit = form.to_unit(picture)
+    assert unit.dtype == (np.float32 if picture.itemsize <= 2 else np.float64)
+    assert unit.min() == 0
+    assert unit.max() == 1
+    assert cases.same_bits(form.from_unit(unit), picture)
+
+
+@given(
+    dtype=st.sampled_from([np.float16, np.float32, np.float64]),
+    low=st.floats(-1000, 1000),
+    width=st.floats(0, 1000),
+    seed=cases.seeds,
+)
+def test_floats_keep_type_and_range(dtype: Any, low: float, width: float, seed: int) -> None:
+    picture = (low + width * np.random.default_rng(seed).random((5, 7, 3))).astype(dtype)
+    form = images.PictureFormat.of(picture)
+    unit = form.to_unit(picture)
+    assert unit.min() >= 0
+    assert unit.max() <= 1
+    back = form.from_unit(unit)
+    assert back.dtype == dtype
+    tolerance = 4 * float(np.finfo(dtype).eps) * max(1.0, float(np.abs(picture).max()))
+    assert np.abs(back.astype(float) - picture.astype(float)).max() <= tolerance
+
+
+def test_floats_inside_the_unit_range_stay_what_they_are() -> None:
+    picture = np.array([[0.25, 0.5]])
+    form = images.PictureFormat.of(picture)
+    assert (form.low, form.high, form.scale) == (0, 1, 1)
+    assert np.array_equal(form.to_unit(picture), picture)
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        ([[0.0, 255.0]], 0, 255),
+        ([[-0.5, 1.0]], -0.5, 1),
+        ([[np.nan, 3.0, 5.0, np.inf]], 3, 5),
+        ([[np.nan, np.nan]], 0, 1),
+        ([[7.0, 7.0]], 7, 14),
+        ([[-0.5, -0.5]], -0.5, 0.5),
+        ([[True, False]], 0, 1),
+    ],
+)
+def test_ranges(values: Any, low: float, high: float) -> None:
+    form = images.PictureFormat.of(np.array(values))
+    assert (form.low, form.high) == (low, high)
+
+
+def test_values_beyond_the_range_are_clipped_and_rounded() -> None:
+    form = images.PictureFormat.of(np.zeros((1, 1), np.uint8))
+    assert form.from_unit([[-1.0, 2.0, 0.5019]]).tolist() == [[0, 255, 128]]
+    assert images.PictureFormat.of(np.zeros((1, 1), bool)).from_unit([[0.4, 0.6]]).tolist() == [
+        [False, True]
+    ]
+    with pytest.raises(ValueError, match="image contains NaN, which uint8 cannot hold"):
+        form.from_unit([[np.nan]])
+
+
+@pytest.mark.parametrize("dtype", [np.uint64, np.int64])
+def test_the_greatest_integers(dtype: Any) -> None:
+    form = images.PictureFormat.of(np.zeros((1, 1), dtype))
+    info = np.iinfo(dtype)
+    assert form.from_unit([[0.0, 1.0]]).tolist() == [[info.min, info.max]]
+
+
+def test_byte_swapped_pictures() -> None:
+    picture = np.arange(6, dtype=">u2").reshape(2, 3)
+    form = images.PictureFormat.of(picture)
+    assert form.dtype == np.dtype(np.uint16)
+    assert cases.same_bits(form.from_unit(form.to_unit(picture)), picture.astype(np.uint16))
+
+
+@given(dtype=st.sampled_from([np.uint8, np.float32, np.float64]), seed=cases.seeds)
+def test_luma_and_chroma(dtype: Any, seed: int) -> None:
+    picture = (255 * np.random.default_rng(seed).random((6, 5, 3))).astype(dtype)
+    turned = images.to_luma_chroma(picture)
+    assert turned.dtype == (np.float64 if dtype == np.float64 else np.float32)
+    exact = picture.astype(np.float64)
+    np.testing.assert_allclose(turned[..., 0], exact.sum(axis=2) / np.sqrt(3), rtol=1e-6)
+    # Orthonormal: lengths stay, and the way back is exact up to rounding.
+    np.testing.assert_allclose(
+        np.linalg.norm(turned, axis=2), np.linalg.norm(exact, axis=2), rtol=1e-6
+    )
+    np.testing.assert_allclose(images.from_luma_chroma(turned), exact, atol=1e-4)
+
+
+def test_grey_has_no_chroma() -> None:
+    grey = np.repeat(np.random.default_rng(0).random((4, 4, 1)), 3, axis=2)
+    assert np.abs(images.to_luma_chroma(grey)[..., 1:]).max() < 1e-15
+
+
+def test_luma_and_chroma_need_three_channels() -> None:
+    for shape in ((4, 4), (4, 4, 4), (4, 4, 1)):
+        for function in (images.to_luma_chroma, images.from_luma_chroma):
+            with pytest.raises(ValueError, match=r"image must have shape \(height, width, 3\)"):
+                function(np.zeros(shape))
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.uint16, np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(40, 30), (10, 12, 3), (700, 800)])
+def test_psnr_is_that_of_scikit_image(dtype: Any, shape: tuple[int, ...]) -> None:
+    metrics = pytest.importorskip("skimage.metrics")
+    rng = np.random.default_rng(0)
+    a, b = rng.random(shape), rng.random(shape)
+    if np.dtype(dtype).kind in "ub":
+        a, b = (
+            np.rint(np.iinfo(np.uint8).max * x) if dtype != np.bool_ else x > 0.5 for x in (a, b)
+        )
+    a, b = a.astype(dtype), b.astype(dtype)
+    span = {"b": 1, "f": 1}.get(np.dtype(dtype).kind) or np.iinfo(dtype).max
+    expected = metrics.peak_signal_noise_ratio(a.astype(float), b.astype(float), data_range=span)
+    assert images.psnr(a, b) == pytest.approx(expected, rel=1e-12)
+    assert images.psnr(a, b, data_range=2 * span) == pytest.approx(
+        expected + 20 * math.log10(2), rel=1e-12
+    )
+
+
+def test_psnr_of_equal_pictures_is_infinite() -> None:
+    picture = np.ones((3, 3), np.uint8)
+    assert images.psnr(picture, picture) == math.inf
+
+
+def test_psnr_of_bad_input() -> None:
+    with pytest.raises(ValueError, match=r"the shape of reference, \(2, 2\), got \(2, 3\)"):
+        images.psnr(np.zeros((2, 2)), np.zeros((2, 3)))
+    with pytest.raises(ValueError, match=r"data_range must be given .* from 0 to 200"):
+        images.psnr(np.array([[0.0, 200.0]]), np.zeros((1, 2)))
+    for bad in (0, -1, math.nan, math.inf):
+        with pytest.raises(ValueError, match="data_range must be positive and finite"):
+            images.psnr(np.zeros((2, 2)), np.zeros((2, 2)), bad)
