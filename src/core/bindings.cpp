@@ -8,6 +8,7 @@
 #include "dispatch.hpp"
 #include "engine.hpp"
 #include "parallel.hpp"
+#include "picture.hpp"
 #include "pursuit.hpp"
 
 namespace nb = nanobind;
@@ -170,6 +171,23 @@ void sweep_atoms_array(const Packed<T, nb::ndim<2>>& atoms, const Packed<T, nb::
                  atoms.data(), residual.data());
 }
 
+template <class T>
+void shrink_array(const Plan& plan, const Packed<const T, nb::ndim<2>>& image,
+                  const std::optional<Packed<const T, nb::ndim<2>>>& pilot, int height, int width,
+                  const Packed<const std::int32_t, Line>& tops,
+                  const Packed<const std::int32_t, Line>& lefts, T level,
+                  const Packed<T, nb::ndim<2>>& sums, const Packed<T, nb::ndim<2>>& weights) {
+  const auto same = [&](const auto& other) {
+    return other.shape(0) == image.shape(0) && other.shape(1) == image.shape(1);
+  };
+  require(height * width == plan.n && same(sums) && same(weights) && (!pilot || same(*pilot)),
+          "shapes do not agree");
+  const PatchGrid<T> grid = {image.data(), pointer(pilot), Index(image.shape(1)), height, width,
+                             tops.data(), lefts.data(), static_cast<int>(lefts.shape(0))};
+  nb::gil_scoped_release release;
+  shrink<T>(plan, grid, Index(tops.shape(0)), level, {sums.data(), weights.data()});
+}
+
 // The function behind a capsule of scipy.linalg.cython_blas or cython_lapack.
 template <class Function> Function function_of(nb::capsule capsule) {
   void* pointer = PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr()));
@@ -187,6 +205,9 @@ template <class T> void bind_passes(nb::module_& m, nb::class_<Plan>& plan) {
            "indptr"_a.noconvert(), "out"_a.noconvert());
   plan.def("accumulate", &accumulate_array<T>, "y"_a.noconvert(), "s"_a,
            "matrix"_a.noconvert());
+  plan.def("shrink", &shrink_array<T>, "image"_a.noconvert(), "pilot"_a.noconvert().none(),
+           "height"_a, "width"_a, "tops"_a.noconvert(), "lefts"_a.noconvert(), "level"_a,
+           "sums"_a.noconvert(), "weights"_a.noconvert());
   m.def("pursue", &pursue_array<T, std::int32_t>, "atoms"_a.noconvert(), "gram"_a.noconvert(),
         "scales"_a.noconvert().none(), "squares"_a.noconvert().none(), "y"_a.noconvert(),
         "missing"_a.noconvert().none(), "s"_a, "tol"_a, "values"_a.noconvert(),

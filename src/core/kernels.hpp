@@ -45,6 +45,11 @@ template <class T> struct Kernels {
   // with the residual, one atom after another.
   void (*sweep_atoms)(const AtomUses<T>&, int n, const std::int32_t* order, int count, T* atoms,
                       T* residual, double* direction, T* atom);
+
+  // Adds the patches of the tops first:last, shrunk in the transform's domain (see
+  // shrinkage.hpp), with `line` (pixels of a row) and `guide` (a tile) to work in.
+  void (*shrink)(const Program<T>&, const PatchGrid<T>&, T level, Index first, Index last,
+                 const Overlay<T>&, T* line, T* guide, const Workspace<T>&);
 };
 
 // Algebra on n x n statistics, always in float64.

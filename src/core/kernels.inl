@@ -11,6 +11,7 @@
 #include "reflector_sweep.hpp"
 #include "rotation_sweep.hpp"
 #include "select.hpp"
+#include "shrinkage.hpp"
 #include "statistic.hpp"
 #include "tile.hpp"
 
@@ -45,11 +46,10 @@ void apply_in_lanes(const Stage<T>& stage, int n, T* lanes, const Workspace<T>& 
   }
 }
 
-// Runs the stages on work.tile and returns where the result is.
+// Runs the stages on `tile`, one of the two of the workspace, and returns where the result is.
 template <class T, bool INVERSE>
-T* run(const Program<T>& program, const Workspace<T>& work, Prefetch& ahead) {
-  T* tile = work.tile;
-  T* other = work.second;
+T* run(const Program<T>& program, T* tile, const Workspace<T>& work, Prefetch& ahead) {
+  T* other = tile == work.tile ? work.second : work.tile;
   for (int k = 0; k < program.n_stages; ++k) {
     const Stage<T>& stage = program.stages[INVERSE ? program.n_stages - 1 - k : k];
     if (stage.kind == Kind::dense) {
@@ -77,8 +77,8 @@ bool apply(const Program<T>& program, bool inverse, const View<const T>& y, cons
     const int rows = rows_at(row, last, work.width);
     load_tile(y, row, rows, work.tile, work.width);
     Prefetch ahead = next_tile(y, row, last, work.width);
-    const T* tile = inverse ? run<T, true>(program, work, ahead)
-                            : run<T, false>(program, work, ahead);
+    const T* tile = inverse ? run<T, true>(program, work.tile, work, ahead)
+                            : run<T, false>(program, work.tile, work, ahead);
     finite &= all_finite(tile, static_cast<Index>(program.n) * work.width, ahead);
     store_tile(tile, work.width, x, row, rows);
   }
@@ -93,7 +93,7 @@ bool encode(const Program<T>& program, const View<const T>& y, Index first, Inde
     const int rows = rows_at(row, last, work.width);
     load_tile(y, row, rows, work.tile, work.width);
     Prefetch ahead = next_tile(y, row, last, work.width);
-    const T* tile = run<T, false>(program, work, ahead);
+    const T* tile = run<T, false>(program, work.tile, work, ahead);
     const Codes<T> here = {codes.values + row * codes.s, codes.indices + row * codes.s,
                            codes.counts + row, codes.s};
     finite &= select_tile(tile, work.width, program.n, rows, here, work.scratch, ahead);
@@ -108,7 +108,7 @@ void decode(const Program<T>& program, const SparseRows<T>& codes, const View<T>
     const int rows = rows_at(row, last, work.width);
     load_codes(codes, row, rows, program.n, work.tile, work.width);
     Prefetch none(nullptr, 0);
-    store_tile<T>(run<T, true>(program, work, none), work.width, x, row, rows);
+    store_tile<T>(run<T, true>(program, work.tile, work, none), work.width, x, row, rows);
   }
 }
 
@@ -144,7 +144,7 @@ bool accumulate(const Program<T>& program, const View<const T>& y, Index first, 
       load_tile(y, row, here, work.tile, work.width);
       if (!direct) store_tile<T>(work.tile, work.width, rows, row - begin, here);
       Prefetch ahead = next_tile(y, row, last, work.width);
-      const T* tile = run<T, false>(program, work, ahead);
+      const T* tile = run<T, false>(program, work.tile, work, ahead);
       if (!select_tile<T>(tile, work.width, n, here, codes, work.scratch, ahead)) return false;
       codes.values += static_cast<Index>(work.width) * codes.s;
       codes.indices += static_cast<Index>(work.width) * codes.s;
@@ -158,13 +158,61 @@ bool accumulate(const Program<T>& program, const View<const T>& y, Index first, 
   return true;
 }
 
+template <class T>
+void shrink(const Program<T>& program, const PatchGrid<T>& grid, T level, Index first, Index last,
+            const Overlay<T>& out, T* line, T* guide, const Workspace<T>& work) {
+  Prefetch none(nullptr, 0);
+  for (Index row = first; row < last; ++row) {
+    const Index top = grid.tops[row];
+    for (Index i = 0; i < grid.pitch; ++i) line[i] = T(0);
+    for (int begin = 0; begin < grid.n_lefts; begin += work.width) {
+      const int count = grid.n_lefts - begin < work.width ? grid.n_lefts - begin : work.width;
+      const std::int32_t* lefts = grid.lefts + begin;
+      PerLane<T> lanes;
+      T* tile = work.tile;
+      if (grid.pilot) {
+        load_patches(grid, grid.pilot + top * grid.pitch, lefts, count, tile, work.width);
+        for (int lane = 0; lane < work.width; lane += WIDTH<T>)
+          remove_mean(program.n, tile + lane, work.width, lanes);
+        tile = run<T, false>(program, tile, work, none);
+        for (Index i = 0; i < static_cast<Index>(program.n) * work.width; ++i)
+          guide[i] = tile[i] * tile[i];
+        tile = work.tile;
+      }
+      load_patches(grid, grid.image + top * grid.pitch, lefts, count, tile, work.width);
+      T* means = guide + static_cast<Index>(program.n) * work.width;
+      T* weights = means + work.width;
+      for (int lane = 0; lane < work.width; lane += WIDTH<T>) {
+        remove_mean(program.n, tile + lane, work.width, lanes);
+        store_lanes(lanes, means + lane);
+      }
+      tile = run<T, false>(program, tile, work, none);
+      for (int lane = 0; lane < work.width; lane += WIDTH<T>) {
+        if (grid.pilot)
+          shrink_by_guide(program.n, tile + lane, guide + lane, work.width, level, lanes);
+        else
+          shrink_by_threshold(program.n, tile + lane, work.width, level, lanes);
+        store_lanes(lanes, weights + lane);
+      }
+      tile = run<T, true>(program, tile, work, none);
+      add_patches(grid, tile, means, weights, lefts, count, work.width,
+                  out.sums + top * grid.pitch, line);
+    }
+    for (int i = 0; i < grid.height; ++i) {
+      T* to = out.weights + (top + i) * grid.pitch;
+      for (Index k = 0; k < grid.pitch; ++k) to[k] += line[k];
+    }
+  }
+}
+
 template <class T> Index scratch_size(Index n) {
   return cosine_scratch<T>(n) > select_scratch<T>(n) ? cosine_scratch<T>(n) : select_scratch<T>(n);
 }
 
 template <class T> constexpr Kernels<T> table() {
   return {WIDTH<T>,     scratch_size<T>, apply<T>,           encode<T>,     decode<T>,
-          sum_atoms<T>, accumulate<T>,   pursue<T>, pursue_observed<T>, sweep_atoms<T>};
+          sum_atoms<T>, accumulate<T>,   pursue<T>, pursue_observed<T>, sweep_atoms<T>,
+          shrink<T>};
 }
 
 }  // namespace

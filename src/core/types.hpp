@@ -140,6 +140,23 @@ template <class T> struct PursuitMemory {
   Gemm<T> gemm;
 };
 
+// The patches of a picture: one at each pair of a top and a left.
+template <class T> struct PatchGrid {
+  const T* image;
+  const T* pilot;      // an estimate of the same size, or null
+  Index pitch;         // pixels from one row to the next, in all pictures
+  int height, width;   // of a patch
+  const std::int32_t* tops;
+  const std::int32_t* lefts;
+  int n_lefts;
+};
+
+// A picture put together from weighted patches: the sums are divided by the weights in the end.
+template <class T> struct Overlay {
+  T* sums;
+  T* weights;
+};
+
 // LAPACK's dstemr: eigenpairs of a symmetric tridiagonal matrix.
 using Stemr = void (*)(char*, char*, int*, double*, double*, double*, double*, int*, int*, int*,
                        double*, double*, int*, int*, int*, int*, double*, int*, int*, int*, int*);

@@ -33,6 +33,18 @@ class Plan:
         indptr: NDArray[np.int64],
         out: NDArray[Any],
     ) -> None: ...
+    def shrink(
+        self,
+        image: NDArray[Any],
+        pilot: NDArray[Any] | None,
+        height: int,
+        width: int,
+        tops: NDArray[np.int32],
+        lefts: NDArray[np.int32],
+        level: float,
+        sums: NDArray[Any],
+        weights: NDArray[Any],
+    ) -> None: ...
     def accumulate(self, y: NDArray[Any], s: int, matrix: NDArray[np.float64]) -> float: ...
 
 def sum_atoms(

@@ -118,6 +118,22 @@ def statistic(
     return matrix, energy
 
 
+def shrink(
+    plan: _core.Plan,
+    image: NDArray[Any],
+    pilot: NDArray[Any] | None,
+    shape: tuple[int, int],
+    tops: NDArray[np.int32],
+    lefts: NDArray[np.int32],
+    level: float,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The patches of a picture, shrunk, as sums and weights; see `fost.images.shrinkage`."""
+    sums, weights = np.zeros_like(image), np.zeros_like(image)
+    with _blas_threads(plan):
+        plan.shrink(image, pilot, *shape, tops, lefts, level, sums, weights)
+    return sums, weights
+
+
 def decode_by_stages(plan: _core.Plan, codes: csr_array, n_features: int) -> NDArray[Any]:
     """inverse(codes) of validated codes, running the transform backwards."""
     out = np.empty((codes.shape[0], n_features), codes.dtype)
