@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# Where at least this share of pixels has observed neighbours, the others lie alone.
+_SCATTERED = 0.99
+_SMOOTHINGS = 6
+
 
 def fill(image: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[Any], int]:
     """Each missing pixel as the mean of the observed ones among its neighbours.
@@ -42,7 +46,13 @@ def _fill(sums: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[Any], int]
         return means, 0
     coarse, n_scales = _fill(_halved(sums), _halved(weights))
     wide = np.repeat(np.repeat(coarse, 2, axis=0), 2, axis=1)[: sums.shape[0], : sums.shape[1]]
-    return np.where(known, means, wide), n_scales + 1
+    filled = np.where(known, means, wide)
+    if known.mean() < _SCATTERED:
+        # Inside holes the steps between the coarser pixels are smoothed away.
+        counts = _neighbourhood(np.ones_like(filled))
+        for _ in range(_SMOOTHINGS):
+            filled = np.where(known, means, _neighbourhood(filled) / counts)
+    return filled, n_scales + 1
 
 
 def _neighbourhood(plane: NDArray[Any]) -> NDArray[Any]:
