@@ -223,18 +223,23 @@ def test_atoms_that_fill_no_square(run: Run) -> None:
 
 
 def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fost import demo
+    from fost.demo import comparison, restoration
 
-    few = {name: demo.METHODS[name] for name in demo.METHODS if "256" not in name}
-    monkeypatch.setattr(demo, "METHODS", {**few, "H12": few["H6"]})
-    monkeypatch.setattr(demo, "PICTURES", ("camera",))
-    whole = demo.picture
-    monkeypatch.setattr(demo, "picture", lambda name: whole(name)[:96, 160:320])
-    monkeypatch.setattr(demo, "explore", lambda Y, path: fost.AutoDictionary(4, max_iter=1).fit(Y))
-    monkeypatch.setattr(demo, "draw_pictures", lambda *_: None)
+    few = {name: comparison.METHODS[name] for name in comparison.METHODS if "256" not in name}
+    monkeypatch.setattr(comparison, "METHODS", {**few, "H12": few["H6"]})
+    monkeypatch.setattr(comparison, "PICTURES", ("camera",))
+    whole = comparison.picture
+    monkeypatch.setattr(comparison, "picture", lambda name: whole(name)[:96, 160:320])
+    quick = fost.AutoDictionary(4, max_iter=1)
+    monkeypatch.setattr(comparison, "explore", lambda Y, path: quick.fit(Y))
+    monkeypatch.setattr(comparison, "draw_pictures", lambda *_: None)
+    monkeypatch.setattr(restoration, "SHARE", 0.1)
     report = json.loads(run("demo", "out", "--json").stdout)
-    assert [row["method"] for row in report["methods"]] == list(demo.METHODS)
-    assert sorted(path.name for path in Path("out").iterdir()) == ["atoms.png", "report.md"]
+    assert [row["method"] for row in report["methods"]] == list(comparison.METHODS)
+    names = sorted(path.name for path in Path("out").iterdir())
+    assert names == ["atoms.png", "denoising.png", "inpainting.png", "report.md"]
+    for row in report["restoration"]:
+        assert row["psnr"] > 25
     result = run("demo", "out", "--force")
     assert "The report and its pictures are in out/" in result.stdout
     assert run("demo", "out", "--force", "--quiet").stdout == ""
