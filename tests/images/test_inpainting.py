@@ -200,4 +200,4 @@ def test_verbose_reports_on_stderr(camera, capsys):
     inpaint(camera[:40, :40], holes((40, 40), 0.3), verbose=True)
     out, err = capsys.readouterr()
     assert out == ""
-    assert "iteration 6/6" in err
+    assert "iteration 5/5" in err
