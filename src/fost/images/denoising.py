@@ -28,10 +28,9 @@ from fost.transforms import DCT, Transform
 _THRESHOLD = 2.6
 _ROTATIONS_PER_PIXEL = 4
 _ITERATIONS = 5
-# Larger patches beside those of 8 x 8: better where a picture is smooth. A coefficient of theirs
-# is the mean of more pixels, hence the weight.
+# Larger patches beside those of 8 x 8: better where a picture is smooth. (More weight for them
+# gains there and loses elsewhere.)
 _WIDE = 16
-_WIDE_WEIGHT = 3.0
 # The noise level is estimated from the highest frequencies of the quietest patches: from the
 # frequencies of this one on, and this share of patches.
 _HIGH = 4
@@ -123,17 +122,16 @@ class _View:
 
     transform: Transform
     grid: Grid
-    weight: float = 1.0
 
 
 def _denoise_plane(
     image: NDArray[Any], sigma: float, views: list[_View], second_pass: bool
 ) -> NDArray[Any]:
     level = _THRESHOLD * sigma
-    pilot = _mean([(threshold(image, v.transform, v.grid, level), v.weight) for v in views])
+    pilot = _mean([threshold(image, view.transform, view.grid, level) for view in views])
     if not second_pass:
         return pilot
-    return _mean([(wiener(image, pilot, v.transform, v.grid, sigma), v.weight) for v in views])
+    return _mean([wiener(image, pilot, view.transform, view.grid, sigma) for view in views])
 
 
 def _views(
@@ -142,25 +140,22 @@ def _views(
     """A transform learned from a first result, and the DCT of larger patches."""
     grid = Grid.over(image.shape, shape, stride)
     _check_stride(grid)
-    first = _mean([(threshold(image, DCT(shape), grid, _THRESHOLD * sigma), 1.0)])
+    first = _mean([threshold(image, DCT(shape), grid, _THRESHOLD * sigma)])
     count = _ROTATIONS_PER_PIXEL * shape[0] * shape[1]
     learned = adapted(first, shape, random, count, _ITERATIONS) or general(shape)
     views = [_View(learned, grid)]
     if wide and min(image.shape) >= _WIDE:
         steps = (min(_WIDE, 4 * grid.stride[0]), grid.stride[1])
-        wide_grid = Grid.over(image.shape, _WIDE, steps)
-        views.append(_View(DCT((_WIDE, _WIDE)), wide_grid, _WIDE_WEIGHT))
+        views.append(_View(DCT((_WIDE, _WIDE)), Grid.over(image.shape, _WIDE, steps)))
     return views
 
 
-def _mean(
-    parts: list[tuple[tuple[NDArray[Any], NDArray[Any]], float]],
-) -> NDArray[Any]:
-    """The picture that sums and weights of all views make, each with a weight of its own."""
-    (sums, weights), _ = parts[0]
-    for (more, heavier), factor in parts[1:]:
-        sums += sums.dtype.type(factor) * more
-        weights += sums.dtype.type(factor) * heavier
+def _mean(parts: list[tuple[NDArray[Any], NDArray[Any]]]) -> NDArray[Any]:
+    """The picture that sums and weights of all views make."""
+    sums, weights = parts[0]
+    for more, heavier in parts[1:]:
+        sums += more
+        weights += heavier
     sums /= weights
     return sums
 
