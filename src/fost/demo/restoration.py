@@ -100,7 +100,9 @@ def denoising(image: Image) -> list[Row]:
             "fost.images.denoise": lambda: fost.images.denoise(given, SIGMA),
             "the same, 8 x 8 DCT": lambda: fost.images.denoise(given, SIGMA, fost.DCT((8, 8))),
             "skimage denoise_nl_means": lambda: 255 * theirs.denoise_nl_means(given / 255, **means),
-            "skimage denoise_tv_chambolle": lambda: 255 * theirs.denoise_tv_chambolle(given, weight=0.1),
+            "skimage denoise_tv_chambolle": lambda: (
+                255 * theirs.denoise_tv_chambolle(given, weight=0.1)
+            ),
         },
     )
 
