@@ -40,14 +40,15 @@ bool apply_array(const Plan& plan, const Input<T>& y, const Output<T>& x, bool i
   return apply<T>(plan, inverse, view<const T>(y), view<T>(x));
 }
 
-template <class T, class I>
-Index encode_array(const Plan& plan, const Input<T>& y, int s, const Packed<T, Line>& values,
+// Of a Plan or a Bank.
+template <class Coder, class T, class I>
+Index encode_array(const Coder& coder, const Input<T>& y, int s, const Packed<T, Line>& values,
                    const Packed<std::int32_t, Line>& indices, const Packed<I, Line>& indptr) {
-  require(Index(y.shape(1)) == plan.n && s >= 1 && s <= plan.n, "shapes do not agree");
+  require(Index(y.shape(1)) == coder.n && s >= 1 && s <= coder.n, "shapes do not agree");
   require(values.shape(0) >= y.shape(0) * s && indices.shape(0) >= y.shape(0) * s &&
               indptr.shape(0) == y.shape(0) + 1, "not enough room for the codes");
   nb::gil_scoped_release release;
-  return encode<T, I>(plan, view<const T>(y), s, values.data(), indices.data(), indptr.data());
+  return encode<T, I>(coder, view<const T>(y), s, values.data(), indices.data(), indptr.data());
 }
 
 template <class T>
@@ -80,14 +81,17 @@ void sum_atoms_array(const Packed<const T, nb::ndim<2>>& atoms, const Packed<con
   sum_atoms<T>(atoms.data(), codes, view<T>(x));
 }
 
-template <class T>
-double accumulate_array(const Plan& plan, const Input<T>& y, int s,
+Index n_atoms(const Plan& plan) { return plan.n; }
+Index n_atoms(const Bank& bank) { return Index(bank.n) * Index(bank.members.size()); }
+
+template <class Coder, class T>
+double accumulate_array(const Coder& coder, const Input<T>& y, int s,
                         const Packed<double, nb::ndim<2>>& matrix) {
-  require(Index(y.shape(1)) == plan.n && s >= 1 && s <= plan.n, "shapes do not agree");
-  require(Index(matrix.shape(0)) == plan.n && Index(matrix.shape(1)) == plan.n,
+  require(Index(y.shape(1)) == coder.n && s >= 1 && s <= coder.n, "shapes do not agree");
+  require(Index(matrix.shape(0)) == n_atoms(coder) && Index(matrix.shape(1)) == coder.n,
           "shapes do not agree");
   nb::gil_scoped_release release;
-  return accumulate<T>(plan, view<const T>(y), s, matrix.data());
+  return accumulate<T>(coder, view<const T>(y), s, matrix.data());
 }
 
 void sweep_reflectors_array(const Packed<const double, nb::ndim<2>>& statistic,
@@ -195,16 +199,21 @@ template <class Function> Function function_of(nb::capsule capsule) {
   return reinterpret_cast<Function>(pointer);
 }
 
+template <class Coder> Index n_atoms_of(const Coder& coder) { return n_atoms(coder); }
+
+template <class Coder, class T> void bind_coding(nb::class_<Coder>& coder) {
+  coder.def("encode", &encode_array<Coder, T, std::int32_t>, "y"_a.noconvert(), "s"_a,
+            "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
+  coder.def("encode", &encode_array<Coder, T, std::int64_t>, "y"_a.noconvert(), "s"_a,
+            "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
+  coder.def("accumulate", &accumulate_array<Coder, T>, "y"_a.noconvert(), "s"_a,
+            "matrix"_a.noconvert());
+}
+
 template <class T> void bind_passes(nb::module_& m, nb::class_<Plan>& plan) {
   plan.def("apply", &apply_array<T>, "y"_a.noconvert(), "out"_a.noconvert(), "inverse"_a);
-  plan.def("encode", &encode_array<T, std::int32_t>, "y"_a.noconvert(), "s"_a,
-           "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
-  plan.def("encode", &encode_array<T, std::int64_t>, "y"_a.noconvert(), "s"_a,
-           "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
   plan.def("decode", &decode_array<T>, "values"_a.noconvert(), "indices"_a.noconvert(),
            "indptr"_a.noconvert(), "out"_a.noconvert());
-  plan.def("accumulate", &accumulate_array<T>, "y"_a.noconvert(), "s"_a,
-           "matrix"_a.noconvert());
   plan.def("shrink", &shrink_array<T>, "image"_a.noconvert(), "pilot"_a.noconvert().none(),
            "height"_a, "width"_a, "tops"_a.noconvert(), "lefts"_a.noconvert(), "level"_a,
            "sums"_a.noconvert(), "weights"_a.noconvert());
@@ -238,6 +247,7 @@ NB_MODULE(_core, m) {
   nb::class_<Plan> plan(m, "Plan");
   plan.def(nb::init<int>(), "n_features"_a);
   plan.def_ro("uses_blas", &Plan::uses_blas);
+  plan.def_prop_ro("n_atoms", &n_atoms_of<Plan>);
   plan.def("add_reflectors", [](Plan& self, const Packed<const double, nb::ndim<2>>& vectors) {
     require(Index(vectors.shape(1)) == self.n, "shapes do not agree");
     self.add_reflectors(vectors.data(), static_cast<int>(vectors.shape(0)));
@@ -254,8 +264,19 @@ NB_MODULE(_core, m) {
             "shapes do not agree");
     self.add_dense(matrix.data());
   }, "matrix"_a.noconvert());
+  bind_coding<Plan, float>(plan);
+  bind_coding<Plan, double>(plan);
   bind_passes<float>(m, plan);
   bind_passes<double>(m, plan);
+
+  nb::class_<Bank> bank(m, "Bank");
+  // Keeps its plans alive.
+  bank.def(nb::init<const Plan&, std::vector<const Plan*>>(), "base"_a, "members"_a,
+           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+  bank.def_ro("uses_blas", &Bank::uses_blas);
+  bank.def_prop_ro("n_atoms", &n_atoms_of<Bank>);
+  bind_coding<Bank, float>(bank);
+  bind_coding<Bank, double>(bank);
 
   m.def("set_gemm", [](nb::capsule single, nb::capsule full) {
     set_gemm(function_of<Gemm<float>>(single), function_of<Gemm<double>>(full));

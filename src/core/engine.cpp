@@ -26,10 +26,10 @@ Gemm<float> gemm_single = nullptr;
 Gemm<double> gemm_full = nullptr;
 Stemr stemr = nullptr;
 
-// Calls body(first, last, workspace) for ranges that cover all rows, each a multiple of the
+// Calls body(first, last, workspace, thread) for ranges that cover all rows, each a multiple of the
 // tile but the last.
 template <class T, class Body>
-void over_rows(const Plan& plan, const Kernels<T>& kernels, Index rows, int s, const Body& body) {
+void over_rows(const Demands& plan, const Kernels<T>& kernels, Index rows, int s, const Body& body) {
   const int threads = threads_for(nanoseconds(plan, rows));
   std::vector<Memory<T>> memory;
   for (int k = 0; k < threads; ++k) memory.emplace_back(plan, kernels, rows, s);
@@ -39,7 +39,7 @@ void over_rows(const Plan& plan, const Kernels<T>& kernels, Index rows, int s, c
   parallel_for(ranges, threads, [&](Index k, int thread) {
     const Index first = tiles * k / ranges * width;
     const Index last = std::min(rows, tiles * (k + 1) / ranges * width);
-    body(first, last, memory[thread].workspace());
+    body(first, last, memory[thread].workspace(), thread);
   });
 }
 
@@ -58,23 +58,26 @@ bool apply(const Plan& plan, bool inverse, const View<const T>& y, const View<T>
   const Kernels<T>& kernels = fost::kernels<T>();
   const Program<T> program = plan.program<T>();
   std::atomic<bool> finite{true};
-  over_rows(plan, kernels, y.rows, 0, [&](Index first, Index last, const Workspace<T>& work) {
+  over_rows(plan, kernels, y.rows, 0, [&](Index first, Index last, const Workspace<T>& work, int) {
     if (!kernels.apply(program, inverse, y, x, first, last, work)) finite = false;
   });
   return finite;
 }
 
-template <class T, class I>
-Index encode(const Plan& plan, const View<const T>& y, int s, T* values, std::int32_t* indices,
-             I* indptr) {
-  const Kernels<T>& kernels = fost::kernels<T>();
-  const Program<T> program = plan.program<T>();
+namespace {
+
+// Codes in compressed sparse rows: kernel(first, last, codes, workspace, thread) writes those of
+// a range, false where one is not finite.
+template <class T, class I, class Kernel>
+Index encode_by(const Demands& plan, const View<const T>& y, int s, T* values,
+                std::int32_t* indices, I* indptr, const Kernel& kernel) {
   const Buffer<std::int32_t> counts(y.rows);
   const Codes<T> codes = {values, indices, counts.get(), s};
   std::atomic<bool> finite{true}, full{true};
   indptr[0] = 0;
-  over_rows(plan, kernels, y.rows, s, [&](Index first, Index last, const Workspace<T>& work) {
-    if (!kernels.encode(program, y, first, last, codes, work)) {
+  over_rows(plan, kernels<T>(), y.rows, s,
+            [&](Index first, Index last, const Workspace<T>& work, int thread) {
+    if (!kernel(first, last, codes, work, thread)) {
       finite = false;
       return;
     }
@@ -90,10 +93,64 @@ Index encode(const Plan& plan, const View<const T>& y, int s, T* values, std::in
   return full ? y.rows * s : compress(codes, y.rows, indptr);
 }
 
+// The memory and the programs of a bank, for all threads that may run.
+template <class T> class BankBuffers {
+ public:
+  BankBuffers(const Bank& bank, Index rows)
+      : width_(tile_width(bank, kernels<T>().width, rows)), size_(Index(bank.n) * width_) {
+    for (const Plan* member : bank.members) members_.push_back(member->program<T>());
+    program_ = {bank.base->program<T>(), static_cast<int>(members_.size()), members_.data()};
+    for (int k = 0; k < get_num_threads(); ++k) {
+      numbers_.emplace_back(2 * size_ + width_);
+      winners_.emplace_back(width_);
+    }
+  }
+  BankBuffers(const BankBuffers&) = delete;
+  BankBuffers& operator=(const BankBuffers&) = delete;
+
+  const BankProgram<T>& program() const { return program_; }
+  BankMemory<T> memory(int thread) const {
+    T* numbers = numbers_[thread].get();
+    return {numbers, numbers + size_, numbers + 2 * size_, winners_[thread].get()};
+  }
+
+ private:
+  int width_;
+  Index size_;
+  std::vector<Program<T>> members_;
+  BankProgram<T> program_;
+  std::vector<Buffer<T>> numbers_;
+  std::vector<Buffer<std::int32_t>> winners_;
+};
+
+}  // namespace
+
+template <class T, class I>
+Index encode(const Plan& plan, const View<const T>& y, int s, T* values, std::int32_t* indices,
+             I* indptr) {
+  const Kernels<T>& kernels = fost::kernels<T>();
+  const Program<T> program = plan.program<T>();
+  return encode_by(plan, y, s, values, indices, indptr,
+                   [&](Index first, Index last, const Codes<T>& codes, const Workspace<T>& work, int) {
+    return kernels.encode(program, y, first, last, codes, work);
+  });
+}
+
+template <class T, class I>
+Index encode(const Bank& bank, const View<const T>& y, int s, T* values, std::int32_t* indices,
+             I* indptr) {
+  const Kernels<T>& kernels = fost::kernels<T>();
+  const BankBuffers<T> buffers(bank, y.rows);
+  return encode_by(bank, y, s, values, indices, indptr,
+                   [&](Index first, Index last, const Codes<T>& codes, const Workspace<T>& work, int thread) {
+    return kernels.encode_bank(buffers.program(), buffers.memory(thread), y, first, last, codes, work);
+  });
+}
+
 template <class T> void decode(const Plan& plan, const SparseRows<T>& codes, const View<T>& x) {
   const Kernels<T>& kernels = fost::kernels<T>();
   const Program<T> program = plan.program<T>();
-  over_rows(plan, kernels, x.rows, 0, [&](Index first, Index last, const Workspace<T>& work) {
+  over_rows(plan, kernels, x.rows, 0, [&](Index first, Index last, const Workspace<T>& work, int) {
     kernels.decode(program, codes, x, first, last, work);
   });
 }
@@ -108,26 +165,28 @@ template <class T> void sum_atoms(const T* atoms, const SparseRows<T>& codes, co
   });
 }
 
-template <class T>
-double accumulate(const Plan& plan, const View<const T>& y, int s, double* matrix) {
-  const Kernels<T>& kernels = fost::kernels<T>();
-  const Program<T> program = plan.program<T>();
-  const Index size = Index(plan.n) * plan.n;
+namespace {
+
+// X Y^T (n_rows x n) and ||X||_F^2: kernel(first, last, sums, workspace, thread) adds a range.
+template <class T, class Kernel>
+double accumulate_by(const Demands& plan, const View<const T>& y, int s, Index n_rows,
+                     double* matrix, const Kernel& kernel) {
+  const Index size = n_rows * plan.n;
   // The ranges follow from the sizes alone, and their sums are added in order, so that the
   // number of threads cannot change a bit.
   const Index room = std::clamp<Index>(STATISTIC_BYTES / (size * Index(sizeof(double))), 1, STATISTIC_RANGES);
   const Index ranges = std::clamp<Index>(y.rows / RANGE_SIGNALS, 1, room);
   const int threads = static_cast<int>(std::min<Index>(ranges, threads_for(2 * nanoseconds(plan, y.rows))));
   std::vector<Memory<T>> memory;
-  for (int k = 0; k < threads; ++k) memory.emplace_back(plan, kernels, y.rows, s, true);
+  for (int k = 0; k < threads; ++k) memory.emplace_back(plan, kernels<T>(), y.rows, s, n_rows);
   const Buffer<double> partial(ranges * size);
   std::vector<Statistic> sums(ranges);
   std::atomic<bool> finite{true};
   parallel_for(ranges, threads, [&](Index k, int thread) {
     sums[k] = {partial.get() + k * size, 0.0};
     std::fill(sums[k].matrix, sums[k].matrix + size, 0.0);
-    if (!kernels.accumulate(program, y, y.rows * k / ranges, y.rows * (k + 1) / ranges, sums[k],
-                            memory[thread].workspace()))
+    if (!kernel(y.rows * k / ranges, y.rows * (k + 1) / ranges, sums[k],
+                memory[thread].workspace(), thread))
       finite = false;
   });
   if (!finite) return std::numeric_limits<double>::quiet_NaN();
@@ -138,6 +197,28 @@ double accumulate(const Plan& plan, const View<const T>& y, int s, double* matri
     energy += sum.energy;
   }
   return energy;
+}
+
+}  // namespace
+
+template <class T>
+double accumulate(const Plan& plan, const View<const T>& y, int s, double* matrix) {
+  const Kernels<T>& kernels = fost::kernels<T>();
+  const Program<T> program = plan.program<T>();
+  return accumulate_by(plan, y, s, plan.n, matrix,
+                       [&](Index first, Index last, Statistic& sums, const Workspace<T>& work, int) {
+    return kernels.accumulate(program, y, first, last, sums, work);
+  });
+}
+
+template <class T>
+double accumulate(const Bank& bank, const View<const T>& y, int s, double* matrix) {
+  const Kernels<T>& kernels = fost::kernels<T>();
+  const BankBuffers<T> buffers(bank, y.rows);
+  return accumulate_by(bank, y, s, Index(bank.n) * Index(bank.members.size()), matrix,
+                       [&](Index first, Index last, Statistic& sums, const Workspace<T>& work, int thread) {
+    return kernels.accumulate_bank(buffers.program(), buffers.memory(thread), y, first, last, sums, work);
+  });
 }
 
 void set_stemr(Stemr routine) { stemr = routine; }
@@ -214,7 +295,12 @@ int sweep_rotations(const double* statistic, int n, std::int32_t* pairs, double*
                                          std::int32_t*, std::int64_t*);                        \
   template void decode<T>(const Plan&, const SparseRows<T>&, const View<T>&);                  \
   template void sum_atoms<T>(const T*, const SparseRows<T>&, const View<T>&);                  \
-  template double accumulate<T>(const Plan&, const View<const T>&, int, double*);
+  template double accumulate<T>(const Plan&, const View<const T>&, int, double*);              \
+  template Index encode<T, std::int32_t>(const Bank&, const View<const T>&, int, T*,           \
+                                         std::int32_t*, std::int32_t*);                        \
+  template Index encode<T, std::int64_t>(const Bank&, const View<const T>&, int, T*,           \
+                                         std::int32_t*, std::int64_t*);                        \
+  template double accumulate<T>(const Bank&, const View<const T>&, int, double*);
 FOST_INSTANTIATE(float)
 FOST_INSTANTIATE(double)
 

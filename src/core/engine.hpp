@@ -33,6 +33,14 @@ template <class T> void sum_atoms(const T* atoms, const SparseRows<T>& codes, co
 template <class T>
 double accumulate(const Plan& plan, const View<const T>& y, int s, double* matrix);
 
+// The same in that member of a bank which suits a signal best: entry i of member b is entry
+// b n + i, and the matrix has as many rows as all members have atoms.
+template <class T, class I>
+Index encode(const Bank& bank, const View<const T>& y, int s, T* values, std::int32_t* indices,
+             I* indptr);
+template <class T>
+double accumulate(const Bank& bank, const View<const T>& y, int s, double* matrix);
+
 // The LAPACK routine that sweeps use; must be set before one runs.
 void set_stemr(Stemr stemr);
 

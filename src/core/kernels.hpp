@@ -50,6 +50,13 @@ template <class T> struct Kernels {
   // shrinkage.hpp), with `line` (pixels of a row) and `guide` (a tile) to work in.
   void (*shrink)(const Program<T>&, const PatchGrid<T>&, T level, Index first, Index last,
                  const Overlay<T>&, T* line, T* guide, const Workspace<T>&);
+
+  // As `encode` and `accumulate`, each signal in the member of a bank that suits it best: entry i
+  // of member b is entry b n + i of the codes, and row b n + i of X Y^T.
+  bool (*encode_bank)(const BankProgram<T>&, const BankMemory<T>&, const View<const T>& y,
+                      Index first, Index last, const Codes<T>&, const Workspace<T>&);
+  bool (*accumulate_bank)(const BankProgram<T>&, const BankMemory<T>&, const View<const T>& y,
+                          Index first, Index last, Statistic&, const Workspace<T>&);
 };
 
 // Algebra on n x n statistics, always in float64.

@@ -3,6 +3,7 @@
 #include "kernels.hpp"
 
 #include "atom_sweep.hpp"
+#include "bank.hpp"
 #include "dct.hpp"
 #include "dense.hpp"
 #include "givens.hpp"
@@ -85,20 +86,64 @@ bool apply(const Program<T>& program, bool inverse, const View<const T>& y, cons
   return finite;
 }
 
-template <class T>
-bool encode(const Program<T>& program, const View<const T>& y, Index first, Index last,
-            const Codes<T>& codes, const Workspace<T>& work) {
+// Codes of the signals in work.tile: T_s of their transform ...
+template <class T> struct TransformCoder {
+  Program<T> program;
+  int n_rows() const { return program.n; }
+  bool operator()(int rows, const Codes<T>& codes, const Workspace<T>& work, Prefetch& ahead) const {
+    const T* tile = run<T, false>(program, work.tile, work, ahead);
+    return select_tile<T>(tile, work.width, program.n, rows, codes, work.scratch, ahead);
+  }
+};
+
+// ... or of that member of a bank which keeps the most energy.
+template <class T> struct BankCoder {
+  BankProgram<T> program;
+  BankMemory<T> memory;
+  int n_rows() const { return program.base.n * program.count; }
+  bool operator()(int rows, const Codes<T>& codes, const Workspace<T>& work, Prefetch& ahead) const {
+    const int n = program.base.n;
+    const Index size = static_cast<Index>(n) * work.width;
+    const T* origin = run<T, false>(program.base, work.tile, work, ahead);
+    for (Index i = 0; i < size; ++i) memory.origin[i] = origin[i];
+    for (int l = 0; l < work.width; ++l) memory.energies[l] = T(-1);
+    for (int b = 0; b < program.count; ++b) {
+      for (Index i = 0; i < size; ++i) work.tile[i] = memory.origin[i];
+      const T* tile = run<T, false>(program.members[b], work.tile, work, ahead);
+      if (!compete(tile, work.width, n, codes.s, b, memory, work.scratch, ahead)) return false;
+    }
+    if (!select_tile<T>(memory.chosen, work.width, n, rows, codes, work.scratch, ahead)) return false;
+    shift_indices(codes, rows, n, memory.winners);
+    return true;
+  }
+};
+
+template <class T, class Coder>
+bool encode_with(const Coder& coder, const View<const T>& y, Index first, Index last,
+                 const Codes<T>& codes, const Workspace<T>& work) {
   bool finite = true;
   for (Index row = first; row < last; row += work.width) {
     const int rows = rows_at(row, last, work.width);
     load_tile(y, row, rows, work.tile, work.width);
     Prefetch ahead = next_tile(y, row, last, work.width);
-    const T* tile = run<T, false>(program, work.tile, work, ahead);
     const Codes<T> here = {codes.values + row * codes.s, codes.indices + row * codes.s,
                            codes.counts + row, codes.s};
-    finite &= select_tile(tile, work.width, program.n, rows, here, work.scratch, ahead);
+    finite &= coder(rows, here, work, ahead);
   }
   return finite;
+}
+
+template <class T>
+bool encode(const Program<T>& program, const View<const T>& y, Index first, Index last,
+            const Codes<T>& codes, const Workspace<T>& work) {
+  return encode_with<T>(TransformCoder<T>{program}, y, first, last, codes, work);
+}
+
+template <class T>
+bool encode_bank(const BankProgram<T>& program, const BankMemory<T>& memory,
+                 const View<const T>& y, Index first, Index last, const Codes<T>& codes,
+                 const Workspace<T>& work) {
+  return encode_with<T>(BankCoder<T>{program, memory}, y, first, last, codes, work);
 }
 
 template <class T>
@@ -130,10 +175,10 @@ void sum_atoms(const T* atoms, const SparseRows<T>& codes, const View<T>& x, Ind
   }
 }
 
-template <class T>
-bool accumulate(const Program<T>& program, const View<const T>& y, Index first, Index last,
-                Statistic& sums, const Workspace<T>& work) {
-  const int n = program.n;
+template <class T, class Coder>
+bool accumulate_with(const Coder& coder, const View<const T>& y, Index first, Index last,
+                     Statistic& sums, const Workspace<T>& work) {
+  const int n = static_cast<int>(y.columns);
   const bool direct = y.column_stride == 1;
   const View<T> rows = {work.rows, work.batch, n, n, 1};
   for (Index begin = first; begin < last; begin += work.batch) {
@@ -144,18 +189,30 @@ bool accumulate(const Program<T>& program, const View<const T>& y, Index first, 
       load_tile(y, row, here, work.tile, work.width);
       if (!direct) store_tile<T>(work.tile, work.width, rows, row - begin, here);
       Prefetch ahead = next_tile(y, row, last, work.width);
-      const T* tile = run<T, false>(program, work.tile, work, ahead);
-      if (!select_tile<T>(tile, work.width, n, here, codes, work.scratch, ahead)) return false;
+      if (!coder(here, codes, work, ahead)) return false;
       codes.values += static_cast<Index>(work.width) * codes.s;
       codes.indices += static_cast<Index>(work.width) * codes.s;
       codes.counts += work.width;
     }
     const int count = static_cast<int>(end - begin);
     const T* signals = direct ? y.data + begin * y.row_stride : work.rows;
-    add_outer_products<T>({signals, direct ? y.row_stride : n, count, n, work.codes, work.heads,
-                           work.links}, sums);
+    add_outer_products<T>({signals, direct ? y.row_stride : n, count, n, coder.n_rows(), work.codes,
+                           work.heads, work.links}, sums);
   }
   return true;
+}
+
+template <class T>
+bool accumulate(const Program<T>& program, const View<const T>& y, Index first, Index last,
+                Statistic& sums, const Workspace<T>& work) {
+  return accumulate_with<T>(TransformCoder<T>{program}, y, first, last, sums, work);
+}
+
+template <class T>
+bool accumulate_bank(const BankProgram<T>& program, const BankMemory<T>& memory,
+                     const View<const T>& y, Index first, Index last, Statistic& sums,
+                     const Workspace<T>& work) {
+  return accumulate_with<T>(BankCoder<T>{program, memory}, y, first, last, sums, work);
 }
 
 template <class T>
@@ -212,7 +269,7 @@ template <class T> Index scratch_size(Index n) {
 template <class T> constexpr Kernels<T> table() {
   return {WIDTH<T>,     scratch_size<T>, apply<T>,           encode<T>,     decode<T>,
           sum_atoms<T>, accumulate<T>,   pursue<T>, pursue_observed<T>, sweep_atoms<T>,
-          shrink<T>};
+          shrink<T>,    encode_bank<T>,  accumulate_bank<T>};
 }
 
 }  // namespace

@@ -205,4 +205,14 @@ void Plan::add_dense(const double* matrix) {
   uses_blas = n > DENSE_IN_LANES;
 }
 
+Bank::Bank(const Plan& base, std::vector<const Plan*> plans)
+    : Demands(base), base(&base), members(std::move(plans)) {
+  for (const Plan* member : members) {
+    has_dense |= member->has_dense;
+    uses_blas |= member->uses_blas;
+    // Copying the signals, and finding the largest coefficients once more.
+    operations += member->operations + 20.0 * n;
+  }
+}
+
 }  // namespace fost

@@ -37,9 +37,17 @@ template <class T> class Tables {
   std::deque<std::vector<CosineAxis<T>>> axes_;
 };
 
-class Plan {
+// What drivers want to know of anything that codes signals.
+struct Demands {
+  int n;
+  bool has_dense = false;  // a stage cannot work in place
+  bool uses_blas = false;  // a stage wants wide tiles
+  double operations = 0;   // multiply-adds and so on per signal, to judge what threads are worth
+};
+
+class Plan : public Demands {
  public:
-  explicit Plan(int n) : n(n), single(n), full(n) {}
+  explicit Plan(int n) : Demands{n}, single(n), full(n) {}
 
   void add_reflectors(const double* vectors, int count);
   void add_rotations(const std::int32_t* pairs, const double* blocks, int count);
@@ -48,14 +56,19 @@ class Plan {
 
   template <class T> Program<T> program() const;
 
-  int n;
-  bool has_dense = false;  // a stage cannot work in place
-  bool uses_blas = false;  // a stage wants wide tiles
-  double operations = 0;  // multiply-adds and so on per signal, to judge what threads are worth
 
  private:
   Tables<float> single;
   Tables<double> full;
+};
+
+// Several plans for the same signals, beyond a base that they share.
+class Bank : public Demands {
+ public:
+  Bank(const Plan& base, std::vector<const Plan*> members);
+
+  const Plan* base;
+  std::vector<const Plan*> members;
 };
 
 template <> inline Program<float> Plan::program<float>() const { return single.program(); }

@@ -64,10 +64,14 @@ template <class T, int KEEP> FOST_INLINE void merge(Vec<T>* best, Vec<T>* a) {
   }
 }
 
-// The S-th largest magnitude. `zeros` gets NaN where a coefficient is not finite.
-template <class T, int S> FOST_INLINE Vec<T> threshold_few(const Lanes<T>& lanes, Vec<T>& zeros) {
-  constexpr int KEEP = S <= 2 ? S : S <= 4 ? 4 : 8;
-  Vec<T> best[KEEP];
+// How many magnitudes are kept in registers to find the S-th largest.
+template <int S> constexpr int KEPT = S <= 2 ? S : S <= 4 ? 4 : 8;
+
+// The KEPT<S> largest magnitudes, or smallest<T>() where there are fewer, sorted. `zeros` gets
+// NaN where a coefficient is not finite. With no fewer than S of them right, the rest may not be.
+template <class T, int S>
+FOST_INLINE void largest_few(const Lanes<T>& lanes, Vec<T>& zeros, Vec<T>* best) {
+  constexpr int KEEP = KEPT<S>;
 #pragma GCC unroll 8
   for (int k = 0; k < KEEP; ++k) best[k] = smallest<T>();
   Prefetch local = lanes.ahead;
@@ -84,6 +88,12 @@ template <class T, int S> FOST_INLINE Vec<T> threshold_few(const Lanes<T>& lanes
     if (at_least(top, best[S - 1])) merge<T, KEEP>(best, a);
   }
   lanes.ahead = local;
+}
+
+// The S-th largest magnitude.
+template <class T, int S> FOST_INLINE Vec<T> threshold_few(const Lanes<T>& lanes, Vec<T>& zeros) {
+  Vec<T> best[KEPT<S>];
+  largest_few<T, S>(lanes, zeros, best);
   return best[S - 1];
 }
 

@@ -22,6 +22,7 @@ template <class T> struct Batch {
   Index stride;
   int rows;
   int n;
+  int n_rows;           // of M: those that codes may point to
   Codes<T> codes;
   std::int32_t* heads;  // first entry of each row of M, or -1
   Link* links;          // of each entry
@@ -29,7 +30,7 @@ template <class T> struct Batch {
 
 template <class T> void link_entries(const Batch<T>& batch, Statistic& sums) {
   const Codes<T>& codes = batch.codes;
-  for (int i = 0; i < batch.n; ++i) batch.heads[i] = -1;
+  for (int i = 0; i < batch.n_rows; ++i) batch.heads[i] = -1;
   for (int r = batch.rows - 1; r >= 0; --r)
     for (int k = codes.counts[r] - 1; k >= 0; --k) {
       const int entry = r * codes.s + k;
@@ -44,7 +45,7 @@ template <class T> void link_entries(const Batch<T>& batch, Statistic& sums) {
 template <class T, int VECTORS>
 void add_columns(const Batch<T>& batch, int column, double* matrix) {
   constexpr int L = LANES<double>;
-  for (int i = 0; i < batch.n; ++i) {
+  for (int i = 0; i < batch.n_rows; ++i) {
     int entry = batch.heads[i];
     if (entry < 0) continue;
     double* row = matrix + i * static_cast<Index>(batch.n) + column;
@@ -66,7 +67,7 @@ void add_columns(const Batch<T>& batch, int column, double* matrix) {
 
 // The columns that do not fill a vector.
 template <class T> void add_last_columns(const Batch<T>& batch, int column, double* matrix) {
-  for (int i = 0; i < batch.n; ++i)
+  for (int i = 0; i < batch.n_rows; ++i)
     for (int entry = batch.heads[i]; entry >= 0; entry = batch.links[entry].next) {
       double* row = matrix + i * static_cast<Index>(batch.n);
       const double value = batch.codes.values[entry];

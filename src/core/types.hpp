@@ -64,6 +64,13 @@ template <class T> struct Program {
   const Stage<T>* stages;
 };
 
+// Several transforms of the same signals, beyond a base that they share.
+template <class T> struct BankProgram {
+  Program<T> base;
+  int count;
+  const Program<T>* members;
+};
+
 // C = A B for matrices in column-major order, the calling convention of Fortran's BLAS.
 template <class T>
 using Gemm = void (*)(char*, char*, int*, int*, int*, T*, T*, int*, T*, int*, T*, T*, int*);
@@ -155,6 +162,14 @@ template <class T> struct PatchGrid {
 template <class T> struct Overlay {
   T* sums;
   T* weights;
+};
+
+// Memory of one thread for a bank.
+template <class T> struct BankMemory {
+  T* origin;               // n x width, signals in the domain of the base
+  T* chosen;               // n x width, coefficients in the best member so far
+  T* energies;             // width, what that member keeps
+  std::int32_t* winners;   // width
 };
 
 // LAPACK's dstemr: eigenpairs of a symmetric tridiagonal matrix.

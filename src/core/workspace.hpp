@@ -19,19 +19,20 @@ template <class T> constexpr int BATCH = 1024 / static_cast<int>(sizeof(T));
 
 // Signals per tile. With BLAS an odd multiple of the kernels' width, so that the
 // features of a signal do not fall on the same lines of the cache.
-inline int tile_width(const Plan& plan, int width, Index rows) {
+inline int tile_width(const Demands& plan, int width, Index rows) {
   if (!plan.uses_blas) return width;
   const Index enough = (rows + width - 1) / width;
   const Index wanted = std::clamp(plan.n, DENSE_SIGNALS, MOST_DENSE_SIGNALS) / width | 1;
   return width * static_cast<int>(std::clamp<Index>(enough, 1, wanted));
 }
 
-// The memory behind one Workspace; `batched` adds the room that statistics need.
+// The memory behind one Workspace; `heads` adds the room that statistics need.
 template <class T> class Memory {
  public:
-  Memory(const Plan& plan, const Kernels<T>& kernels, Index rows, int s = 0, bool batched = false)
+  // `heads` is the number of rows of the statistic, where there is one.
+  Memory(const Demands& plan, const Kernels<T>& kernels, Index rows, int s = 0, Index heads = 0)
       : width_(tile_width(plan, kernels.width, rows)),
-        batch_(batched ? (BATCH<T> + width_ - 1) / width_ * width_ : 0),
+        batch_(heads ? (BATCH<T> + width_ - 1) / width_ * width_ : 0),
         s_(s),
         tile_(Index(plan.n) * width_),
         second_(plan.has_dense ? Index(plan.n) * width_ : 0),
@@ -40,7 +41,7 @@ template <class T> class Memory {
         values_(Index(s) * batch_),
         indices_(Index(s) * batch_),
         counts_(batch_),
-        heads_(batched ? plan.n : 0),
+        heads_(heads),
         links_(Index(s) * batch_) {}
 
   Workspace<T> workspace() const {
@@ -65,7 +66,7 @@ template <class T> class Memory {
 
 // Nanoseconds on one thread, roughly: forty operations per nanosecond, and half a nanosecond
 // per feature to move it and to look at it.
-inline double nanoseconds(const Plan& plan, Index rows) {
+inline double nanoseconds(const Demands& plan, Index rows) {
   return static_cast<double>(rows) * (plan.operations / 40 + plan.n / 2.0);
 }
 

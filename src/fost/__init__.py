@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from fost.learning import Full, LearningResult, Reflectors, Rotations, Structure, learn
     from fost.plotting import plot_frontier
     from fost.pursuit import omp
-    from fost.transforms import DCT, Chain, Dense, Givens, Householder, Transform, load
+    from fost.transforms import DCT, Bank, Chain, Dense, Givens, Householder, Transform, load
 
     __version__: str
 
 __all__ = [
     "DCT",
     "AutoDictionary",
+    "Bank",
     "Chain",
     "Dense",
     "Full",
@@ -66,6 +67,7 @@ _LATE = {
     "fost.pursuit": ("omp",),
     "fost.transforms": (
         "DCT",
+        "Bank",
         "Chain",
         "Dense",
         "Givens",

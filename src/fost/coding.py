@@ -68,11 +68,13 @@ def apply(plan: _core.Plan, Y: NDArray[Any], inverse: bool, name: str) -> NDArra
     return out
 
 
-def encode(plan: _core.Plan, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y") -> csr_array:
-    """T_s(forward(Y)) of validated signals."""
+def encode(
+    plan: _core.Plan | _core.Bank, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y"
+) -> csr_array:
+    """T_s(forward(Y)) of validated signals; of a bank, in the member that suits each best."""
     s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, Y.shape[1], "n_features")
     with _blas_threads(plan):
-        codes = collect(lambda *out: plan.encode(Y, s, *out), Y.shape, s, Y.dtype)
+        codes = collect(lambda *out: plan.encode(Y, s, *out), (len(Y), plan.n_atoms), s, Y.dtype)
     if codes is None:
         raise not_finite(Y, name)
     return codes
@@ -207,5 +209,5 @@ def _sorted_csr(
     return codes
 
 
-def _blas_threads(plan: _core.Plan) -> AbstractContextManager[None]:
+def _blas_threads(plan: _core.Plan | _core.Bank) -> AbstractContextManager[None]:
     return single_threaded_blas if plan.uses_blas else nullcontext()

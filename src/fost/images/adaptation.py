@@ -47,7 +47,8 @@ def pretrained(name: str) -> Transform:
         raise ValueError(f"name must be {names}, got {name!r}")
     resource = files("fost.images") / "dictionaries" / f"{name}.safetensors"
     with as_file(resource) as path:
-        return load(path)
+        transform: Transform = load(path)
+    return transform
 
 
 def general(shape: tuple[int, int]) -> Transform:

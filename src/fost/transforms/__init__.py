@@ -1,5 +1,6 @@
 """Orthonormal transforms: what they are, not how they are learned."""
 
+from fost.transforms.bank import Bank
 from fost.transforms.base import Transform
 from fost.transforms.chain import Chain
 from fost.transforms.dct import DCT
@@ -8,4 +9,14 @@ from fost.transforms.givens import Givens
 from fost.transforms.householder import Householder
 from fost.transforms.storage import load, read_metadata
 
-__all__ = ["DCT", "Chain", "Dense", "Givens", "Householder", "Transform", "load", "read_metadata"]
+__all__ = [
+    "DCT",
+    "Bank",
+    "Chain",
+    "Dense",
+    "Givens",
+    "Householder",
+    "Transform",
+    "load",
+    "read_metadata",
+]

@@ -24,6 +24,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from fost._files import write_atomically
+from fost.transforms.bank import Bank
 from fost.transforms.base import Transform
 from fost.transforms.chain import Chain
 from fost.transforms.dct import DCT
@@ -37,10 +38,15 @@ VERSION = "1"
 _KINDS: dict[str, type[Transform]] = {
     cls.kind: cls for cls in (Householder, Givens, DCT, Dense, Chain)
 }
+# Kinds that are made of transforms, and the argument that has them.
+_GROUPS: dict[str, tuple[type[Chain | Bank], str]] = {
+    Chain.kind: (Chain, "members"),
+    Bank.kind: (Bank, "transforms"),
+}
 
 
 def save(
-    transform: Transform,
+    transform: Transform | Bank,
     path: str | os.PathLike[str],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
@@ -57,13 +63,13 @@ def save(
     write_atomically(path, safetensors.numpy.save(arrays, header))
 
 
-def checksum(transform: Transform) -> str:
+def checksum(transform: Transform | Bank) -> str:
     """What `save` writes as the checksum: equal for equal transforms, whatever their file."""
     return _checksum(*_parts(transform))
 
 
-def load(path: str | os.PathLike[str]) -> Transform:
-    """Read a transform that `Transform.save` wrote.
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a transform that `Transform.save` wrote, or a bank that `Bank.save` wrote.
 
     Raises
     ------
@@ -144,19 +150,21 @@ def _checked_metadata(metadata: Any) -> dict[str, str]:
     return dict(metadata)
 
 
-def _parts(transform: Transform) -> tuple[str, dict[str, NDArray[Any]]]:
+def _parts(transform: Transform | Bank) -> tuple[str, dict[str, NDArray[Any]]]:
     """The structure of a transform as JSON, and its arrays by name."""
     arrays: dict[str, NDArray[Any]] = {}
     return json.dumps(_describe(transform, "", arrays), sort_keys=True), arrays
 
 
-def _describe(transform: Transform, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def _describe(
+    transform: Transform | Bank, prefix: str, arrays: dict[str, NDArray[Any]]
+) -> dict[str, Any]:
     """The structure of a transform as plain data; its arrays are added to `arrays`."""
     described: dict[str, Any] = {"kind": transform.kind}
     for name, value in transform._arguments().items():
         if isinstance(value, np.ndarray):
             arrays[prefix + name] = value
-        elif isinstance(transform, Chain):
+        elif transform.kind in _GROUPS:
             described[name] = [
                 _describe(member, f"{prefix}{name}.{k}.", arrays) for k, member in enumerate(value)
             ]
@@ -165,14 +173,16 @@ def _describe(transform: Transform, prefix: str, arrays: dict[str, NDArray[Any]]
     return described
 
 
-def _build(described: dict[str, Any], prefix: str, arrays: dict[str, NDArray[Any]]) -> Transform:
+def _build(described: dict[str, Any], prefix: str, arrays: dict[str, NDArray[Any]]) -> Any:
     arguments = dict(described)
-    kind = _KINDS.get(name := arguments.pop("kind", None))
+    name = arguments.pop("kind", None)
+    if name in _GROUPS:
+        group, argument = _GROUPS[name]
+        parts = enumerate(arguments[argument])
+        return group(_build(part, f"{prefix}{argument}.{k}.", arrays) for k, part in parts)
+    kind = _KINDS.get(name)
     if kind is None:
         raise ValueError(f"there is no kind of transform called {name!r}")
-    if kind is Chain:
-        members = arguments["members"]
-        return Chain(_build(m, f"{prefix}members.{k}.", arrays) for k, m in enumerate(members))
     # Arrays of this transform are those with its prefix and no dots behind it.
     for key, array in arrays.items():
         if key.startswith(prefix) and "." not in key[len(prefix) :]:

@@ -1,0 +1,212 @@
+"""Several transforms, of which each signal uses the one that suits it best."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from fost import _core, coding
+from fost._validation import check_signals
+from fost.transforms.base import Transform
+from fost.transforms.chain import Chain
+
+
+class Bank:
+    """B orthonormal transforms of the same size; each signal is coded in one of them.
+
+    That one is the member whose s largest coefficients keep the most of the signal's energy, the
+    first of equals. All members are tried in one pass, while the signals are in the cache; a base
+    that all of them begin with is applied once.
+
+    Parameters
+    ----------
+    transforms : iterable of transforms
+        At least one, all of the same n_features.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> bank = fost.Bank([fost.DCT(4), fost.Dense(np.eye(4))])
+    >>> bank
+    Bank(n_features=4, n_transforms=2, flops=42)
+    >>> codes = bank.encode([[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 3.0, 0.0]], n_nonzero_coefs=1)
+    >>> bank.members(codes)
+    array([0, 1])
+    >>> bank.decode(codes).round(12)
+    array([[1., 1., 1., 1.],
+           [0., 0., 3., 0.]])
+    """
+
+    kind = "bank"
+
+    def __init__(self, transforms: Iterable[Transform]) -> None:
+        if not isinstance(transforms, Iterable):
+            raise TypeError(
+                f"transforms must be a list of transforms, got {type(transforms).__name__}"
+            )
+        self._transforms = tuple(transforms)
+        for member in self._transforms:
+            if not isinstance(member, Transform):
+                raise TypeError(f"transforms must be transforms, got {type(member).__name__}")
+        if not self._transforms:
+            raise ValueError("transforms must be at least one, got none")
+        sizes = [member.n_features for member in self._transforms]
+        if len(set(sizes)) > 1:
+            raise ValueError(f"transforms must have the same n_features, got {sizes}")
+
+    @property
+    def transforms(self) -> tuple[Transform, ...]:
+        """The members."""
+        return self._transforms
+
+    @property
+    def n_transforms(self) -> int:
+        return len(self._transforms)
+
+    @property
+    def n_features(self) -> int:
+        """Entries per signal, n."""
+        return self._transforms[0].n_features
+
+    @property
+    def base(self) -> Transform | None:
+        """What all members begin with, or None."""
+        shared = self._split[0]
+        return Chain(shared) if shared else None
+
+    @property
+    def flops(self) -> int:
+        """Operations to try all members on one signal: the base once, then each of them."""
+        shared, rests = self._split
+        return sum(member.flops for rest in (shared, *rests) for member in rest)
+
+    @property
+    def n_parameters(self) -> int:
+        """Numbers that must be stored to describe all members, a shared base once."""
+        shared, rests = self._split
+        return sum(member.n_parameters for rest in (shared, *rests) for member in rest)
+
+    def encode(self, Y: ArrayLike, n_nonzero_coefs: int) -> csr_array:
+        """Sparse codes, each signal in the member that suits it best.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_signals, n_features)
+        n_nonzero_coefs : int
+            Entries to keep per signal, s.
+
+        Returns
+        -------
+        csr_array of shape (n_signals, n_transforms * n_features)
+            Atom i of member b has column b * n_features + i; a row uses the columns of one
+            member only. With sorted indices.
+        """
+        Y = check_signals(Y, "Y", self.n_features, "this Bank")
+        return coding.encode(self._plan, Y, n_nonzero_coefs)
+
+    def members(self, codes: Any) -> NDArray[np.intp]:
+        """Which member each code uses; 0 for codes without entries.
+
+        Parameters
+        ----------
+        codes : sparse array of shape (n_signals, n_transforms * n_features)
+            From `encode`.
+
+        Returns
+        -------
+        ndarray of shape (n_signals,)
+        """
+        codes = coding.check_codes(codes, self.n_transforms * self.n_features, "this Bank")
+        starts = codes.indptr[:-1]
+        used = np.diff(codes.indptr) > 0
+        chosen = np.zeros(len(starts), dtype=np.intp)
+        chosen[used] = codes.indices[starts[used]] // self.n_features
+        return chosen
+
+    def decode(self, codes: Any) -> NDArray[Any]:
+        """Signals with given codes, as sums of atoms.
+
+        Parameters
+        ----------
+        codes : sparse array of shape (n_signals, n_transforms * n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_signals, n_features)
+        """
+        codes = coding.check_codes(codes, self.n_transforms * self.n_features, "this Bank")
+        return coding.decode_by_atoms(self._atoms(codes.dtype), codes)
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """The atoms of all members in columns, shape (n_features, n_transforms * n_features)."""
+        matrix = np.concatenate([member.matrix for member in self._transforms], axis=1)
+        matrix.flags.writeable = False
+        return matrix
+
+    def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
+        """Write the bank to a .safetensors file, as `Transform.save` does; `fost.load` reads it."""
+        from fost.transforms.storage import save
+
+        save(self, path, metadata)
+
+    @cached_property
+    def _split(self) -> tuple[tuple[Transform, ...], tuple[tuple[Transform, ...], ...]]:
+        """The stages that all members begin with, and what is left of each."""
+        stages = [
+            member.members if isinstance(member, Chain) else (member,)
+            for member in self._transforms
+        ]
+        count = 0
+        while all(len(s) > count for s in stages) and len({s[count] for s in stages}) == 1:
+            count += 1
+        if len(stages) == 1:  # nothing is shared by one
+            count = 0
+        return stages[0][:count], tuple(s[count:] for s in stages)
+
+    @cached_property
+    def _plan(self) -> _core.Bank:
+        def plan(stages: Iterable[Transform]) -> _core.Plan:
+            made = _core.Plan(self.n_features)
+            for stage in stages:
+                stage._add_to(made)
+            return made
+
+        shared, rests = self._split
+        return _core.Bank(plan(shared), [plan(rest) for rest in rests])
+
+    def _atoms(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        cached: dict[np.dtype[Any], NDArray[Any]] = self.__dict__.setdefault("_atoms_of", {})
+        if dtype not in cached:
+            cached[dtype] = np.ascontiguousarray(self.matrix.T, dtype=dtype)
+        return cached[dtype]
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"transforms": self._transforms}
+
+    def __len__(self) -> int:
+        return self.n_transforms
+
+    def __getitem__(self, index: int) -> Transform:
+        return self._transforms[index]
+
+    def __eq__(self, other: object) -> bool:
+        return self._transforms == other._transforms if isinstance(other, Bank) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((Bank, self._transforms))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Bank, (self._transforms,)
+
+    def __repr__(self) -> str:
+        return (
+            f"Bank(n_features={self.n_features}, n_transforms={self.n_transforms}, "
+            f"flops={self.flops})"
+        )
