@@ -4,6 +4,7 @@ from fost.learning.full import Full
 from fost.learning.loop import LearningResult, ObjectiveRoseWarning, learn
 from fost.learning.reflectors import Reflectors
 from fost.learning.rotations import Rotations
+from fost.learning.sources import as_source
 from fost.learning.structure import Structure
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     "Reflectors",
     "Rotations",
     "Structure",
+    "as_source",
     "learn",
 ]

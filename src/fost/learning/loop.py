@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from fost._threads import single_threaded_blas
 from fost._validation import check_integer
 from fost.learning.progress import ProgressLine
-from fost.learning.sources import ArraySource
+from fost.learning.sources import as_source
 from fost.learning.structure import Problem, Structure
 from fost.transforms import Chain, Dense, Transform
 
@@ -149,7 +149,7 @@ def prepare(
         )
     if not (isinstance(tol, Real) and tol >= 0):
         raise ValueError(f"tol must be a nonnegative number, got {tol!r}")
-    source = ArraySource(Y)
+    source = as_source(Y)
     n = source.n_features
     if base is not None:
         _check_size(base, "base", n)
