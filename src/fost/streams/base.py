@@ -72,6 +72,4 @@ def check_size(shape: tuple[int, ...], name: str) -> None:
         hint = f"; write {name}[None, :] for a single signal" if len(shape) == 1 else ""
         raise ValueError(f"{name} must have shape (n_signals, n_features), got {shape}{hint}")
     if 0 in shape:
-        raise ValueError(
-            f"{name} must have at least one signal and one feature, got shape {shape}"
-        )
+        raise ValueError(f"{name} must have at least one signal and one feature, got shape {shape}")

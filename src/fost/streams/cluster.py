@@ -17,6 +17,8 @@ from fost.streams.base import Measure, Stream, Sums, add, check_size
 
 # The share of the workers' memory that signals may take to be kept there between passes.
 _KEPT_SHARE = 0.5
+# What `distributed` raises when its scheduler has gone, by name, since it need not be there.
+_LOST = ("FutureCancelledError", "CancelledError", "CommClosedError", "ClosedClientError")
 
 
 class DaskRows(Stream):
@@ -120,14 +122,13 @@ def explained_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        names = {type(error).__name__, *(type(e).__name__ for e in _causes(error))}
-        lacking = [e for e in (error, *_causes(error)) if isinstance(e, ImportError)]
-        if any("fost" in str(e) for e in lacking) or "fost" in _missing_module(error):
+        chain = list(_chain(error))
+        if any("No module named 'fost" in str(link) for link in chain):
             raise RuntimeError(
                 "a Dask worker or the scheduler cannot import fost; install the same version "
                 f"of it everywhere ({error})"
             ) from error
-        if names & {"FutureCancelledError", "CancelledError", "CommClosedError", "ClosedClientError"}:
+        if any(type(link).__name__ in _LOST for link in chain):
             raise ConnectionError(
                 "the connection to the Dask cluster was lost; what a checkpoint holds can be "
                 f"resumed ({error})"
@@ -135,16 +136,11 @@ def explained_errors() -> Iterator[None]:
         raise
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    seen: BaseException | None = error.__cause__ or error.__context__
-    while seen is not None:
-        yield seen
-        seen = seen.__cause__ or seen.__context__
-
-
-def _missing_module(error: BaseException) -> str:
-    texts = [str(e) for e in (error, *_causes(error))]
-    return next((text for text in texts if "No module named" in text), "")
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it came from."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _client_for(array: Any) -> Any:

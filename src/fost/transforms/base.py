@@ -53,6 +53,11 @@ class Transform(ABC):
             transform.__dict__[name] = value
         return transform
 
+    @classmethod
+    def _exactly(cls, **arguments: Any) -> Self:
+        """The transform with these `_arguments` to the last bit, where __init__ would polish."""
+        return cls(**arguments)
+
     @abstractmethod
     def _add_to(self, plan: _core.Plan) -> None:
         """Append the stages of this transform to a plan."""
