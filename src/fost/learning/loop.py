@@ -121,7 +121,7 @@ def learn(
         checkpoint=keeper,
         state=state,
     )
-    return replace(result, transform=_whole(base, result.transform))
+    return replace(result, transform=whole_transform(base, result.transform))
 
 
 def prepare(
@@ -195,7 +195,9 @@ def alternate(
                 if checkpoint:
                     checkpoint.save_if_due(structure, state)
                 progress.report(state.n_iter, state.errors[-1])
-                whole = _whole(problem.base, state.transform) if callback else state.transform
+                whole = (
+                    whole_transform(problem.base, state.transform) if callback else state.transform
+                )
                 if callback and callback(state.n_iter, state.errors[-1], whole):
                     break
             if checkpoint:
@@ -223,7 +225,8 @@ def _check_size(transform: Transform, name: str, n_features: int) -> None:
         )
 
 
-def _whole(base: Transform | None, learned: Transform) -> Transform:
+def whole_transform(base: Transform | None, learned: Transform) -> Transform:
+    """The base and what was learned beyond it."""
     return learned if base is None else Chain([base, learned])
 
 

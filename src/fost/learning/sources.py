@@ -63,10 +63,22 @@ class Source:
 
     def statistic(self, base: Transform | None, transform: Transform, s: int) -> Statistic:
         """The statistic of Y = base.forward(signals) with X = T_s(transform.forward(Y))."""
+        return self._statistic(base, transform, s, with_total=False)[0]
+
+    def statistic_and_total(
+        self, base: Transform | None, transform: Transform, s: int
+    ) -> tuple[Statistic, float]:
+        """The statistic, and ||Y||_F^2 from the same pass."""
+        statistic, total = self._statistic(base, transform, s, with_total=True)
+        return statistic, total
+
+    def _statistic(
+        self, base: Transform | None, transform: Transform, s: int, with_total: bool
+    ) -> tuple[Statistic, float]:
         whole = transform if base is None else Chain([base, transform])
-        matrix, energy = self._stream.total(_StatisticOf(whole, s))
+        matrix, energy, total = self._stream.total(_StatisticOf(whole, s, with_total))
         # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums once more, not to signals.
-        return Statistic(matrix if base is None else base.forward(matrix), energy)
+        return Statistic(matrix if base is None else base.forward(matrix), energy), total
 
     def sample(self, count: int) -> Source:
         """About `count` signals, always the same, spread over all; all where there are fewer."""
@@ -75,6 +87,11 @@ class Source:
         random = np.random.default_rng(0)
         chosen = np.sort(random.choice(self.n_signals, count, replace=False))
         return ArraySource(self._stream.take(chosen))
+
+    def in_memory(self) -> NDArray[Any]:
+        """All signals, as one array."""
+        blocks = list(self._stream.blocks())
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
     def gram(self, base: Transform | None) -> NDArray[np.float64]:
         """Y^T Y of Y = base.forward(signals) in rows; its trace is ||Y||_F^2."""
@@ -135,13 +152,15 @@ def as_source(Y: Any) -> Source:
 
 @dataclass(frozen=True)
 class _StatisticOf:
-    """M and ||X||_F^2 of a block."""
+    """M, ||X||_F^2 and, if wanted, ||Y||_F^2 of a block."""
 
     transform: Transform
     s: int
+    with_total: bool
 
     def __call__(self, block: NDArray[Any]) -> Sums:
-        return coding.statistic(self.transform._plan, block, self.s)
+        matrix, energy = coding.statistic(self.transform._plan, block, self.s)
+        return matrix, energy, _squares(block) if self.with_total else 0.0
 
 
 @dataclass(frozen=True)
@@ -153,9 +172,7 @@ class _EnergiesOf:
 
     def __call__(self, block: NDArray[Any]) -> Sums:
         codes = coding.encode(self.transform._plan, block, self.s).data
-        kept = sum(float(np.vdot(part, part)) for part in _in_doubles(codes))
-        total = sum(float(np.vdot(part, part)) for part in _in_doubles(block))
-        return kept, total
+        return _squares(codes), _squares(block)
 
 
 def _gram_of(block: NDArray[Any]) -> Sums:
@@ -166,6 +183,11 @@ def _gram_of(block: NDArray[Any]) -> Sums:
     if not np.isfinite(total).all():
         raise not_finite(block, "Y")
     return total, int(block.any())
+
+
+def _squares(array: NDArray[Any]) -> float:
+    """The sum of the squares of all entries."""
+    return float(sum(np.vdot(part, part) for part in _in_doubles(array)))
 
 
 def _in_doubles(array: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
