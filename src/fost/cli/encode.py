@@ -92,7 +92,8 @@ def encode_array(model: Model, path: Path, sparsity: int, quiet: bool) -> Codes:
 
     rows = open_array(path)
     _check_features(model, rows, path)
-    codes, error = _encoded(model, as_stream(rows).blocks(), len(rows), sparsity, path, quiet)
+    count = int(rows.shape[0])
+    codes, error = _encoded(model, as_stream(rows).blocks(), count, sparsity, path, quiet)
     return _codes_of_array(model, codes, sparsity, error)
 
 

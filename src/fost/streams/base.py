@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import Any
 
@@ -64,6 +64,14 @@ class Stream(ABC):
 
 def add(a: Sums, b: Sums) -> Sums:
     return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def add_pairwise(parts: Sequence[Sums]) -> Sums:
+    """All parts, added to their neighbours, then the sums to theirs, until one is left."""
+    while len(parts) > 1:
+        pairs = [parts[k : k + 2] for k in range(0, len(parts), 2)]
+        parts = [reduce(add, pair) for pair in pairs]
+    return parts[0]
 
 
 def check_size(shape: tuple[int, ...], name: str) -> None:

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from fost._threads import at_most
 from fost._validation import check_real
-from fost.streams.base import Measure, Stream, Sums, add, check_size
+from fost.streams.base import Measure, Stream, Sums, add_pairwise, check_size
 
 # The share of the workers' memory that signals may take to be kept there between passes.
 _KEPT_SHARE = 0.5
+# Sums that one task adds, pairwise; a task costs a scheduler about a millisecond.
+_FAN_IN = 8
 # What `distributed` raises when its scheduler has gone, by name, since it need not be there.
 _LOST = ("FutureCancelledError", "CancelledError", "CommClosedError", "ClosedClientError")
 
@@ -24,7 +26,7 @@ _LOST = ("FutureCancelledError", "CancelledError", "CommClosedError", "ClosedCli
 class DaskRows(Stream):
     """The rows of a `dask.array.Array` in any chunks.
 
-    Each chunk is measured by one task, and the results are added pairwise in a tree that
+    Each chunk is measured by one task, and the results are added pairwise, in a tree that
     follows from the number of chunks alone. Where and in which order tasks run, and what
     happens when a worker is lost, is up to Dask; it cannot change a result.
     """
@@ -63,8 +65,8 @@ class DaskRows(Stream):
         shared = dask.delayed(_Task(measure, self._name, threads_per_task()), pure=False)
         parts = [dask.delayed(_run)(shared, part) for part in self._parts]
         while len(parts) > 1:
-            pairs = [parts[k : k + 2] for k in range(0, len(parts), 2)]
-            parts = [dask.delayed(add)(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+            groups = [parts[k : k + _FAN_IN] for k in range(0, len(parts), _FAN_IN)]
+            parts = [dask.delayed(add_pairwise)(group) for group in groups]
         with explained_errors():
             sums: Sums = parts[0].compute()
         return sums

@@ -238,7 +238,7 @@ class Transform(ABC):
         return hash((type(self), _hashable(tuple(self._arguments().values()))))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(self._arguments().values())
+        return _rebuilt, (type(self), self._arguments())
 
     def _described(self) -> dict[str, Any]:
         """What `repr` says between n_features and flops."""
@@ -247,6 +247,11 @@ class Transform(ABC):
     def __repr__(self) -> str:
         items = {"n_features": self.n_features, **self._described(), "flops": self.flops}
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in items.items())})"
+
+
+def _rebuilt(kind: type[Transform], arguments: dict[str, Any]) -> Transform:
+    """A transform from a pickle, to the last bit: other processes must find the same sums."""
+    return kind._exactly(**arguments)
 
 
 def _equal(a: Any, b: Any) -> bool:
