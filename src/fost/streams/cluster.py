@@ -126,7 +126,7 @@ def explained_errors() -> Iterator[None]:
     except Exception as error:
         chain = list(_chain(error))
         if any("No module named 'fost" in str(link) for link in chain):
-            raise RuntimeError(
+            raise ImportError(
                 "a Dask worker or the scheduler cannot import fost; install the same version "
                 f"of it everywhere ({error})"
             ) from error
@@ -153,7 +153,7 @@ def _client_for(array: Any) -> Any:
 
 
 def _check_workers(client: Any) -> None:
-    """Raises a RuntimeError unless all workers have this version of fost."""
+    """Raises an ImportError unless all workers have this version of fost."""
     import fost
 
     versions = client.get_versions(packages=["fost"])
@@ -161,7 +161,7 @@ def _check_workers(client: Any) -> None:
         version = found["packages"].get("fost")
         if version != fost.__version__:
             have = "cannot import fost" if version is None else f"has fost {version}"
-            raise RuntimeError(
+            raise ImportError(
                 f"the Dask worker {worker} {have}; install fost {fost.__version__}, "
                 "as here, on all workers"
             )

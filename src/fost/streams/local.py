@@ -163,7 +163,7 @@ class Blocks(Stream):
         from fost.streams import as_stream, is_lazy
 
         for block in read_ahead(self._source):
-            if is_lazy(block):
+            if is_lazy(block) and 0 not in getattr(block, "shape", ()):
                 yield from as_stream(block, self._name).blocks()
                 continue
             array = check_real(block, f"a block of {self._name}")
