@@ -294,4 +294,5 @@ NB_MODULE(_core, m) {
   m.def("set_isa", &set_isa, "name"_a);
   m.def("get_num_threads", &get_num_threads);
   m.def("set_num_threads", &set_num_threads, "n_threads"_a);
+  m.def("limit_threads", &limit_threads, "n_threads"_a);
 }

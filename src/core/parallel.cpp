@@ -41,6 +41,7 @@ int initial() {
 }
 
 std::atomic<int> current{0};
+thread_local int own_limit = 0;  // 0 is none
 
 }  // namespace
 
@@ -52,9 +53,16 @@ int get_num_threads() {
 
 void set_num_threads(int count) { current.store(checked(count, "n_threads")); }
 
+int limit_threads(int count) {
+  const int before = own_limit;
+  own_limit = count;
+  return before;
+}
+
 int threads_for(double nanoseconds) {
-  return static_cast<int>(std::clamp(nanoseconds / NANOSECONDS_PER_THREAD, 1.0,
-                                     static_cast<double>(get_num_threads())));
+  const int most = own_limit ? own_limit : get_num_threads();
+  return static_cast<int>(
+      std::clamp(nanoseconds / NANOSECONDS_PER_THREAD, 1.0, static_cast<double>(most)));
 }
 
 }  // namespace fost

@@ -14,6 +14,10 @@ namespace fost {
 int get_num_threads();
 void set_num_threads(int count);
 
+// What calls from this thread may use, whatever the number above; 0 takes the limit away.
+// Returns the limit before.
+int limit_threads(int count);
+
 // Threads worth starting for work that takes about this many nanoseconds on one thread.
 int threads_for(double nanoseconds);
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -38,6 +40,19 @@ def set_num_threads(n_threads: int) -> None:
     >>> fost.set_num_threads(before)
     """
     _core.set_num_threads(check_integer(n_threads, "n_threads", 1, 1024))
+
+
+@contextmanager
+def at_most(n_threads: int) -> Iterator[None]:
+    """A context in which calls from this Python thread use at most so many of fost's threads.
+
+    Where somebody else runs fost on several threads already, as Dask does.
+    """
+    before = _core.limit_threads(check_integer(n_threads, "n_threads", 1, 1024))
+    try:
+        yield
+    finally:
+        _core.limit_threads(before)
 
 
 class _SingleThreadedBlas:

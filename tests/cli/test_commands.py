@@ -167,7 +167,7 @@ def test_the_codes_are_those_of_the_library(run: Run) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
 def test_encode_and_decode_an_array(run: Run, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fost.cli.encode._BLOCK_ENTRIES", 1000)
+    monkeypatch.setattr("fost.streams.local._BLOCK_BYTES", 1000)
     monkeypatch.setattr("fost.cli.decode._BLOCK_ENTRIES", 500)
     signals = (100 * np.load("signals.npy")).astype(dtype)
     np.save("in.npy", signals)

@@ -192,7 +192,7 @@ def test_alpha_is_a_warning(folder: Path, name: str) -> None:
             "learn picture.png -o new --structure householder --reflectors 65",
             "--reflectors must be at most the 64 entries of a signal, got 65",
         ),
-        ("learn picture.png signals.npy -o new", "all pictures or all .npy arrays, not both"),
+        ("learn picture.png signals.npy -o new", "all pictures or all arrays, not both"),
         ("learn signals.npy -o new --stride 2", "--stride is for pictures"),
         ("learn signals.npy -o new --patch 8x8", "--patch 8x8 does not fit signals of 16 entries"),
         ("learn -o new", "Missing argument"),

@@ -177,7 +177,7 @@ def test_other_versions(path: Path, version: str) -> None:
 def write(path: Path, structure: Any, arrays: dict[str, Array], **metadata: str) -> None:
     text = structure if isinstance(structure, str) else json.dumps(structure)
     known = {"format": "fost", "version": "1", "structure": text}
-    known["checksum"] = storage._checksum(text, arrays)
+    known["checksum"] = storage.digest(text, arrays)
     path.write_bytes(safetensors.numpy.save(arrays, {**known, **metadata}))
 
 

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from fost.cli.codes import Codes
     from fost.cli.models import Model
 
-# Entries of an array that are encoded at once.
-_BLOCK_ENTRIES = 2**22
-
 
 def encode(
     model: options.Model,
@@ -30,7 +27,7 @@ def encode(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="A picture, or a .npy array with signals in rows.",
+            help="A picture, or an .npy or .zarr array with signals in rows.",
             show_default=False,
         ),
     ],
@@ -45,6 +42,7 @@ def encode(
             help="Entries per code; those the model was learned for if not given.",
         ),
     ] = None,
+    scheduler: options.Scheduler = None,
     threads: options.Threads = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -56,6 +54,7 @@ def encode(
     them, the mean of each patch, and what `fost decode` needs to make the picture again. The
     patches of a picture do not overlap.
     """
+    from fost.cli.cluster import connected
     from fost.cli.models import load_model
     from fost.cli.signals import is_array
 
@@ -68,8 +67,13 @@ def encode(
     if sparsity is not None and sparsity > n:
         raise UserError(f"--sparsity must be at most the {n} features of the model, got {sparsity}")
     start = time.perf_counter()
-    coder = encode_array if is_array(data) else encode_picture
-    codes = coder(loaded, data, sparsity or loaded.sparsity, quiet)
+    if scheduler is not None and not is_array(data):
+        raise UserError("--scheduler is for arrays, not for pictures")
+    coder = encode_picture if not is_array(data) else encode_array
+    with connected(scheduler):
+        if scheduler is not None:
+            coder = encode_on_cluster
+        codes = coder(loaded, data, sparsity or loaded.sparsity, quiet)
     size = codes.save(output)
     seconds = time.perf_counter() - start
     lines, facts = _reported(codes)
@@ -83,26 +87,54 @@ def encode(
 
 def encode_array(model: Model, path: Path, sparsity: int, quiet: bool) -> Codes:
     """The codes of signals in the rows of an array, of which a part is in memory at a time."""
-    import numpy as np
-
-    from fost.cli.codes import Codes
     from fost.cli.signals import open_array
-    from fost.transforms.storage import checksum
+    from fost.streams import as_stream
 
     rows = open_array(path)
+    _check_features(model, rows, path)
+    count = int(rows.shape[0])
+    codes, error = _encoded(model, as_stream(rows).blocks(), count, sparsity, path, quiet)
+    return _codes_of_array(model, codes, sparsity, error)
+
+
+def encode_on_cluster(model: Model, path: Path, sparsity: int, quiet: bool) -> Codes:
+    """The same by a Dask cluster; the codes come here."""
+    import dask
+    import numpy as np
+
+    from fost.cli.cluster import dask_rows
+    from fost.streams.cluster import explained_errors
+
+    rows = dask_rows(path)
+    _check_features(model, rows, path)
+    total = (rows.astype(np.float64) ** 2).sum()
+    with progress("encoding", None, quiet), explained_errors():
+        try:
+            codes, total = dask.compute(model.transform.encode(rows, sparsity), total)
+        except ValueError as error:
+            raise UserError(f"cannot encode {str(path)!r}: {error}") from error
+    kept = float(np.sum(np.square(codes.data, dtype=np.float64)))
+    lost = max(0.0, 1 - kept / float(total)) if total > 0 else 0.0
+    return _codes_of_array(model, codes, sparsity, lost)
+
+
+def _check_features(model: Model, rows: Any, path: Path) -> None:
     n = model.transform.n_features
     if rows.shape[1] != n:
         raise UserError(
             f"cannot use {str(path)!r}: its signals have {rows.shape[1]} entries, "
             f"the model was learned for {n}"
         )
-    step = max(1, _BLOCK_ENTRIES // n)
-    blocks = (rows[k : k + step] for k in range(0, len(rows), step))
-    codes, error = _encoded(model, blocks, len(rows), sparsity, path, quiet)
-    dtype = np.float32 if codes.dtype == np.float32 else np.float64
-    return Codes(
-        codes, np.zeros(0), checksum(model.transform), sparsity, error, np.dtype(dtype).name, None
-    )
+
+
+def _codes_of_array(model: Model, codes: Any, sparsity: int, error: float) -> Codes:
+    import numpy as np
+
+    from fost.cli.codes import Codes
+    from fost.transforms.storage import checksum
+
+    name = checksum(model.transform)
+    return Codes(codes, np.zeros(0), name, sparsity, error, codes.dtype.name, None)
 
 
 def encode_picture(model: Model, path: Path, sparsity: int, quiet: bool) -> Codes:

@@ -23,7 +23,7 @@ def learn(
         list[Path],
         typer.Argument(
             metavar="INPUTS...",
-            help="Pictures, or .npy arrays with signals in rows.",
+            help="Pictures, or .npy or .zarr arrays with signals in rows.",
             show_default=False,
         ),
     ],
@@ -107,6 +107,15 @@ def learn(
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", min=0, help="For choices that are random.")
     ] = 0,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="FILE",
+            help="Keep the state of learning in this file, and go on from it if it exists.",
+        ),
+    ] = None,
+    scheduler: options.Scheduler = None,
     threads: options.Threads = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -116,29 +125,58 @@ def learn(
 
     Pictures are cut into patches, scaled to the range from 0 to 1, and the mean of each patch is
     removed; the patches of colours are those of luma and chroma. Arrays are used as they are,
-    and stay on the disk if there is one. Ctrl-C keeps the best transform so far.
+    and stay on the disk, however large they are. Ctrl-C keeps the best transform so far; what
+    was killed goes on from its checkpoint and ends with the same model.
     """
     plan = Plan(structure, base, reflectors, rotations, sparsity, iterations, seed)
-    plan.check(max_flops, max_error)
+    plan.check(max_flops, max_error, checkpoint)
     shape = options.parse_patch(patch) if patch else None
     step = options.parse_patch(stride, "--stride") if stride else None
     check_output(output, force)
+    if checkpoint is not None:
+        check_output(checkpoint, force=True)
     options.set_threads(threads)
 
+    from fost.cli.cluster import connected
+
+    with connected(scheduler):
+        _learn(
+            plan, inputs, shape, step, output, max_flops, max_error, checkpoint,
+            on_cluster=scheduler is not None, as_json=as_json, quiet=quiet,
+        )  # fmt: skip
+
+
+def _learn(
+    plan: Plan,
+    inputs: list[Path],
+    shape: tuple[int, int] | None,
+    step: tuple[int, int] | None,
+    output: Path,
+    max_flops: int | None,
+    max_error: float | None,
+    checkpoint: Path | None,
+    *,
+    on_cluster: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     from fost.cli.models import save_model
     from fost.cli.signals import load_signals
+    from fost.learning import CheckpointError
 
     start = time.perf_counter()
     with progress("reading", None, quiet):
-        signals = load_signals(inputs, shape, step, whole=(8, 8))
-    plan.check_signals(signals.rows.shape[1])
+        signals = load_signals(inputs, shape, step, (8, 8), on_cluster)
+    plan.check_signals(signals.n_features)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            if structure is StructureName.auto:
+            if plan.structure is StructureName.auto:
                 learned = learn_best(plan, signals, max_flops, max_error, quiet)
             else:
-                learned = learn_one(plan, signals, quiet)
+                learned = learn_one(plan, signals, checkpoint, quiet)
+        except CheckpointError as error:
+            raise UserError(str(error)) from error
         except ValueError as error:
             raise UserError(f"cannot learn from {_named(inputs)}: {error}") from error
     interrupted = [w for w in caught if "interrupted" in str(w.message)]
@@ -150,7 +188,7 @@ def learn(
         output,
         kind=signals.kind,
         patch=signals.patch,
-        sparsity=sparsity,
+        sparsity=plan.sparsity,
         error=learned.error,
     )
     if interrupted:
@@ -178,7 +216,7 @@ def _report(
     stopped = {True: ", converged", False: ", not converged", None: ""}[learned.converged]
     lines = {
         "learned": repr(transform),
-        "from": f"{len(signals.rows):,} signals of {n} entries{shape}",
+        "from": f"{signals.n_signals:,} signals of {n} entries{shape}",
         "relative error": f"{learned.error:.4%}" + compared,
         "iterations": f"{learned.n_iter}{stopped}",
         "operations": f"{transform.flops:,} per signal ({share:.1%} of a dense matrix)",
@@ -189,7 +227,7 @@ def _report(
         "output": output,
         "inputs": inputs,
         "transform": repr(transform),
-        "n_signals": len(signals.rows),
+        "n_signals": signals.n_signals,
         "n_features": n,
         "patch": signals.patch,
         "relative_error": learned.error,

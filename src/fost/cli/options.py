@@ -33,6 +33,15 @@ Threads = Annotated[
         help="Threads to use; all cores if not given. They never change a result.",
     ),
 ]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Run on the Dask cluster with this scheduler, such as tcp://host:8786. Its workers "
+        "must see the files under the same names.",
+    ),
+]
 PatchText = Annotated[
     str | None,
     typer.Option("--patch", metavar="HxW", help="Height and width of a patch, such as 8x8."),

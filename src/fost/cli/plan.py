@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fost.cli.console import progress
@@ -53,7 +54,9 @@ class Plan:
     iterations: int
     seed: int
 
-    def check(self, max_flops: int | None, max_error: float | None) -> None:
+    def check(
+        self, max_flops: int | None, max_error: float | None, checkpoint: Path | None
+    ) -> None:
         """Raises a UserError for options that do not go together."""
         name = self.structure
         householder = (StructureName.householder, StructureName.orthogonal_householder)
@@ -68,6 +71,8 @@ class Plan:
             raise UserError(
                 f"--max-flops and --max-error are for the structure auto, not for {name}"
             )
+        if checkpoint is not None and name is StructureName.auto:
+            raise UserError("--checkpoint is for one structure, not for auto")
 
     def check_signals(self, n_features: int) -> None:
         if self.sparsity > n_features:
@@ -98,11 +103,11 @@ class Plan:
         return fost.Reflectors(self.reflectors or "auto", orthogonal=orthogonal)
 
 
-def learn_one(plan: Plan, signals: Signals, quiet: bool) -> Learned:
+def learn_one(plan: Plan, signals: Signals, checkpoint: Path | None, quiet: bool) -> Learned:
     """A transform of one structure."""
     import fost
 
-    n = signals.rows.shape[1]
+    n = signals.n_features
     with progress("learning", plan.iterations, quiet) as advance:
         result = fost.learn(
             signals.rows,
@@ -111,6 +116,7 @@ def learn_one(plan: Plan, signals: Signals, quiet: bool) -> Learned:
             base=fost.DCT(signals.patch or n) if plan.has_base() else None,
             max_iter=plan.iterations,
             random_state=plan.seed,
+            checkpoint=checkpoint,
             callback=lambda k, error, _: advance(k, f"relative error {error:.4%}"),
         )
     errors = result.errors
@@ -123,7 +129,7 @@ def learn_best(
     """The best transform of all structures for a budget."""
     import fost
 
-    n = signals.rows.shape[1]
+    n = signals.n_features
     auto = fost.AutoDictionary(
         plan.sparsity,
         (signals.patch or n) if plan.has_base() else None,
@@ -139,14 +145,8 @@ def learn_best(
 
 def fixed_error(plan: Plan, signals: Signals) -> float | None:
     """The relative error of the same signals with the DCT alone, to compare with."""
-    import numpy as np
-
     from fost.cli.models import dct_of
-    from fost.learning.sources import ArraySource
+    from fost.learning import as_source
 
-    dct = dct_of(signals.patch or signals.rows.shape[1])
-    source = ArraySource(signals.rows)
-    total = float(np.trace(source.gram(None)))
-    if dct is None or not total > 0:
-        return None
-    return max(0.0, 1 - source.statistic(None, dct, plan.sparsity).energy / total)
+    dct = dct_of(signals.patch or signals.n_features)
+    return None if dct is None else as_source(signals.rows).relative_error(dct, plan.sparsity)

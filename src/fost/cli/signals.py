@@ -21,20 +21,40 @@ Patch = tuple[int, int]
 
 def is_array(path: Path) -> bool:
     """Whether a file is an array of signals, by its name; all else are pictures."""
-    return path.suffix.lower() == ".npy"
+    return path.suffix.lower() == ".npy" or is_zarr(path)
+
+
+def is_zarr(path: Path) -> bool:
+    return path.suffix.lower() == ".zarr"
 
 
 @dataclass(frozen=True)
 class Signals:
-    """What `fost learn` learns from."""
+    """What `fost learn` learns from; `rows` is anything that `fost.learn` takes."""
 
-    rows: NDArray[Any]
+    rows: Any
+    n_signals: int
+    n_features: int
     kind: str
     patch: Patch | None
 
 
+@dataclass(frozen=True)
+class _Joined:
+    """Several arrays as the blocks of one."""
+
+    arrays: list[Any]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.arrays)
+
+
 def load_signals(
-    paths: Sequence[Path], patch: Patch | None, stride: Patch | None, whole: Patch
+    paths: Sequence[Path],
+    patch: Patch | None,
+    stride: Patch | None,
+    whole: Patch,
+    on_cluster: bool = False,
 ) -> Signals:
     """All signals in some files, which must be of one kind.
 
@@ -44,11 +64,11 @@ def load_signals(
 
     kinds = {is_array(path) for path in paths}
     if len(kinds) > 1:
-        raise UserError("the inputs must be all pictures or all .npy arrays, not both")
+        raise UserError("the inputs must be all pictures or all arrays, not both")
     if kinds == {True}:
         if stride is not None:
             raise UserError("--stride is for pictures")
-        arrays = [open_array(path) for path in paths]
+        arrays = _dask_arrays(paths) if on_cluster else [open_array(path) for path in paths]
         sizes = {array.shape[1] for array in arrays}
         if len(sizes) > 1:
             raise UserError(f"the arrays must have equally many columns, got {sorted(sizes)}")
@@ -56,26 +76,32 @@ def load_signals(
             raise UserError(
                 f"--patch {patch[0]}x{patch[1]} does not fit signals of {sizes.pop()} entries"
             )
-        rows = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-        return Signals(rows, "array", patch)
+        rows = arrays[0] if len(arrays) == 1 else _Joined(arrays)
+        if on_cluster and len(arrays) > 1:
+            rows = np.concatenate(arrays)  # which leaves it to Dask
+        n_signals = sum(int(array.shape[0]) for array in arrays)
+        return Signals(rows, n_signals, int(sizes.pop()), "array", patch)
+    if on_cluster:
+        raise UserError("--scheduler is for arrays, not for pictures")
     patch = patch or whole
     parts = [
         block - block.mean(axis=1, keepdims=True)
         for path in paths
         for _, block in picture_blocks(unit_planes(read_picture(path))[0], patch, stride, path)
     ]
-    return Signals(np.concatenate(parts), "picture", patch)
+    rows = np.concatenate(parts)
+    return Signals(rows, len(rows), rows.shape[1], "picture", patch)
 
 
-def open_array(path: Path) -> NDArray[Any]:
-    """Signals in the rows of a .npy file, which stays on the disk until they are used."""
-    import numpy as np
+def _dask_arrays(paths: Sequence[Path]) -> list[Any]:
+    from fost.cli.cluster import dask_rows
 
-    with reading(path):
-        try:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise UserError(f"cannot read {str(path)!r}: not an array of numbers") from error
+    return [dask_rows(path) for path in paths]
+
+
+def open_array(path: Path) -> Any:
+    """Signals in the rows of an .npy or Zarr array, which stay on the disk until they are used."""
+    array = _open_zarr(path) if is_zarr(path) else _open_npy(path)
     if array.dtype.kind not in "biuf":
         raise UserError(
             f"cannot use {str(path)!r}: its entries are {array.dtype}, not real numbers"
@@ -85,7 +111,29 @@ def open_array(path: Path) -> NDArray[Any]:
             f"cannot use {str(path)!r}: signals must be the rows of a two-dimensional array, "
             f"its shape is {array.shape}"
         )
-    return array  # type: ignore[no-any-return]
+    return array
+
+
+def _open_npy(path: Path) -> Any:
+    import numpy as np
+
+    with reading(path):
+        try:
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise UserError(f"cannot read {str(path)!r}: not an array of numbers") from error
+
+
+def _open_zarr(path: Path) -> Any:
+    try:
+        import zarr
+    except ImportError as error:
+        raise UserError("reading .zarr needs Zarr: pip install 'fost[dask]'") from error
+    try:
+        return zarr.open_array(str(path), mode="r")
+    except Exception as error:  # of many kinds, by version and format
+        why = "not an array of Zarr" if path.exists() else "No such file or directory"
+        raise UserError(f"cannot read {str(path)!r}: {why}") from error
 
 
 def read_picture(path: Path) -> NDArray[Any]:

@@ -11,14 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from sklearn.utils.validation import validate_data
 
 from fost._validation import check_integer
-from fost.estimators.base import DictionaryEstimator
-from fost.learning import learn
+from fost.estimators.base import DictionaryEstimator, checked
+from fost.learning import as_source, learn
 from fost.learning.frontier import Candidate, Frontier, Rung, explore, rungs
 from fost.learning.loop import as_generator
+from fost.learning.sources import Source
+from fost.streams import is_lazy
 from fost.transforms import DCT, Transform
+
+# Signals that candidates are compared on where they are not all in memory.
+_EXPLORED = 100_000
 
 
 class AutoDictionary(DictionaryEstimator):
@@ -107,7 +111,9 @@ class AutoDictionary(DictionaryEstimator):
         Parameters
         ----------
         X : array-like of shape (n_signals, n_features)
-            Signals in rows, at least two.
+            Signals in rows, at least two. Of signals that are not in memory (anything else
+            that `fost.learning.as_source` takes) up to 100,000, spread over all, decide
+            between the candidates, and only the chosen one is learned further on all.
         y : None
             Ignored.
 
@@ -115,8 +121,10 @@ class AutoDictionary(DictionaryEstimator):
         -------
         self
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        signals = np.asarray(X)
+        X = checked(self, X, min_samples=2)
+        source = as_source(X)
+        sample = source.sample(_EXPLORED) if is_lazy(X) else source
+        signals = sample.in_memory()
         random = as_generator(self.random_state)
         todo = self._todo(self.n_features_in_)
         order = random.permutation(len(signals))
@@ -153,7 +161,7 @@ class AutoDictionary(DictionaryEstimator):
                 )
         self.frontier_ = Frontier(candidates)
         self.chosen_ = self._choose(self.frontier_)
-        self._continue(signals, next(r for r in todo if r.name == self.chosen_.structure))
+        self._continue(source, next(r for r in todo if r.name == self.chosen_.structure))
         return self
 
     def _todo(self, n_features: int) -> list[Rung]:
@@ -206,13 +214,13 @@ class AutoDictionary(DictionaryEstimator):
         chosen: Candidate = min(good, key=lambda row: (row.flops, row.held_out_error))
         return chosen
 
-    def _continue(self, signals: np.ndarray, rung: Rung) -> None:
+    def _continue(self, source: Source, rung: Rung) -> None:
         """The chosen transform, learned further on all signals."""
         self.dictionary_ = self.chosen_.transform
         self.errors_, self.n_iter_ = np.array([self.chosen_.train_error]), 0
         if rung.structure is not None:
             result = learn(
-                signals,
+                source,
                 rung.structure,
                 self.n_nonzero_coefs,
                 base=rung.base,

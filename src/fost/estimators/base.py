@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fost.learning import Structure, learn
+from fost.learning import Structure, as_source, learn
 from fost.learning.frontier import relative_error
 from fost.learning.loop import Callback
+from fost.learning.online import Forgetting, OnlineLearner
+from fost.streams import as_stream, is_lazy
 from fost.transforms import Transform
 
 
@@ -32,16 +35,20 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         Parameters
         ----------
         X : array-like of shape (n_signals, n_features)
+            Or anything else that `fost.learning.as_source` takes.
 
         Returns
         -------
         csr_array of shape (n_signals, n_features)
-            `n_nonzero_coefs` entries per row; an ndarray if `sparse_output` is false.
+            `n_nonzero_coefs` entries per row; an ndarray if `sparse_output` is false. For a Dask
+            array, a lazy Dask array of such blocks.
         """
         check_is_fitted(self, "dictionary_")
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = checked(self, X, reset=False)
         codes = self.dictionary_.encode(X, self.n_nonzero_coefs)
-        return codes if self.sparse_output else codes.toarray()
+        if self.sparse_output:
+            return codes
+        return codes.toarray() if issparse(codes) else codes.map_blocks(_dense, dtype=codes.dtype)
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Signals that codes stand for.
@@ -63,11 +70,14 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         Parameters
         ----------
         X : array-like of shape (n_signals, n_features)
+            Or anything else that `fost.learning.as_source` takes.
         y : None
             Ignored.
         """
         check_is_fitted(self, "dictionary_")
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = checked(self, X, reset=False)
+        if is_lazy(X):
+            return -as_source(X).relative_error(self.dictionary_, self.n_nonzero_coefs)
         return -relative_error(np.asarray(X), self.dictionary_, self.n_nonzero_coefs)
 
     @property
@@ -95,6 +105,8 @@ class LearnedDictionary(DictionaryEstimator):
     random_state: int | np.random.Generator | np.random.RandomState | None
     callback: Callback | None
     verbose: bool
+    checkpoint: str | os.PathLike[str] | None
+    forgetting: Forgetting
 
     @abstractmethod
     def _structure(self, n_features: int) -> Structure:
@@ -106,7 +118,8 @@ class LearnedDictionary(DictionaryEstimator):
         Parameters
         ----------
         X : array-like of shape (n_signals, n_features)
-            Signals in rows.
+            Signals in rows, or anything else that `fost.learning.as_source` takes: memory maps,
+            arrays of Zarr, Dask arrays, iterables of blocks.
         y : None
             Ignored.
 
@@ -114,7 +127,7 @@ class LearnedDictionary(DictionaryEstimator):
         -------
         self
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = checked(self, X)
         result = learn(
             X,
             self._structure(self.n_features_in_),
@@ -126,8 +139,80 @@ class LearnedDictionary(DictionaryEstimator):
             random_state=self.random_state,
             callback=self.callback,
             verbose=self.verbose,
+            checkpoint=self.checkpoint,
         )
         self.dictionary_ = result.transform
         self.errors_ = result.errors
         self.n_iter_ = result.n_iter
+        self._online: OnlineLearner | None = None
         return self
+
+    def partial_fit(self, X: ArrayLike, y: None = None) -> LearnedDictionary:
+        """Learn from one more batch of signals, which is not kept: one pass and one update.
+
+        The first call starts from its batch, or from the dictionary of an earlier `fit`, so that
+        batch should have some signals per feature. Each call codes its batch with the
+        dictionary so far, adds X Y^T to a running sum, of which `forgetting` says how much is
+        remembered, and updates the dictionary. Batches should come in random order; after a
+        few epochs the error is that of `fit` within about 1 %, where `fit` itself needs no more
+        than some ten iterations to come that close, and after more epochs elsewhere.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_signals, n_features)
+            Signals in rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            `errors_` has the relative error of each batch before its own update, and `n_iter_`
+            the number of batches. `max_iter`, `tol`, `callback` and `checkpoint` are not used.
+        """
+        online: OnlineLearner | None = getattr(self, "_online", None)
+        fitted = hasattr(self, "dictionary_")
+        X = checked(self, X, reset=not fitted)
+        if online is None:
+            online = OnlineLearner(
+                self._structure(self.n_features_in_),
+                self.n_nonzero_coefs,
+                self.base,
+                self.dictionary_ if fitted else self.init,
+                self.random_state,
+                self.forgetting,
+            )
+            self.errors_ = np.empty(0)
+        error = online.learn(X)
+        self._online = online
+        self.dictionary_ = online.transform
+        self.errors_ = np.append(self.errors_, error)
+        self.n_iter_ = online.n_batches
+        return self
+
+
+def checked(estimator: BaseEstimator, X: Any, reset: bool = True, min_samples: int = 1) -> Any:
+    """scikit-learn's checks of X, and of lazy signals only what needs no pass over them."""
+    if not is_lazy(X):
+        return validate_data(
+            estimator,
+            X,
+            dtype=[np.float64, np.float32],
+            reset=reset,
+            ensure_min_samples=min_samples,
+        )
+    stream = as_stream(X, "X")
+    n = stream.n_features
+    if reset:
+        estimator.n_features_in_ = n
+        estimator.__dict__.pop("feature_names_in_", None)
+    elif n != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {n} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input"
+        )
+    return stream
+
+
+def _dense(block: Any) -> NDArray[Any]:
+    return np.asarray(block.toarray())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from fost._validation import check_integer
 from fost.estimators.base import LearnedDictionary
 from fost.learning import Rotations, Structure
 from fost.learning.loop import Callback
+from fost.learning.online import Forgetting
 from fost.transforms import Transform
 
 
@@ -42,6 +44,12 @@ class GivensDictionary(LearnedDictionary):
         Show progress on stderr.
     sparse_output : bool
         Whether `transform` returns a csr_array or an ndarray.
+    checkpoint : path, optional
+        A file that `fit` writes its state to and goes on from (see `fost.learn`).
+    forgetting : float or "auto"
+        How much of the sums of earlier batches `partial_fit` remembers at each call, from 0
+        (the last batch alone) to 1 (all equally). ``"auto"`` remembers about the last tenth of
+        all calls, so that codes of the first, bad dictionaries are soon forgotten.
 
     Attributes
     ----------
@@ -79,6 +87,8 @@ class GivensDictionary(LearnedDictionary):
         callback: Callback | None = None,
         verbose: bool = False,
         sparse_output: bool = True,
+        checkpoint: str | os.PathLike[str] | None = None,
+        forgetting: Forgetting = "auto",
     ) -> None:
         self.n_rotations = n_rotations
         self.n_nonzero_coefs = n_nonzero_coefs
@@ -90,6 +100,8 @@ class GivensDictionary(LearnedDictionary):
         self.callback = callback
         self.verbose = verbose
         self.sparse_output = sparse_output
+        self.checkpoint = checkpoint
+        self.forgetting = forgetting
 
     def _structure(self, n_features: int) -> Structure:
         if self.n_rotations != "auto":

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 from fost.estimators.base import LearnedDictionary
 from fost.learning import Full, Structure
 from fost.learning.loop import Callback
+from fost.learning.online import Forgetting
 from fost.transforms import Transform
 
 
@@ -36,6 +39,12 @@ class OrthonormalDictionary(LearnedDictionary):
         Show progress on stderr.
     sparse_output : bool
         Whether `transform` returns a csr_array or an ndarray.
+    checkpoint : path, optional
+        A file that `fit` writes its state to and goes on from (see `fost.learn`).
+    forgetting : float or "auto"
+        How much of the sums of earlier batches `partial_fit` remembers at each call, from 0
+        (the last batch alone) to 1 (all equally). ``"auto"`` remembers about the last tenth of
+        all calls, so that codes of the first, bad dictionaries are soon forgotten.
 
     Attributes
     ----------
@@ -71,6 +80,8 @@ class OrthonormalDictionary(LearnedDictionary):
         callback: Callback | None = None,
         verbose: bool = False,
         sparse_output: bool = True,
+        checkpoint: str | os.PathLike[str] | None = None,
+        forgetting: Forgetting = "auto",
     ) -> None:
         self.n_nonzero_coefs = n_nonzero_coefs
         self.base = base
@@ -81,6 +92,8 @@ class OrthonormalDictionary(LearnedDictionary):
         self.callback = callback
         self.verbose = verbose
         self.sparse_output = sparse_output
+        self.checkpoint = checkpoint
+        self.forgetting = forgetting
 
     def _structure(self, n_features: int) -> Structure:
         return Full()

@@ -10,20 +10,22 @@ Neither step can make the error larger, so it never rises (the paper's guarantee
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from fost._threads import single_threaded_blas
 from fost._validation import check_integer
+from fost.learning.checkpoint import Checkpoint
 from fost.learning.progress import ProgressLine
-from fost.learning.sources import ArraySource
+from fost.learning.sources import as_source
+from fost.learning.state import LearningResult, State
 from fost.learning.structure import Problem, Structure
 from fost.transforms import Chain, Dense, Transform
 
@@ -34,36 +36,8 @@ Callback = Callable[[int, float, Transform], Any]
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
-@dataclass(frozen=True)
-class LearningResult:
-    """What `learn` found, how it got there and why it stopped.
-
-    Attributes
-    ----------
-    transform : Transform
-        The learned transform; with a base, the chain of both.
-    errors : ndarray of shape (n_iter + 1,)
-        Relative error ||Y - U X||_F^2 / ||Y||_F^2 of the start and after each iteration. The
-        start's may lie below the next one where it is not of the structure: a start at the DCT
-        can be better than any single reflector. From then on errors never rise.
-    n_iter : int
-        Iterations done.
-    converged : bool
-        Whether the error changed by less than `tol` in the last iteration.
-    """
-
-    transform: Transform
-    errors: NDArray[np.float64]
-    n_iter: int
-    converged: bool
-
-
-class ObjectiveRoseWarning(RuntimeWarning):
-    """The error rose by more than rounding explains, which is a bug in a structure."""
-
-
 def learn(
-    Y: ArrayLike,
+    Y: Any,
     structure: Structure,
     n_nonzero_coefs: int,
     *,
@@ -74,6 +48,7 @@ def learn(
     random_state: RandomState = None,
     callback: Callback | None = None,
     verbose: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> LearningResult:
     """Learn an orthonormal transform that makes signals sparse.
 
@@ -83,8 +58,9 @@ def learn(
     Parameters
     ----------
     Y : array-like of shape (n_signals, n_features)
-        Signals in rows. Arrays of float32 and float64, memory maps too, are used where they
-        lie; other types are converted to float64 first.
+        Signals in rows. Arrays of float32 and float64 are used where they lie; other types are
+        converted to float64 first. Memory maps, arrays of Zarr, iterables of blocks and Dask
+        arrays are passed over block by block (see `fost.learning.as_source`).
     structure : Structure
         What U is made of: `Full`, `Reflectors`, `Rotations`.
     n_nonzero_coefs : int
@@ -108,6 +84,11 @@ def learn(
         if it returns True.
     verbose : bool
         Show progress on stderr.
+    checkpoint : path, optional
+        A file that the state is written to, in one step, every ten iterations or five seconds
+        and at the end. Where it exists learning goes on from it, and ends with the transform
+        and the errors, to the last bit, of a run that was never interrupted. A file of other
+        signals, settings or versions, or a damaged one, is a ValueError.
 
     Returns
     -------
@@ -125,14 +106,26 @@ def learn(
     True
     """
     problem, init = prepare(Y, structure, n_nonzero_coefs, base, init, max_iter, tol, random_state)
+    keeper, resumed = None, None
+    if checkpoint is not None:
+        keeper = Checkpoint(checkpoint, problem, structure, init, random_state is not None)
+        resumed = keeper.resume()
+    structure, state = resumed or (structure.fit_to(problem), None)
     result = alternate(
-        problem, structure.fit_to(problem), init, callback, verbose, interruptible=True
+        problem,
+        structure,
+        init,
+        callback,
+        verbose,
+        interruptible=True,
+        checkpoint=keeper,
+        state=state,
     )
-    return replace(result, transform=_whole(base, result.transform))
+    return replace(result, transform=whole_transform(base, result.transform))
 
 
 def prepare(
-    Y: ArrayLike,
+    Y: Any,
     structure: Structure,
     n_nonzero_coefs: int,
     base: Transform | None,
@@ -149,7 +142,7 @@ def prepare(
         )
     if not (isinstance(tol, Real) and tol >= 0):
         raise ValueError(f"tol must be a nonnegative number, got {tol!r}")
-    source = ArraySource(Y)
+    source = as_source(Y)
     n = source.n_features
     if base is not None:
         _check_size(base, "base", n)
@@ -178,25 +171,37 @@ def alternate(
     callback: Callback | None = None,
     verbose: bool = False,
     interruptible: bool = False,
+    checkpoint: Checkpoint | None = None,
+    state: State | None = None,
 ) -> LearningResult:
     """The loop itself, on a checked problem; the result is the transform beyond the base.
 
     Ctrl-C ends it with a warning and a result if it is `interruptible`, and with
-    KeyboardInterrupt, as everywhere, if it is part of something larger.
+    KeyboardInterrupt, as everywhere, if it is part of something larger. It begins with `init`
+    unless there is a `state` to go on from.
     """
     # Threads do not help BLAS and LAPACK with small matrices, and hurt on a busy machine.
     small = problem.n_features <= _SMALL
     with single_threaded_blas if small else nullcontext():
-        start = structure.initial(problem, init) if isinstance(init, str) else init
-        state = _State(problem, structure, start)
+        if state is None:
+            start = structure.initial(problem, init) if isinstance(init, str) else init
+            state = State.at(problem, structure, start)
+            if checkpoint:
+                checkpoint.save(structure, state)
         progress = ProgressLine(verbose, problem.max_iter)
         try:
             while not state.converged and state.n_iter < problem.max_iter:
-                state.step()
+                state.step(problem, structure)
+                if checkpoint:
+                    checkpoint.save_if_due(structure, state)
                 progress.report(state.n_iter, state.errors[-1])
-                whole = _whole(problem.base, state.transform) if callback else state.transform
+                whole = (
+                    whole_transform(problem.base, state.transform) if callback else state.transform
+                )
                 if callback and callback(state.n_iter, state.errors[-1], whole):
                     break
+            if checkpoint:
+                checkpoint.save(structure, state)
         except KeyboardInterrupt:
             if not interruptible:
                 raise
@@ -208,59 +213,7 @@ def alternate(
             )
         finally:
             progress.close()
-        return state.result()
-
-
-class _State:
-    """Where an alternation is: the transform, its statistic, and the history."""
-
-    def __init__(self, problem: Problem, structure: Structure, start: Transform) -> None:
-        self._problem = problem
-        self._structure = structure
-        self.transform = structure.restart(problem, start)
-        self._statistic = problem.code(start)
-        self.errors = [problem.error(self._statistic)]
-        # A start outside the structure may be better than anything inside it.
-        self._own_start = self.transform == start
-        self._best, self._best_error = self.transform, self.errors[0]
-        self.converged = False
-
-    @property
-    def n_iter(self) -> int:
-        return len(self.errors) - 1
-
-    def step(self) -> None:
-        """One iteration: update the transform, code the signals."""
-        transform = self._structure.update(self._problem, self._statistic, self.transform)
-        statistic = self._problem.code(transform)
-        error, before = self._problem.error(statistic), self.errors[-1]
-        first = self.n_iter == 0 and not self._own_start
-        if not first:
-            _check_descent(self._problem, error, before, self.n_iter + 1)
-            self.converged = abs(before - error) < self._problem.tol
-        if first or error <= self._best_error:
-            self._best, self._best_error = transform, error
-        self.transform, self._statistic = transform, statistic
-        self.errors.append(error)
-
-    def result(self) -> LearningResult:
-        if self.n_iter == 0 and not self._own_start:
-            # What is returned is not the start, so its own error is reported.
-            self.errors = [self._problem.error(self._problem.code(self._best))]
-        return LearningResult(self._best, np.array(self.errors), self.n_iter, self.converged)
-
-
-def _check_descent(problem: Problem, error: float, before: float, iteration: int) -> None:
-    # Coefficients carry rounding errors relative to the signal; their energy adds up at most
-    # this far from the truth.
-    slack = 16 * problem.source.rounding * np.sqrt(problem.n_features)
-    if error > before + slack:
-        warnings.warn(
-            f"the relative error rose from {before:.12g} to {error:.12g} in iteration "
-            f"{iteration}: this is a bug, please report it",
-            ObjectiveRoseWarning,
-            stacklevel=5,
-        )
+        return state.result(problem)
 
 
 def _check_size(transform: Transform, name: str, n_features: int) -> None:
@@ -272,7 +225,8 @@ def _check_size(transform: Transform, name: str, n_features: int) -> None:
         )
 
 
-def _whole(base: Transform | None, learned: Transform) -> Transform:
+def whole_transform(base: Transform | None, learned: Transform) -> Transform:
+    """The base and what was learned beyond it."""
     return learned if base is None else Chain([base, learned])
 
 

@@ -1,19 +1,24 @@
 """Where signals come from: everything that learning asks of data.
 
 Learning never sees signals, only sums over them: the n x n statistic M = X Y^T with
-||X||_F^2, the n x n Gram matrix Y^T Y and ||Y||_F^2. A source is whatever can add these up.
+||X||_F^2, the n x n Gram matrix Y^T Y and ||Y||_F^2. A memory map, a stream of blocks and a
+Dask cluster are three ways to add up the same sums (see `fost.streams`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost import coding
-from fost._validation import check_real, check_signals, not_finite
+from fost._validation import not_finite
+from fost.streams import Stream, Sums, as_stream
+from fost.streams.local import Array
 from fost.transforms import Chain, Transform
 
 # Entries that are taken to float64 at once for the Gram matrix, or n signals if those are more.
@@ -34,78 +39,160 @@ class Statistic:
         return self.matrix / largest if largest > 0 else self.matrix
 
 
-class Source(Protocol):
-    """Signals that can be passed over any number of times."""
+class Source:
+    """Signals that can be passed over any number of times, as learning sees them."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
 
     @property
-    def n_signals(self) -> int: ...
+    def n_signals(self) -> int:
+        if self._stream.n_signals is None:
+            _ = self._gram  # a pass, which counts them
+        assert self._stream.n_signals is not None
+        return self._stream.n_signals
 
     @property
-    def n_features(self) -> int: ...
+    def n_features(self) -> int:
+        return self._stream.n_features
 
     @property
     def rounding(self) -> float:
         """The relative rounding error of one number, by the type of the signals."""
-        ...
+        return float(np.finfo(self._stream.dtype).eps)
 
     def statistic(self, base: Transform | None, transform: Transform, s: int) -> Statistic:
         """The statistic of Y = base.forward(signals) with X = T_s(transform.forward(Y))."""
-        ...
+        return self._statistic(base, transform, s, with_total=False)[0]
+
+    def statistic_and_total(
+        self, base: Transform | None, transform: Transform, s: int
+    ) -> tuple[Statistic, float]:
+        """The statistic, and ||Y||_F^2 from the same pass."""
+        statistic, total = self._statistic(base, transform, s, with_total=True)
+        return statistic, total
+
+    def _statistic(
+        self, base: Transform | None, transform: Transform, s: int, with_total: bool
+    ) -> tuple[Statistic, float]:
+        whole = transform if base is None else Chain([base, transform])
+        matrix, energy, total = self._stream.total(_StatisticOf(whole, s, with_total))
+        # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums once more, not to signals.
+        return Statistic(matrix if base is None else base.forward(matrix), energy), total
 
     def sample(self, count: int) -> Source:
         """About `count` signals, always the same, spread over all; all where there are fewer."""
-        ...
-
-    def gram(self, base: Transform | None) -> NDArray[np.float64]:
-        """Y^T Y of Y = base.forward(signals) in rows; its trace is ||Y||_F^2."""
-        ...
-
-
-class ArraySource:
-    """Signals in the rows of an array, in memory or mapped."""
-
-    def __init__(self, Y: ArrayLike) -> None:
-        Y = check_real(Y, "Y")
-        self._signals: NDArray[Any] = check_signals(Y, "Y", Y.shape[1] if Y.ndim == 2 else 0, "")
-        if 0 in Y.shape:
-            raise ValueError(
-                f"Y must have at least one signal and one feature, got shape {Y.shape}"
-            )
-
-    @property
-    def n_signals(self) -> int:
-        return int(self._signals.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(self._signals.shape[1])
-
-    @property
-    def rounding(self) -> float:
-        return float(np.finfo(self._signals.dtype).eps)
-
-    def statistic(self, base: Transform | None, transform: Transform, s: int) -> Statistic:
-        whole = transform if base is None else Chain([base, transform])
-        matrix, energy = coding.statistic(whole._plan, self._signals, s)
-        # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums once more, not to signals.
-        return Statistic(matrix if base is None else base.forward(matrix), energy)
-
-    def sample(self, count: int) -> ArraySource:
         if count >= self.n_signals:
             return self
         random = np.random.default_rng(0)
         chosen = np.sort(random.choice(self.n_signals, count, replace=False))
-        return ArraySource(self._signals[chosen])
+        return ArraySource(self._stream.take(chosen))
+
+    def in_memory(self) -> NDArray[Any]:
+        """All signals, as one array."""
+        blocks = list(self._stream.blocks())
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
     def gram(self, base: Transform | None) -> NDArray[np.float64]:
-        n = self.n_features
-        total = np.zeros((n, n))
-        step = max(n, _GRAM_ENTRIES // n)
-        for start in range(0, self.n_signals, step):
-            block = self._signals[start : start + step].astype(np.float64, copy=False)
-            total += block.T @ block
-        if not np.isfinite(total).all():
-            raise not_finite(self._signals, "Y")
-        if not total.any() and self._signals.any():
+        """Y^T Y of Y = base.forward(signals) in rows; its trace is ||Y||_F^2."""
+        return self._gram if base is None else base.forward(base.forward(self._gram).T)
+
+    def relative_error(self, transform: Transform, s: int) -> float:
+        """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X, in one pass."""
+        kept, total = self._stream.total(_EnergiesOf(transform, s))
+        return max(0.0, 1.0 - kept / total) if total > 0 else 0.0
+
+    @cached_property
+    def _gram(self) -> NDArray[np.float64]:
+        total, nonzero = self._stream.total(_gram_of)
+        if not total.any() and nonzero:
             raise ValueError("Y is too small: the squares of its entries are zero in float64")
-        return total if base is None else base.forward(base.forward(total).T)
+        return np.asarray(total)
+
+
+class ArraySource(Source):
+    """Signals in the rows of an array in memory."""
+
+    def __init__(self, Y: ArrayLike) -> None:
+        super().__init__(Array(Y, "Y"))
+
+
+def as_source(Y: Any) -> Source:
+    """Signals in rows, wherever they are, as learning takes them.
+
+    Parameters
+    ----------
+    Y : array-like, memmap, Dask array, Zarr or HDF5 array, or iterable of blocks
+        Anything that NumPy makes an array of is in memory; memory maps (``np.memmap``,
+        ``np.load(path, mmap_mode="r")``), arrays of Zarr and h5py, and what is iterated are read
+        block by block, once per pass, and never are in memory as a whole. The chunks of a
+        `dask.array.Array` are passed over where they are.
+
+    Returns
+    -------
+    Source
+
+    Examples
+    --------
+    A source of your own is an object whose ``__iter__`` yields blocks of rows, the same ones
+    in every pass:
+
+    >>> import fost, numpy as np
+    >>> class Months:
+    ...     def __iter__(self):
+    ...         for month in range(1, 13):  # read a file here
+    ...             yield np.random.default_rng(month).standard_normal((30, 16))
+    >>> fost.learn(Months(), fost.Reflectors(3), n_nonzero_coefs=2).transform
+    Householder(n_features=16, n_reflectors=3, flops=192)
+    >>> fost.learning.as_source(Months()).n_signals
+    360
+    """
+    return Y if isinstance(Y, Source) else Source(as_stream(Y))
+
+
+@dataclass(frozen=True)
+class _StatisticOf:
+    """M, ||X||_F^2 and, if wanted, ||Y||_F^2 of a block."""
+
+    transform: Transform
+    s: int
+    with_total: bool
+
+    def __call__(self, block: NDArray[Any]) -> Sums:
+        matrix, energy = coding.statistic(self.transform._plan, block, self.s)
+        return matrix, energy, _squares(block) if self.with_total else 0.0
+
+
+@dataclass(frozen=True)
+class _EnergiesOf:
+    """||X||_F^2 and ||Y||_F^2 of a block."""
+
+    transform: Transform
+    s: int
+
+    def __call__(self, block: NDArray[Any]) -> Sums:
+        codes = coding.encode(self.transform._plan, block, self.s).data
+        return _squares(codes), _squares(block)
+
+
+def _gram_of(block: NDArray[Any]) -> Sums:
+    """Y^T Y of a block, and whether it has anything but zeros."""
+    total = np.zeros((block.shape[1], block.shape[1]))
+    for part in _in_doubles(block):
+        total += part.T @ part
+    if not np.isfinite(total).all():
+        raise not_finite(block, "Y")
+    return total, int(block.any())
+
+
+def _squares(array: NDArray[Any]) -> float:
+    """The sum of the squares of all entries."""
+    return float(sum(np.vdot(part, part) for part in _in_doubles(array)))
+
+
+def _in_doubles(array: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
+    """An array in float64, a part at a time."""
+    width = array.shape[1] if array.ndim == 2 else 1
+    step = max(width, _GRAM_ENTRIES // width)
+    for start in range(0, len(array), step):
+        yield array[start : start + step].astype(np.float64, copy=False)

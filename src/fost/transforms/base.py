@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,7 +14,8 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator
 
 from fost import _core, coding
-from fost._validation import check_signals
+from fost._validation import check_integer, check_signals
+from fost.streams import Stream, as_stream, is_lazy
 
 
 class Transform(ABC):
@@ -51,6 +52,11 @@ class Transform(ABC):
                 value.flags.writeable = False
             transform.__dict__[name] = value
         return transform
+
+    @classmethod
+    def _exactly(cls, **arguments: Any) -> Self:
+        """The transform with these `_arguments` to the last bit, where __init__ would polish."""
+        return cls(**arguments)
 
     @abstractmethod
     def _add_to(self, plan: _core.Plan) -> None:
@@ -97,6 +103,8 @@ class Transform(ABC):
         Parameters
         ----------
         Y : array-like of shape (n_signals, n_features)
+            Or anything else that `fost.learning.as_source` takes: memory maps, arrays of Zarr,
+            Dask arrays, iterables of blocks.
         n_nonzero_coefs : int
             Entries to keep per signal, s. Ties go to the lower index.
 
@@ -104,10 +112,24 @@ class Transform(ABC):
         -------
         csr_array of shape (n_signals, n_features)
             With sorted indices. A signal with fewer than s nonzero coefficients has fewer
-            entries.
+            entries. For a Dask array, a lazy Dask array whose blocks are such csr_arrays.
         """
+        if is_lazy(Y):
+            return self._encode_stream(as_stream(Y), n_nonzero_coefs)
         Y = check_signals(Y, "Y", self.n_features, self._owner)
         return coding.encode(self._plan, Y, n_nonzero_coefs)
+
+    def _encode_stream(self, stream: Stream, n_nonzero_coefs: int) -> Any:
+        n = self.n_features
+        s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n, "n_features")
+        if stream.n_features != n:
+            raise ValueError(
+                f"Y has {stream.n_features} features, but {self._owner} was built for {n}"
+            )
+        return stream.map_blocks(partial(self._encode_block, s))
+
+    def _encode_block(self, s: int, block: NDArray[Any]) -> csr_array:
+        return coding.encode(self._plan, block, s)
 
     def decode(self, codes: Any) -> NDArray[Any]:
         """Signals with given codes, sparse (from `encode`) or dense.
@@ -216,7 +238,7 @@ class Transform(ABC):
         return hash((type(self), _hashable(tuple(self._arguments().values()))))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(self._arguments().values())
+        return _rebuilt, (type(self), self._arguments())
 
     def _described(self) -> dict[str, Any]:
         """What `repr` says between n_features and flops."""
@@ -225,6 +247,11 @@ class Transform(ABC):
     def __repr__(self) -> str:
         items = {"n_features": self.n_features, **self._described(), "flops": self.flops}
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in items.items())})"
+
+
+def _rebuilt(kind: type[Transform], arguments: dict[str, Any]) -> Transform:
+    """A transform from a pickle, to the last bit: other processes must find the same sums."""
+    return kind._exactly(**arguments)
 
 
 def _equal(a: Any, b: Any) -> bool:

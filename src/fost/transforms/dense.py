@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,6 +67,10 @@ class Dense(Transform):
 
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_dense(self.matrix)
+
+    @classmethod
+    def _exactly(cls, **arguments: Any) -> Self:
+        return cls._trusted(**arguments)
 
     def _arguments(self) -> dict[str, Any]:
         return {"matrix": self.matrix}

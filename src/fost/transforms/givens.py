@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -75,6 +75,10 @@ class Givens(Transform):
 
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_rotations(self._pairs, self._blocks)
+
+    @classmethod
+    def _exactly(cls, **arguments: Any) -> Self:
+        return cls._trusted(**{f"_{name}": value for name, value in arguments.items()})
 
     def _arguments(self) -> dict[str, Any]:
         return {"pairs": self._pairs, "blocks": self._blocks, "n_features": self._n_features}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,6 +79,10 @@ class Householder(Transform):
 
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_reflectors(self._vectors)
+
+    @classmethod
+    def _exactly(cls, **arguments: Any) -> Self:
+        return cls._trusted(_vectors=arguments["vectors"])
 
     def _arguments(self) -> dict[str, Any]:
         return {"vectors": self._vectors}

@@ -56,7 +56,7 @@ def save(
         "format": FORMAT,
         "version": VERSION,
         "structure": structure,
-        "checksum": _checksum(structure, arrays),
+        "checksum": digest(structure, arrays),
     }
     if metadata:
         header["metadata"] = json.dumps(_checked_metadata(metadata), sort_keys=True)
@@ -65,7 +65,7 @@ def save(
 
 def checksum(transform: Transform | Bank) -> str:
     """What `save` writes as the checksum: equal for equal transforms, whatever their file."""
-    return _checksum(*_parts(transform))
+    return digest(*_parts(transform))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -92,9 +92,9 @@ def load(path: str | os.PathLike[str]) -> Any:
             header = _checked_header(file)
             arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         structure = header.get("structure", "")
-        if header.get("checksum") != _checksum(structure, arrays):
+        if header.get("checksum") != digest(structure, arrays):
             raise ValueError("its checksum does not match, it is damaged")
-        return _build(json.loads(structure), "", arrays)
+        return build(json.loads(structure), "", arrays)
     except MemoryError:
         raise
     except Exception as error:  # whatever is wrong with a file is the file's fault
@@ -153,10 +153,10 @@ def _checked_metadata(metadata: Any) -> dict[str, str]:
 def _parts(transform: Transform | Bank) -> tuple[str, dict[str, NDArray[Any]]]:
     """The structure of a transform as JSON, and its arrays by name."""
     arrays: dict[str, NDArray[Any]] = {}
-    return json.dumps(_describe(transform, "", arrays), sort_keys=True), arrays
+    return json.dumps(describe(transform, "", arrays), sort_keys=True), arrays
 
 
-def _describe(
+def describe(
     transform: Transform | Bank, prefix: str, arrays: dict[str, NDArray[Any]]
 ) -> dict[str, Any]:
     """The structure of a transform as plain data; its arrays are added to `arrays`."""
@@ -166,20 +166,23 @@ def _describe(
             arrays[prefix + name] = value
         elif transform.kind in _GROUPS:
             described[name] = [
-                _describe(member, f"{prefix}{name}.{k}.", arrays) for k, member in enumerate(value)
+                describe(member, f"{prefix}{name}.{k}.", arrays) for k, member in enumerate(value)
             ]
         else:
             described[name] = value
     return described
 
 
-def _build(described: dict[str, Any], prefix: str, arrays: dict[str, NDArray[Any]]) -> Any:
+def build(
+    described: dict[str, Any], prefix: str, arrays: dict[str, NDArray[Any]], exact: bool = False
+) -> Any:
+    """Undoes `describe`; `exact` takes the arrays as they are, to the last bit."""
     arguments = dict(described)
     name = arguments.pop("kind", None)
     if name in _GROUPS:
         group, argument = _GROUPS[name]
         parts = enumerate(arguments[argument])
-        return group(_build(part, f"{prefix}{argument}.{k}.", arrays) for k, part in parts)
+        return group(build(part, f"{prefix}{argument}.{k}.", arrays, exact) for k, part in parts)
     kind = _KINDS.get(name)
     if kind is None:
         raise ValueError(f"there is no kind of transform called {name!r}")
@@ -187,10 +190,11 @@ def _build(described: dict[str, Any], prefix: str, arrays: dict[str, NDArray[Any
     for key, array in arrays.items():
         if key.startswith(prefix) and "." not in key[len(prefix) :]:
             arguments[key[len(prefix) :]] = array
-    return kind(**arguments)
+    return kind._exactly(**arguments) if exact else kind(**arguments)
 
 
-def _checksum(structure: str, arrays: dict[str, NDArray[Any]]) -> str:
+def digest(structure: str, arrays: dict[str, NDArray[Any]]) -> str:
+    """SHA-256 of a text and arrays with their names, as the files have it."""
     digest = hashlib.sha256(structure.encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])

@@ -1,0 +1,100 @@
+"""Where an alternation is, and its next step."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fost.learning.sources import Statistic
+from fost.learning.structure import Problem, Structure
+from fost.transforms import Transform
+
+
+@dataclass(frozen=True)
+class LearningResult:
+    """What `learn` found, how it got there and why it stopped.
+
+    Attributes
+    ----------
+    transform : Transform
+        The learned transform; with a base, the chain of both.
+    errors : ndarray of shape (n_iter + 1,)
+        Relative error ||Y - U X||_F^2 / ||Y||_F^2 of the start and after each iteration. The
+        start's may lie below the next one where it is not of the structure: a start at the DCT
+        can be better than any single reflector. From then on errors never rise.
+    n_iter : int
+        Iterations done.
+    converged : bool
+        Whether the error changed by less than `tol` in the last iteration.
+    """
+
+    transform: Transform
+    errors: NDArray[np.float64]
+    n_iter: int
+    converged: bool
+
+
+class ObjectiveRoseWarning(RuntimeWarning):
+    """The error rose by more than rounding explains, which is a bug in a structure."""
+
+
+@dataclass
+class State:
+    """The transform, the statistic of its codes, and the history: all that the next step needs."""
+
+    transform: Transform
+    statistic: Statistic
+    errors: list[float]
+    # A start outside the structure may be better than anything inside it.
+    own_start: bool
+    best: Transform
+    best_error: float
+    converged: bool = False
+
+    @classmethod
+    def at(cls, problem: Problem, structure: Structure, start: Transform) -> State:
+        """The beginning, with the codes of any transform."""
+        transform, statistic = structure.restart(problem, start), problem.code(start)
+        error = problem.error(statistic)
+        return cls(transform, statistic, [error], transform == start, transform, error)
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.errors) - 1
+
+    def step(self, problem: Problem, structure: Structure) -> None:
+        """One iteration: update the transform, code the signals."""
+        transform = structure.update(problem, self.statistic, self.transform)
+        statistic = problem.code(transform)
+        error, before = problem.error(statistic), self.errors[-1]
+        first = self.n_iter == 0 and not self.own_start
+        if not first:
+            _check_descent(problem, error, before, self.n_iter + 1)
+            self.converged = abs(before - error) < problem.tol
+        if first or error <= self.best_error:
+            self.best, self.best_error = transform, error
+        self.transform, self.statistic = transform, statistic
+        self.errors.append(error)
+
+    def result(self, problem: Problem) -> LearningResult:
+        errors = self.errors
+        if self.n_iter == 0 and not self.own_start:
+            # What is returned is not the start, so its own error is reported.
+            errors = [problem.error(problem.code(self.best))]
+        return LearningResult(self.best, np.array(errors), self.n_iter, self.converged)
+
+
+def _check_descent(problem: Problem, error: float, before: float, iteration: int) -> None:
+    # Coefficients carry rounding errors relative to the signal; their energy adds up at most
+    # this far from the truth.
+    slack = 16 * problem.source.rounding * np.sqrt(problem.n_features)
+    if error > before + slack:
+        warnings.warn(
+            f"the relative error rose from {before:.12g} to {error:.12g} in iteration "
+            f"{iteration}: this is a bug, please report it",
+            ObjectiveRoseWarning,
+            stacklevel=5,
+        )

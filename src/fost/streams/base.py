@@ -1,0 +1,83 @@
+"""What a stream of signals can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse, vstack
+
+# Arrays and numbers that are added entry by entry.
+Sums = tuple[Any, ...]
+Measure = Callable[[NDArray[Any]], Sums]
+
+
+class Stream(ABC):
+    """Signals in rows that can be passed over any number of times."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Entries per signal."""
+
+    @property
+    @abstractmethod
+    def n_signals(self) -> int | None:
+        """The number of signals; None where no pass has counted them yet."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """float32 where all signals are, else float64."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        """All signals in order, as blocks of rows that are ready for the kernels.
+
+        A block need not stay valid when the next one has been asked for.
+        """
+
+    def total(self, measure: Measure) -> Sums:
+        """The sum of measure(block) over all blocks, added in their order."""
+        return reduce(add, (measure(block) for block in self.blocks()))
+
+    def take(self, places: NDArray[np.int64]) -> NDArray[Any]:
+        """The signals at some places, which are sorted."""
+        found, start = [np.empty((0, self.n_features), self.dtype)], 0
+        for block in self.blocks():
+            first, last = np.searchsorted(places, (start, start + len(block)))
+            found.append(block[places[first:last] - start])
+            start += len(block)
+        return np.concatenate(found)
+
+    def map_blocks(self, function: Callable[[NDArray[Any]], Any]) -> Any:
+        """What `function` makes of each block, sparse or dense, one below the other."""
+        parts = [function(block) for block in self.blocks()]
+        if len(parts) == 1:
+            return parts[0]
+        return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
+
+
+def add(a: Sums, b: Sums) -> Sums:
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def add_pairwise(parts: Sequence[Sums]) -> Sums:
+    """All parts, added to their neighbours, then the sums to theirs, until one is left."""
+    while len(parts) > 1:
+        pairs = [parts[k : k + 2] for k in range(0, len(parts), 2)]
+        parts = [reduce(add, pair) for pair in pairs]
+    return parts[0]
+
+
+def check_size(shape: tuple[int, ...], name: str) -> None:
+    """Raises a ValueError for what is not a matrix with at least one signal and one feature."""
+    if len(shape) != 2:
+        hint = f"; write {name}[None, :] for a single signal" if len(shape) == 1 else ""
+        raise ValueError(f"{name} must have shape (n_signals, n_features), got {shape}{hint}")
+    if 0 in shape:
+        raise ValueError(f"{name} must have at least one signal and one feature, got shape {shape}")

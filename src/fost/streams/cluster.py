@@ -1,0 +1,173 @@
+"""Signals in a Dask array: passes run where the data are, and only sums come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import dask
+import numpy as np
+from numpy.typing import NDArray
+
+from fost._threads import at_most
+from fost._validation import check_real
+from fost.streams.base import Measure, Stream, Sums, add_pairwise, check_size
+
+# The share of the workers' memory that signals may take to be kept there between passes.
+_KEPT_SHARE = 0.5
+# Sums that one task adds, pairwise; a task costs a scheduler about a millisecond.
+_FAN_IN = 8
+# What `distributed` raises when its scheduler has gone, by name, since it need not be there.
+_LOST = ("FutureCancelledError", "CancelledError", "CommClosedError", "ClosedClientError")
+
+
+class DaskRows(Stream):
+    """The rows of a `dask.array.Array` in any chunks.
+
+    Each chunk is measured by one task, and the results are added pairwise, in a tree that
+    follows from the number of chunks alone. Where and in which order tasks run, and what
+    happens when a worker is lost, is up to Dask; it cannot change a result.
+    """
+
+    def __init__(self, Y: Any, name: str) -> None:
+        if np.isnan(Y.shape).any():
+            raise ValueError(
+                f"{name} is a Dask array of unknown shape; call {name}.compute_chunk_sizes() first"
+            )
+        check_size(Y.shape, name)
+        self._dtype = check_real(np.empty(0, Y.dtype), name).dtype
+        self._array = Y.rechunk({1: -1}) if Y.numblocks[1] > 1 else Y
+        self._name = name
+
+    @property
+    def n_features(self) -> int:
+        return int(self._array.shape[1])
+
+    @property
+    def n_signals(self) -> int:
+        return int(self._array.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        """One chunk after the other, to this process."""
+        for part in self._parts:
+            with explained_errors():
+                yield check_real(part.compute(), self._name)
+
+    def total(self, measure: Measure) -> Sums:
+        # The measure, with the transform inside, is one object of the graph, which each worker
+        # gets once, not a part of every task.
+        shared = dask.delayed(_Task(measure, self._name, threads_per_task()), pure=False)
+        parts = [dask.delayed(_run)(shared, part) for part in self._parts]
+        while len(parts) > 1:
+            groups = [parts[k : k + _FAN_IN] for k in range(0, len(parts), _FAN_IN)]
+            parts = [dask.delayed(add_pairwise)(group) for group in groups]
+        with explained_errors():
+            sums: Sums = parts[0].compute()
+        return sums
+
+    def take(self, places: NDArray[np.int64]) -> NDArray[Any]:
+        with explained_errors():
+            return check_real(self._array[places].compute(), self._name)
+
+    def map_blocks(self, function: Callable[[NDArray[Any]], Any]) -> Any:
+        """A lazy Dask array whose blocks are what `function` makes of those of the signals."""
+        shared = dask.delayed(_Task(function, self._name, threads_per_task()), pure=False)
+        meta = function(np.zeros((1, self.n_features), self._dtype))[:0]
+        return self._array.map_blocks(_run_on, shared, dtype=self._dtype, meta=meta)
+
+    @cached_property
+    def _parts(self) -> list[Any]:
+        """The chunks from first to last; kept on the workers between passes if they fit."""
+        client = _client_for(self._array)
+        self._kept = self._array  # for as long as its chunks are wanted
+        if client is not None:
+            with explained_errors():
+                _check_workers(client)
+                if self._array.nbytes <= _KEPT_SHARE * _memory(client):
+                    self._kept = self._array.persist()
+        return list(self._kept.to_delayed().ravel())
+
+
+def threads_per_task() -> int:
+    """fost's threads inside a task: Dask's workers have as many tasks as threads already."""
+    return int(dask.config.get("fost.threads-per-task", 1))
+
+
+class _Task:
+    """A function of a block of signals as a worker runs it."""
+
+    def __init__(self, function: Callable[[NDArray[Any]], Any], name: str, threads: int) -> None:
+        self._function, self._name, self._threads = function, name, threads
+
+    def __call__(self, block: NDArray[Any]) -> Any:
+        with at_most(self._threads):
+            return self._function(check_real(block, self._name))
+
+
+def _run(task: _Task, block: NDArray[Any]) -> Any:
+    return task(block)
+
+
+def _run_on(block: NDArray[Any], task: _Task) -> Any:
+    return task(block)
+
+
+@contextmanager
+def explained_errors() -> Iterator[None]:
+    """What only a cluster can do wrong, in words that say what to do about it."""
+    try:
+        yield
+    except Exception as error:
+        chain = list(_chain(error))
+        if any("No module named 'fost" in str(link) for link in chain):
+            raise ImportError(
+                "a Dask worker or the scheduler cannot import fost; install the same version "
+                f"of it everywhere ({error})"
+            ) from error
+        if any(type(link).__name__ in _LOST for link in chain):
+            raise ConnectionError(
+                "the connection to the Dask cluster was lost; what a checkpoint holds can be "
+                f"resumed ({error})"
+            ) from error
+        raise
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it came from."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _client_for(array: Any) -> Any:
+    """The client of `distributed` that Dask would use, if it is one."""
+    scheduler = dask.base.get_scheduler(collections=[array])
+    client = getattr(scheduler, "__self__", None)
+    return client if hasattr(client, "scheduler_info") else None
+
+
+def _check_workers(client: Any) -> None:
+    """Raises an ImportError unless all workers have this version of fost."""
+    import fost
+
+    versions = client.get_versions(packages=["fost"])
+    for worker, found in versions["workers"].items():
+        version = found["packages"].get("fost")
+        if version != fost.__version__:
+            have = "cannot import fost" if version is None else f"has fost {version}"
+            raise ImportError(
+                f"the Dask worker {worker} {have}; install fost {fost.__version__}, "
+                "as here, on all workers"
+            )
+
+
+def _memory(client: Any) -> float:
+    """The memory that all workers may use, in bytes."""
+    workers = client.scheduler_info()["workers"].values()
+    return float(sum(worker.get("memory_limit") or 0 for worker in workers))

@@ -1,0 +1,201 @@
+"""Signals that this process reads itself: arrays, memory maps, chunked files, blocks."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fost._validation import check_real
+from fost.streams.base import Stream, check_size
+
+T = TypeVar("T")
+
+# Bytes of a block, as the kernels see it: some 20 ms of work for 12 reflectors, against which
+# the sums of a block (up to 64 matrices that are cleared and added) do not count.
+_BLOCK_BYTES = 2**26
+
+
+class _Rows(Stream):
+    """Signals that have a shape and can be sliced."""
+
+    def __init__(self, Y: Any, name: str) -> None:
+        check_size(Y.shape, name)
+        self._rows, self._name = Y, name
+        self._dtype = check_real(np.empty(0, Y.dtype), name).dtype
+
+    @property
+    def n_features(self) -> int:
+        return int(self._rows.shape[1])
+
+    @property
+    def n_signals(self) -> int:
+        return int(self._rows.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    @property
+    def _step(self) -> int:
+        """Signals in a block."""
+        return max(1, _BLOCK_BYTES // (self.n_features * self._dtype.itemsize))
+
+    def _block(self, start: int, step: int) -> NDArray[Any]:
+        return check_real(self._rows[start : start + step], self._name)
+
+
+class Array(_Rows):
+    """An array in memory, which is one block."""
+
+    def __init__(self, Y: ArrayLike, name: str) -> None:
+        super().__init__(check_real(Y, name), name)
+
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        yield self._rows
+
+    def take(self, places: NDArray[np.int64]) -> NDArray[Any]:
+        taken: NDArray[Any] = self._rows[places]
+        return taken
+
+
+class Mapped(_Rows):
+    """A memory map, used where it lies; what has been read does not stay resident.
+
+    The system reads the next block while the kernels work on this one.
+    """
+
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        mapping, step = mapping_of(self._rows), self._step
+        for start in range(0, self.n_signals, step):
+            self._announce(start + step, step)
+            yield self._block(start, step)
+            if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
+                # Out of this process, not out of the system's cache; shared maps lose nothing.
+                mapping.madvise(mmap.MADV_DONTNEED)
+
+    def take(self, places: NDArray[np.int64]) -> NDArray[Any]:
+        return check_real(self._rows[places], self._name)
+
+    def _announce(self, start: int, step: int) -> None:
+        """Tell the system that these rows will be read."""
+        ahead, mapping = self._rows[start : start + step], mapping_of(self._rows)
+        whole_pages = ahead.size and ahead.flags.c_contiguous
+        if whole_pages and mapping is not None and hasattr(mmap, "MADV_WILLNEED"):
+            begin = ahead.ctypes.data - np.frombuffer(mapping, np.uint8).ctypes.data
+            begin -= begin % mmap.PAGESIZE
+            mapping.madvise(mmap.MADV_WILLNEED, begin, min(ahead.nbytes, len(mapping) - begin))
+
+
+class Sliced(_Rows):
+    """An array of Zarr or HDF5, of which a thread reads the next rows ahead of the kernels."""
+
+    @property
+    def _step(self) -> int:
+        """Whole chunks, since none should be read twice."""
+        chunks = getattr(self._rows, "shards", None) or self._rows.chunks or (1,)
+        return max(chunks[0], super()._step // chunks[0] * chunks[0])
+
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        step = self._step
+        return read_ahead(self._block(start, step) for start in range(0, self.n_signals, step))
+
+
+class Blocks(Stream):
+    """Blocks of rows from an object that yields them anew whenever it is iterated.
+
+    A thread gets the next block ahead of the kernels. Each pass must yield as many signals
+    as the first one.
+    """
+
+    def __init__(self, Y: Iterable[Any], name: str) -> None:
+        if iter(Y) is Y:
+            raise TypeError(
+                f"{name} is an iterator, which can be read only once; give an object whose "
+                "__iter__ begins anew"
+            )
+        self._source, self._name = Y, name
+        self._n_signals: int | None = None
+        self._dtype = np.dtype(np.float32)
+        first = next((block for block in self._arrays() if len(block)), None)
+        if first is None:
+            raise ValueError(f"{name} must have at least one signal and one feature, got none")
+        check_size(first.shape, name)
+        self._n_features = int(first.shape[1])
+        self._note(first)
+
+    @property
+    def n_features(self) -> int:
+        return self._n_features
+
+    @property
+    def n_signals(self) -> int | None:
+        return self._n_signals
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        count = 0
+        for block in self._arrays():
+            if block.shape[1] != self._n_features:
+                raise ValueError(
+                    f"the blocks of {self._name} must have equally many columns, "
+                    f"got {self._n_features} and {block.shape[1]}"
+                )
+            self._note(block)
+            if len(block):
+                yield block
+            count += len(block)
+        if self._n_signals not in (None, count):
+            raise ValueError(
+                f"{self._name} must yield the same blocks in every pass, got {self._n_signals} "
+                f"signals in the first and {count} in a later one"
+            )
+        self._n_signals = count
+
+    def _arrays(self) -> Iterator[NDArray[Any]]:
+        from fost.streams import as_stream, is_lazy
+
+        for block in read_ahead(self._source):
+            if is_lazy(block) and 0 not in getattr(block, "shape", ()):
+                yield from as_stream(block, self._name).blocks()
+                continue
+            array = check_real(block, f"a block of {self._name}")
+            if array.ndim != 2:
+                raise ValueError(
+                    f"{self._name} must yield blocks of shape (any, n_features), "
+                    f"got one of shape {array.shape}"
+                )
+            yield array
+
+    def _note(self, block: NDArray[Any]) -> None:
+        self._dtype = np.promote_types(self._dtype, block.dtype)
+
+
+def mapping_of(array: NDArray[Any]) -> mmap.mmap | None:
+    """The map of a file behind an array, if what it maps can be dropped and read again."""
+    mode: Any = None
+    found: Any = array
+    if type(array) not in (np.ndarray, np.memmap):
+        return None
+    while isinstance(found, np.ndarray):
+        mode = getattr(found, "mode", mode)
+        found = found.base
+    # Maps of mode "c" hold what was written to them in this process alone.
+    return found if isinstance(found, mmap.mmap) and mode in ("r", "r+", "w+") else None
+
+
+def read_ahead(items: Iterable[T]) -> Iterator[T]:
+    """The same items, of which a thread gets the next one while this one is in use."""
+    iterator, end = iter(items), object()
+    with ThreadPoolExecutor(1, "fost-reader") as thread:
+        ahead = thread.submit(next, iterator, end)
+        while (item := ahead.result()) is not end:
+            ahead = thread.submit(next, iterator, end)
+            yield item  # type: ignore[misc]

@@ -1,0 +1,184 @@
+"""Interrupted learning ends as if it had not been interrupted, to the last bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fost
+from fost.learning import CheckpointError, checkpoint
+from tests.cases import same_bits
+from tests.learning.test_loop import STRUCTURES, correlated
+
+N, n, S, K = 600, 16, 3, 30
+
+
+class Stop(Exception):
+    pass
+
+
+def stopping_after(count: int) -> Any:
+    """A callback that ends learning by an exception, as a crash would."""
+
+    def callback(iteration: int, error: float, transform: fost.Transform) -> None:
+        nonlocal count
+        count -= 1
+        if count == 0:
+            raise Stop
+
+    return callback
+
+
+def same_results(a: Any, b: Any) -> bool:
+    arrays = zip(
+        (a.errors, a.transform.matrix), (b.errors, b.transform.matrix), strict=True
+    )  # matrices are made of the parameters alone
+    return a.converged == b.converged and all(same_bits(x, y) for x, y in arrays)
+
+
+def learn(Y: np.ndarray, structure: fost.Structure, **options: Any) -> fost.LearningResult:
+    settings = {"max_iter": K, "tol": 0, "random_state": 7, **options}
+    return fost.learn(Y, structure, S, **settings)
+
+
+AUTO = {
+    "H auto": lambda n: fost.Reflectors("auto"),
+    "rotations auto": lambda n: fost.Rotations("auto"),
+    "H random start": lambda n: fost.Reflectors(3, order="random"),
+}
+
+
+@pytest.mark.parametrize("name", [*STRUCTURES, *AUTO])
+@pytest.mark.parametrize("base", [None, fost.DCT(n)], ids=["no base", "DCT"])
+def test_a_resumed_run_is_the_uninterrupted_one(
+    name: str, base: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint, "_ITERATIONS", 3)
+    Y = correlated(N, n, dtype=np.float32)
+    structure = {**STRUCTURES, **AUTO}[name](n)
+    options: dict[str, Any] = {"base": base}
+    if name == "H random start":
+        options["init"] = "random"
+    uninterrupted = learn(Y, structure, **options)
+    path = tmp_path / "state"
+    for count in (1, 7, 5, 4):  # what came after the last checkpoint is done again
+        with pytest.raises(Stop):
+            learn(Y, structure, checkpoint=path, callback=stopping_after(count), **options)
+    again = learn(Y, structure, checkpoint=path, **options)
+    assert same_results(again, uninterrupted)
+    # The last checkpoint is the end: nothing is left to do.
+    finished = learn(Y, structure, checkpoint=path, callback=stopping_after(1), **options)
+    assert same_results(finished, uninterrupted)
+    assert [file.name for file in tmp_path.iterdir()] == ["state"]
+
+
+@pytest.mark.parametrize("kind", ["PCG64", "MT19937", "Philox", "SFC64"])
+def test_any_random_numbers_are_resumed(kind: str, tmp_path: Path) -> None:
+    Y, structure = correlated(N, n), fost.Reflectors(4, order="random")
+    path = tmp_path / "state"
+
+    def numbers() -> np.random.Generator:
+        return np.random.Generator(getattr(np.random, kind)(5))
+
+    uninterrupted = learn(Y, structure, random_state=numbers())
+    with pytest.raises(Stop):
+        learn(Y, structure, random_state=numbers(), checkpoint=path, callback=stopping_after(15))
+    assert same_results(learn(Y, structure, random_state=numbers(), checkpoint=path), uninterrupted)
+
+
+def test_signals_may_come_in_other_blocks(tmp_path: Path) -> None:
+    Y = correlated(N, n)
+
+    class Blocks:
+        def __iter__(self) -> Any:
+            return iter(np.array_split(Y, 7))
+
+    path = tmp_path / "state"
+    with pytest.raises(Stop):
+        learn(Y, fost.Reflectors(4), checkpoint=path, callback=stopping_after(12))
+    result = fost.learn(
+        Blocks(), fost.Reflectors(4), S, max_iter=K, tol=0, random_state=7, checkpoint=path
+    )
+    np.testing.assert_allclose(result.errors, learn(Y, fost.Reflectors(4)).errors, atol=1e-8)
+
+
+def test_estimators_resume(tmp_path: Path) -> None:
+    Y, path = correlated(N, n), tmp_path / "state"
+    options: dict[str, Any] = {"max_iter": K, "tol": 0}
+    with pytest.raises(Stop):
+        fost.HouseholderDictionary(
+            4, S, checkpoint=path, callback=stopping_after(12), **options
+        ).fit(Y)
+    resumed = fost.HouseholderDictionary(4, S, checkpoint=path, **options).fit(Y)
+    expected = fost.HouseholderDictionary(4, S, **options).fit(Y)
+    assert same_bits(resumed.errors_, expected.errors_)
+    assert same_bits(resumed.components_, expected.components_)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    learn(correlated(N, n), fost.Reflectors(4), max_iter=3, checkpoint=tmp_path / "state")
+    return tmp_path / "state"
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"Y": correlated(N, n, seed=1)}, "other signals: their sums of squares"),
+        ({"Y": correlated(N + 1, n)}, "n_signals was 600 and is now 601"),
+        ({"Y": correlated(N, n + 1)}, "n_features was 16 and is now 17"),
+        ({"Y": correlated(N, n, dtype=np.float32)}, "rounding was"),
+        ({"structure": fost.Reflectors(5)}, r"structure was .Reflectors\(m=4.*m=5"),
+        ({"structure": fost.Full()}, "structure was"),
+        ({"max_iter": 4}, "max_iter was 3 and is now 4"),
+        ({"tol": 1e-3}, "tol was"),
+        ({"random_state": 8}, "random_state was"),
+        ({"base": fost.DCT(n)}, "base was None"),
+        ({"init": "random"}, "init was 'svd' and is now 'random'"),
+        ({"init": fost.DCT(n)}, "init was 'svd'"),
+    ],
+)
+def test_other_signals_and_settings_are_refused(
+    written: Path, change: dict[str, Any], match: str
+) -> None:
+    before = written.read_bytes()
+    settings = {"Y": correlated(N, n), "structure": fost.Reflectors(4), "max_iter": 3, **change}
+    with pytest.raises(CheckpointError, match=f"(?s)cannot resume from.*{match}"):
+        learn(settings.pop("Y"), settings.pop("structure"), checkpoint=written, **settings)
+    assert written.read_bytes() == before
+
+
+def test_other_versions_are_refused(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fost, "__version__", "99.0")
+    with pytest.raises(CheckpointError, match=r"another version: fost was .* is now '99.0'"):
+        learn(correlated(N, n), fost.Reflectors(4), max_iter=3, checkpoint=written)
+
+
+def test_damage_is_noticed(written: Path) -> None:
+    whole = written.read_bytes()
+    random = np.random.default_rng(0)
+    wholes = [whole[:-1], whole[: len(whole) // 2], b"", b"nonsense" * 100]
+    for place in random.integers(0, len(whole), 100):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << random.integers(8)
+        wholes.append(bytes(changed))
+    for damaged in wholes:
+        written.write_bytes(damaged)
+        with pytest.raises(CheckpointError, match="cannot resume from"):
+            learn(correlated(N, n), fost.Reflectors(4), max_iter=3, checkpoint=written)
+    fost.DCT(n).save(written)
+    with pytest.raises(CheckpointError, match="it is not a checkpoint of fost"):
+        learn(correlated(N, n), fost.Reflectors(4), max_iter=3, checkpoint=written)
+
+
+def test_a_place_that_cannot_be_written_is_known_at_once(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        learn(
+            correlated(N, n),
+            fost.Full(),
+            checkpoint=tmp_path / "missing" / "state",
+            callback=stopping_after(1),
+        )

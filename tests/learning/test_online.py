@@ -1,0 +1,93 @@
+"""`partial_fit`: one pass over a batch, and in the end the error of `fit`."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import fost
+from tests.learning.test_loop import correlated
+
+ESTIMATORS = [
+    fost.OrthonormalDictionary(3),
+    fost.HouseholderDictionary(4, 3),
+    fost.HouseholderDictionary(4, 3, orthogonal=True, base=fost.DCT(16)),
+    fost.GivensDictionary(16, 3, base=fost.DCT(16)),
+]
+
+
+def epochs(estimator, Y, batch, count, seed=0):
+    random = np.random.default_rng(seed)
+    for _ in range(count):
+        order = random.permutation(len(Y))
+        for start in range(0, len(Y), batch):
+            estimator.partial_fit(Y[order[start : start + batch]])
+    return estimator
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_it_converges_to_the_error_of_fit(estimator):
+    Y = correlated(6000, 16)
+    fitted = clone(estimator).fit(Y)
+    online = epochs(clone(estimator), Y, 500, 8)
+    assert -online.score(Y) <= -1.01 * fitted.score(Y)
+    assert online.n_iter_ == len(online.errors_) == 8 * 12
+
+
+def test_without_forgetting_the_first_codes_linger():
+    Y = correlated(6000, 16)
+    error = {
+        forgetting: -epochs(fost.OrthonormalDictionary(3, forgetting=forgetting), Y, 500, 4).score(
+            Y
+        )
+        for forgetting in ("auto", 1.0, 0.0)
+    }
+    assert error["auto"] < error[1.0] < 1.02 * error["auto"]
+    assert error["auto"] < error[0.0] < 1.05 * error["auto"]
+
+
+def test_the_same_batch_again_and_again_is_fit():
+    """With everything else forgotten, a batch is an iteration."""
+    Y = correlated(500, 16)
+    fitted = fost.HouseholderDictionary(4, 3, max_iter=6, tol=0).fit(Y)
+    online = fost.HouseholderDictionary(4, 3, forgetting=0.0)
+    for _ in range(6):
+        online.partial_fit(Y)
+    assert online.dictionary_ == fitted.dictionary_
+    np.testing.assert_allclose(online.errors_, fitted.errors_[:-1], rtol=1e-12)
+
+
+def test_it_goes_on_from_fit_and_fit_begins_anew():
+    Y = correlated(500, 16)
+    estimator = fost.HouseholderDictionary(4, 3, max_iter=5, tol=0)
+    error = estimator.fit(Y).errors_[-1]
+    estimator.partial_fit(Y)
+    assert estimator.errors_ == pytest.approx([error])
+    assert estimator.n_iter_ == 1
+    estimator.fit(Y)
+    assert estimator.errors_[-1] == error
+    assert estimator.partial_fit(Y).errors_ == pytest.approx([error])
+
+
+def test_pickles_go_on():
+    Y = correlated(900, 16)
+    a = fost.GivensDictionary(8, 3).partial_fit(Y[:300])
+    b = pickle.loads(pickle.dumps(a))
+    for estimator in (a, b):
+        estimator.partial_fit(Y[300:600]).partial_fit(Y[600:])
+    assert a.dictionary_ == b.dictionary_
+
+
+def test_bad_batches():
+    estimator = fost.HouseholderDictionary(2, 2).partial_fit(np.eye(4))
+    with pytest.raises(ValueError, match="X has 5 features, but HouseholderDictionary is exp"):
+        estimator.partial_fit(np.eye(5))
+    before = estimator.dictionary_
+    with pytest.raises(ValueError, match="NaN"):
+        estimator.partial_fit(np.full((2, 4), np.nan))
+    assert estimator.dictionary_ == before
+    with pytest.raises(ValueError, match="forgetting must be 'auto' or a number between 0 and 1"):
+        fost.HouseholderDictionary(2, 2, forgetting=1.5).partial_fit(np.eye(4))
