@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from fost.coding import select
     from fost.estimators import (
         AutoDictionary,
+        BankDictionary,
         GivensDictionary,
         HouseholderDictionary,
         OrthonormalDictionary,
     )
-    from fost.learning import Full, LearningResult, Reflectors, Rotations, Structure, learn
+    from fost.learning import BankOf, Full, LearningResult, Reflectors, Rotations, Structure, learn
     from fost.plotting import plot_frontier
     from fost.pursuit import omp
     from fost.transforms import DCT, Bank, Chain, Dense, Givens, Householder, Transform, load
@@ -26,6 +27,8 @@ __all__ = [
     "DCT",
     "AutoDictionary",
     "Bank",
+    "BankDictionary",
+    "BankOf",
     "Chain",
     "Dense",
     "Full",
@@ -58,11 +61,20 @@ _LATE = {
     "fost.coding": ("select",),
     "fost.estimators": (
         "AutoDictionary",
+        "BankDictionary",
         "GivensDictionary",
         "HouseholderDictionary",
         "OrthonormalDictionary",
     ),
-    "fost.learning": ("Full", "LearningResult", "Reflectors", "Rotations", "Structure", "learn"),
+    "fost.learning": (
+        "BankOf",
+        "Full",
+        "LearningResult",
+        "Reflectors",
+        "Rotations",
+        "Structure",
+        "learn",
+    ),
     "fost.plotting": ("plot_frontier",),
     "fost.pursuit": ("omp",),
     "fost.transforms": (

@@ -104,15 +104,14 @@ def collect(
 
 
 def statistic(
-    plan: _core.Plan, Y: NDArray[Any], n_nonzero_coefs: int
+    plan: _core.Plan | _core.Bank, Y: NDArray[Any], n_nonzero_coefs: int
 ) -> tuple[NDArray[np.float64], float]:
     """M = X Y^T and ||X||_F^2 of validated signals, X = T_s(U^T Y) never stored.
 
     Row i of M belongs to entry i of the codes. The sums are in float64, and the number of
     threads does not change them by a bit.
     """
-    n = Y.shape[1]
-    matrix = np.empty((n, n))
+    matrix = np.empty((plan.n_atoms, Y.shape[1]))
     with _blas_threads(plan):
         energy = plan.accumulate(Y, n_nonzero_coefs, matrix)
     if not (np.isfinite(energy) and np.isfinite(matrix).all()):

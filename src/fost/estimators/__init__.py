@@ -1,8 +1,15 @@
 """Learned transforms as scikit-learn estimators. The mathematics is in `fost.learning`."""
 
 from fost.estimators.auto import AutoDictionary
+from fost.estimators.bank import BankDictionary
 from fost.estimators.givens import GivensDictionary
 from fost.estimators.householder import HouseholderDictionary
 from fost.estimators.orthonormal import OrthonormalDictionary
 
-__all__ = ["AutoDictionary", "GivensDictionary", "HouseholderDictionary", "OrthonormalDictionary"]
+__all__ = [
+    "AutoDictionary",
+    "BankDictionary",
+    "GivensDictionary",
+    "HouseholderDictionary",
+    "OrthonormalDictionary",
+]

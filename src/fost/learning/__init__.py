@@ -1,5 +1,6 @@
 """Learning transforms from data: one loop, many structures."""
 
+from fost.learning.bank import BankOf
 from fost.learning.checkpoint import CheckpointError
 from fost.learning.full import Full
 from fost.learning.loop import learn
@@ -10,6 +11,7 @@ from fost.learning.state import LearningResult, ObjectiveRoseWarning
 from fost.learning.structure import Structure
 
 __all__ = [
+    "BankOf",
     "CheckpointError",
     "Full",
     "LearningResult",

@@ -27,7 +27,7 @@ from fost.learning.progress import ProgressLine
 from fost.learning.sources import as_source
 from fost.learning.state import LearningResult, State
 from fost.learning.structure import Problem, Structure
-from fost.transforms import Chain, Dense, Transform
+from fost.transforms import Bank, Chain, Dense, Transform, with_base
 
 # Features up to which the n x n algebra stays on one thread.
 _SMALL = 256
@@ -121,7 +121,7 @@ def learn(
         checkpoint=keeper,
         state=state,
     )
-    return replace(result, transform=whole_transform(base, result.transform))
+    return replace(result, transform=with_base(base, result.transform))
 
 
 def prepare(
@@ -148,7 +148,7 @@ def prepare(
         _check_size(base, "base", n)
     if init is None:
         init = structure.default_init
-    elif isinstance(init, Transform):
+    elif isinstance(init, Transform | Bank):
         _check_size(init, "init", n)
         init = _beyond(base, init)
     elif not isinstance(init, str):
@@ -195,9 +195,7 @@ def alternate(
                 if checkpoint:
                     checkpoint.save_if_due(structure, state)
                 progress.report(state.n_iter, state.errors[-1])
-                whole = (
-                    whole_transform(problem.base, state.transform) if callback else state.transform
-                )
+                whole = with_base(problem.base, state.transform) if callback else state.transform
                 if callback and callback(state.n_iter, state.errors[-1], whole):
                     break
             if checkpoint:
@@ -217,7 +215,7 @@ def alternate(
 
 
 def _check_size(transform: Transform, name: str, n_features: int) -> None:
-    if not isinstance(transform, Transform):
+    if not isinstance(transform, Transform | Bank):
         raise TypeError(f"{name} must be a transform, got {type(transform).__name__}")
     if transform.n_features != n_features:
         raise ValueError(
@@ -225,15 +223,12 @@ def _check_size(transform: Transform, name: str, n_features: int) -> None:
         )
 
 
-def whole_transform(base: Transform | None, learned: Transform) -> Transform:
-    """The base and what was learned beyond it."""
-    return learned if base is None else Chain([base, learned])
-
-
-def _beyond(base: Transform | None, transform: Transform) -> Transform:
+def _beyond(base: Transform | None, transform: Any) -> Any:
     """What remains of a transform of signals when the base has been applied already."""
     if base is None:
         return transform
+    if isinstance(transform, Bank):
+        return Bank([_beyond(base, member) for member in transform.transforms])
     prefix = Chain([base]).members
     if isinstance(transform, Chain) and transform.members[: len(prefix)] == prefix:
         rest = transform.members[len(prefix) :]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, Literal
 
-from fost.learning.loop import RandomState, as_generator, prepare, whole_transform
+from fost.learning.loop import RandomState, as_generator, prepare
 from fost.learning.sources import Statistic
 from fost.learning.structure import Structure
-from fost.transforms import Transform
+from fost.transforms import Transform, with_base
 
 # forgetting="auto": w_t = (1 - 1/t)^10. A batch that is half as old as the first one counts
 # 1/1000: codes of bad transforms are forgotten soon, and more and more signals are averaged.
@@ -52,7 +52,8 @@ class OnlineLearner:
     def transform(self) -> Transform:
         """What has been learned so far, with the base."""
         assert self._current is not None, "there was no batch yet"
-        return whole_transform(self._base, self._current)
+        whole: Transform = with_base(self._base, self._current)
+        return whole
 
     def learn(self, Y: Any) -> float:
         """One pass over a batch and one update; the relative error of the batch before it."""

@@ -19,7 +19,7 @@ from fost import coding
 from fost._validation import not_finite
 from fost.streams import Stream, Sums, as_stream
 from fost.streams.local import Array
-from fost.transforms import Chain, Transform
+from fost.transforms import Coder, Transform, with_base
 
 # Entries that are taken to float64 at once for the Gram matrix, or n signals if those are more.
 _GRAM_ENTRIES = 2**16
@@ -61,22 +61,23 @@ class Source:
         """The relative rounding error of one number, by the type of the signals."""
         return float(np.finfo(self._stream.dtype).eps)
 
-    def statistic(self, base: Transform | None, transform: Transform, s: int) -> Statistic:
+    def statistic(self, base: Transform | None, transform: Coder, s: int) -> Statistic:
         """The statistic of Y = base.forward(signals) with X = T_s(transform.forward(Y))."""
         return self._statistic(base, transform, s, with_total=False)[0]
 
     def statistic_and_total(
-        self, base: Transform | None, transform: Transform, s: int
+        self, base: Transform | None, transform: Coder, s: int
     ) -> tuple[Statistic, float]:
         """The statistic, and ||Y||_F^2 from the same pass."""
         statistic, total = self._statistic(base, transform, s, with_total=True)
         return statistic, total
 
     def _statistic(
-        self, base: Transform | None, transform: Transform, s: int, with_total: bool
+        self, base: Transform | None, transform: Coder, s: int, with_total: bool
     ) -> tuple[Statistic, float]:
-        whole = transform if base is None else Chain([base, transform])
-        matrix, energy, total = self._stream.total(_StatisticOf(whole, s, with_total))
+        matrix, energy, total = self._stream.total(
+            _StatisticOf(with_base(base, transform), s, with_total)
+        )
         # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums once more, not to signals.
         return Statistic(matrix if base is None else base.forward(matrix), energy), total
 
@@ -97,7 +98,7 @@ class Source:
         """Y^T Y of Y = base.forward(signals) in rows; its trace is ||Y||_F^2."""
         return self._gram if base is None else base.forward(base.forward(self._gram).T)
 
-    def relative_error(self, transform: Transform, s: int) -> float:
+    def relative_error(self, transform: Coder, s: int) -> float:
         """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X, in one pass."""
         kept, total = self._stream.total(_EnergiesOf(transform, s))
         return max(0.0, 1.0 - kept / total) if total > 0 else 0.0
@@ -154,7 +155,7 @@ def as_source(Y: Any) -> Source:
 class _StatisticOf:
     """M, ||X||_F^2 and, if wanted, ||Y||_F^2 of a block."""
 
-    transform: Transform
+    transform: Coder
     s: int
     with_total: bool
 
@@ -167,7 +168,7 @@ class _StatisticOf:
 class _EnergiesOf:
     """||X||_F^2 and ||Y||_F^2 of a block."""
 
-    transform: Transform
+    transform: Coder
     s: int
 
     def __call__(self, block: NDArray[Any]) -> Sums:

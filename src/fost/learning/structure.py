@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost.learning.sources import Source, Statistic
-from fost.transforms import Transform
+from fost.transforms import Coder, Transform
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Problem:
             other.__dict__["gram"] = self.gram
         return other
 
-    def code(self, transform: Transform) -> Statistic:
+    def code(self, transform: Coder) -> Statistic:
         """One pass over the signals: the statistic of X = T_s(U^T Y)."""
         return self.source.statistic(self.base, transform, self.n_nonzero_coefs)
 

@@ -1,8 +1,9 @@
 """Orthonormal transforms: what they are, not how they are learned."""
 
-from fost.transforms.bank import Bank
+from fost.transforms.bank import Bank, with_base
 from fost.transforms.base import Transform
 from fost.transforms.chain import Chain
+from fost.transforms.coder import Coder
 from fost.transforms.dct import DCT
 from fost.transforms.dense import Dense
 from fost.transforms.givens import Givens
@@ -13,10 +14,12 @@ __all__ = [
     "DCT",
     "Bank",
     "Chain",
+    "Coder",
     "Dense",
     "Givens",
     "Householder",
     "Transform",
     "load",
     "read_metadata",
+    "with_base",
 ]

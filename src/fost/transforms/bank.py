@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from numpy.typing import NDArray
 
 from fost import _core, coding
-from fost._validation import check_signals
 from fost.transforms.base import Transform
 from fost.transforms.chain import Chain
+from fost.transforms.coder import Coder
 
 
-class Bank:
+class Bank(Coder):
     """B orthonormal transforms of the same size; each signal is coded in one of them.
 
     That one is the member whose s largest coefficients keep the most of the signal's energy, the
     first of equals. All members are tried in one pass, while the signals are in the cache; a base
-    that all of them begin with is applied once.
+    that all of them begin with is applied once. Codes have n_transforms * n_features columns, in
+    which atom i of member b has the number b * n_features + i: a row uses the columns of one
+    member only.
 
     Parameters
     ----------
@@ -92,24 +92,6 @@ class Bank:
         shared, rests = self._split
         return sum(member.n_parameters for rest in (shared, *rests) for member in rest)
 
-    def encode(self, Y: ArrayLike, n_nonzero_coefs: int) -> csr_array:
-        """Sparse codes, each signal in the member that suits it best.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n_signals, n_features)
-        n_nonzero_coefs : int
-            Entries to keep per signal, s.
-
-        Returns
-        -------
-        csr_array of shape (n_signals, n_transforms * n_features)
-            Atom i of member b has column b * n_features + i; a row uses the columns of one
-            member only. With sorted indices.
-        """
-        Y = check_signals(Y, "Y", self.n_features, "this Bank")
-        return coding.encode(self._plan, Y, n_nonzero_coefs)
-
     def members(self, codes: Any) -> NDArray[np.intp]:
         """Which member each code uses; 0 for codes without entries.
 
@@ -150,12 +132,6 @@ class Bank:
         matrix.flags.writeable = False
         return matrix
 
-    def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
-        """Write the bank to a .safetensors file, as `Transform.save` does; `fost.load` reads it."""
-        from fost.transforms.storage import save
-
-        save(self, path, metadata)
-
     @cached_property
     def _split(self) -> tuple[tuple[Transform, ...], tuple[tuple[Transform, ...], ...]]:
         """The stages that all members begin with, and what is left of each."""
@@ -187,6 +163,10 @@ class Bank:
             cached[dtype] = np.ascontiguousarray(self.matrix.T, dtype=dtype)
         return cached[dtype]
 
+    @property
+    def _owner(self) -> str:
+        return "this Bank"
+
     def _arguments(self) -> dict[str, Any]:
         return {"transforms": self._transforms}
 
@@ -210,3 +190,12 @@ class Bank:
             f"Bank(n_features={self.n_features}, n_transforms={self.n_transforms}, "
             f"flops={self.flops})"
         )
+
+
+def with_base(base: Transform | None, coder: Any) -> Any:
+    """A transform, or each member of a bank, beyond a base."""
+    if base is None:
+        return coder
+    if isinstance(coder, Bank):
+        return Bank([Chain([base, member]) for member in coder.transforms])
+    return Chain([base, coder])

@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
-import os
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from functools import cached_property, partial
-from typing import Any, ClassVar, Self
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
 from fost import _core, coding
-from fost._validation import check_integer, check_signals
-from fost.streams import Stream, as_stream, is_lazy
+from fost._validation import check_signals
+from fost.transforms.coder import Coder
 
 
-class Transform(ABC):
+class Transform(Coder):
     """An orthonormal transform U of signals of `n_features` entries; immutable.
 
     Signals are rows: `forward` maps Y to ``Y @ U`` (the correlations U^T y of the paper) and
     `inverse` maps X to ``X @ U.T`` (the reconstruction U x). The columns of U are the atoms.
     float32 data stay float32, everything else is computed in float64.
     """
-
-    kind: ClassVar[str]
-
-    @property
-    @abstractmethod
-    def n_features(self) -> int:
-        """Entries per signal, n."""
-
-    @property
-    @abstractmethod
-    def flops(self) -> int:
-        """Operations to transform one signal, by the paper's counts."""
-
-    @property
-    @abstractmethod
-    def n_parameters(self) -> int:
-        """Numbers that must be stored to describe the transform."""
 
     @classmethod
     def _trusted(cls, **attributes: Any) -> Self:
@@ -93,43 +74,6 @@ class Transform(ABC):
         """
         X = check_signals(X, "X", self.n_features, self._owner)
         return coding.apply(self._plan, X, inverse=True, name="X")
-
-    def encode(self, Y: ArrayLike, n_nonzero_coefs: int) -> csr_array:
-        """Best sparse codes: the coefficients of largest magnitude, T_s(U^T y).
-
-        Since U is orthonormal no other code with as many entries is closer to y. Transform
-        and selection are one pass; dense coefficients are never stored.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n_signals, n_features)
-            Or anything else that `fost.learning.as_source` takes: memory maps, arrays of Zarr,
-            Dask arrays, iterables of blocks.
-        n_nonzero_coefs : int
-            Entries to keep per signal, s. Ties go to the lower index.
-
-        Returns
-        -------
-        csr_array of shape (n_signals, n_features)
-            With sorted indices. A signal with fewer than s nonzero coefficients has fewer
-            entries. For a Dask array, a lazy Dask array whose blocks are such csr_arrays.
-        """
-        if is_lazy(Y):
-            return self._encode_stream(as_stream(Y), n_nonzero_coefs)
-        Y = check_signals(Y, "Y", self.n_features, self._owner)
-        return coding.encode(self._plan, Y, n_nonzero_coefs)
-
-    def _encode_stream(self, stream: Stream, n_nonzero_coefs: int) -> Any:
-        n = self.n_features
-        s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n, "n_features")
-        if stream.n_features != n:
-            raise ValueError(
-                f"Y has {stream.n_features} features, but {self._owner} was built for {n}"
-            )
-        return stream.map_blocks(partial(self._encode_block, s))
-
-    def _encode_block(self, s: int, block: NDArray[Any]) -> csr_array:
-        return coding.encode(self._plan, block, s)
 
     def decode(self, codes: Any) -> NDArray[Any]:
         """Signals with given codes, sparse (from `encode`) or dense.
@@ -184,22 +128,6 @@ class Transform(ABC):
             matmat=synthesis,
             rmatmat=analysis,
         )
-
-    def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
-        """Write the transform to a .safetensors file, replacing the old one in one step.
-
-        `fost.load` reads it back, and ``safetensors.numpy.load_file`` its arrays.
-
-        Parameters
-        ----------
-        path : path
-        metadata : mapping of str to str, optional
-            Anything that should stay with the transform, such as what it was learned on;
-            `fost.transforms.read_metadata` reads it back.
-        """
-        from fost.transforms.storage import save
-
-        save(self, path, metadata)
 
     @cached_property
     def _plan(self) -> _core.Plan:

@@ -27,6 +27,7 @@ from fost._files import write_atomically
 from fost.transforms.bank import Bank
 from fost.transforms.base import Transform
 from fost.transforms.chain import Chain
+from fost.transforms.coder import Coder
 from fost.transforms.dct import DCT
 from fost.transforms.dense import Dense
 from fost.transforms.givens import Givens
@@ -46,7 +47,7 @@ _GROUPS: dict[str, tuple[type[Chain | Bank], str]] = {
 
 
 def save(
-    transform: Transform | Bank,
+    transform: Coder,
     path: str | os.PathLike[str],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
@@ -63,7 +64,7 @@ def save(
     write_atomically(path, safetensors.numpy.save(arrays, header))
 
 
-def checksum(transform: Transform | Bank) -> str:
+def checksum(transform: Coder) -> str:
     """What `save` writes as the checksum: equal for equal transforms, whatever their file."""
     return digest(*_parts(transform))
 
@@ -150,15 +151,13 @@ def _checked_metadata(metadata: Any) -> dict[str, str]:
     return dict(metadata)
 
 
-def _parts(transform: Transform | Bank) -> tuple[str, dict[str, NDArray[Any]]]:
+def _parts(transform: Coder) -> tuple[str, dict[str, NDArray[Any]]]:
     """The structure of a transform as JSON, and its arrays by name."""
     arrays: dict[str, NDArray[Any]] = {}
     return json.dumps(describe(transform, "", arrays), sort_keys=True), arrays
 
 
-def describe(
-    transform: Transform | Bank, prefix: str, arrays: dict[str, NDArray[Any]]
-) -> dict[str, Any]:
+def describe(transform: Coder, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """The structure of a transform as plain data; its arrays are added to `arrays`."""
     described: dict[str, Any] = {"kind": transform.kind}
     for name, value in transform._arguments().items():

@@ -1,0 +1,155 @@
+"""Banks of one structure: as many statistics as members, from one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fost._validation import check_integer
+from fost.learning.sources import ArraySource, Statistic
+from fost.learning.structure import Problem, Structure, unknown_init
+from fost.transforms import Bank, Transform, with_base
+
+# Starts look at so many signals per member, and learn with so many iterations.
+_SIGNALS_PER_MEMBER = 4096
+_MOST_SIGNALS = 65536
+_ITERATIONS = 5
+# The share of a member's signals, those represented worst, that a new member is learned from.
+_WORST = 0.5
+
+
+@dataclass(frozen=True)
+class BankOf(Structure):
+    """Banks of transforms of one structure, for mixed signals.
+
+    Each signal is coded in the member that keeps most of its energy, and adds to the statistic
+    of that member; each member is then updated from its own statistic. As with a single
+    transform the error never rises. A member that no signal uses is replaced by one learned from
+    the signals that are represented worst, which cannot raise the error either.
+
+    Starts by name: ``"splitting"`` (the default) begins with one member and splits the one with
+    the largest error until there are enough; ``"subsets"`` learns the members from random
+    subsets.
+
+    Parameters
+    ----------
+    member : Structure
+        What the members are: `Full`, `Reflectors`, `Rotations`.
+    n_transforms : int
+        How many there are, B.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> Y = np.cumsum(rng.standard_normal((1000, 16)), axis=1)
+    >>> Y[::2] = 20 * rng.standard_normal((500, 16)) * (rng.random((500, 16)) < 0.15)
+    >>> bank = fost.learn(Y, fost.BankOf(fost.Full(), 2), n_nonzero_coefs=3)
+    >>> bank.transform
+    Bank(n_features=16, n_transforms=2, flops=992)
+    >>> bool(bank.errors[-1] < fost.learn(Y, fost.Full(), n_nonzero_coefs=3).errors[-1] / 2)
+    True
+    """
+
+    member: Structure
+    n_transforms: int
+
+    default_init: ClassVar[str] = "splitting"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.member, Structure) or isinstance(self.member, BankOf):
+            raise TypeError(
+                "member must be Full(), Reflectors(m) or Rotations(g), "
+                f"got {type(self.member).__name__}"
+            )
+        check_integer(self.n_transforms, "n_transforms", 1, 2**20)
+
+    def fit_to(self, problem: Problem) -> BankOf:
+        return replace(self, member=self.member.fit_to(problem))
+
+    def initial(self, problem: Problem, init: str) -> Any:
+        if init not in ("splitting", "subsets"):
+            raise unknown_init(init, ("splitting", "subsets"), "BankOf")
+        count = min(_MOST_SIGNALS, _SIGNALS_PER_MEMBER * self.n_transforms)
+        signals = problem.source.sample(count).in_memory()
+        if init == "subsets":
+            parts = np.array_split(problem.random.permutation(len(signals)), self.n_transforms)
+            return Bank([self._learned(problem, signals[part]) for part in parts])
+        return self._split(problem, signals)
+
+    def restart(self, problem: Problem, transform: Any) -> Any:
+        if not isinstance(transform, Bank) or transform.n_transforms != self.n_transforms:
+            raise ValueError(
+                f"init must be a bank of {self.n_transforms} transforms, or a name, "
+                f"got {transform!r}"
+            )
+        return Bank([self.member.restart(problem, member) for member in transform.transforms])
+
+    def update(self, problem: Problem, statistic: Statistic, current: Any) -> Any:
+        members, unused = [], []
+        for b, (matrix, member) in enumerate(
+            zip(self._parts(statistic), current.transforms, strict=True)
+        ):
+            if matrix.any():
+                member = self.member.update(problem, Statistic(matrix, 0.0), member)
+            else:
+                unused.append(b)
+            members.append(member)
+        if unused:
+            self._reseed(problem, members, unused)
+        return Bank(members)
+
+    def _parts(self, statistic: Statistic) -> NDArray[np.float64]:
+        n = statistic.matrix.shape[1]
+        return statistic.matrix.reshape(self.n_transforms, n, n)
+
+    def _learned(self, problem: Problem, signals: NDArray[Any]) -> Transform:
+        """A member for some signals, by a few iterations; the start where there are none."""
+        from fost.learning.loop import alternate
+
+        if not len(signals):
+            signals = np.zeros((1, problem.n_features))
+        quick = problem.but(source=ArraySource(signals), max_iter=_ITERATIONS)
+        return alternate(quick, self.member, self.member.default_init).transform
+
+    def _split(self, problem: Problem, signals: NDArray[Any]) -> Bank:
+        """From one member on: the signals that the worst one represents worst get another."""
+        members = [self._learned(problem, signals)]
+        quick = problem.but(source=ArraySource(signals))
+        while len(members) < self.n_transforms:
+            chosen, errors = _coded(problem, members, signals)
+            totals = np.bincount(chosen, errors, minlength=len(members))
+            own = np.flatnonzero(chosen == np.argmax(totals))
+            worst = own[np.argsort(-errors[own], kind="stable")[: max(1, int(_WORST * len(own)))]]
+            members.append(self._learned(problem, signals[worst]))
+            stage = replace(self, n_transforms=len(members))
+            for _ in range(_ITERATIONS):
+                bank = Bank(members)
+                members = list(stage.update(quick, quick.code(bank), bank).transforms)
+        return Bank(members)
+
+    def _reseed(self, problem: Problem, members: list[Transform], unused: list[int]) -> None:
+        """Members for the signals that are represented worst, in the place of unused ones."""
+        count = min(_MOST_SIGNALS, _SIGNALS_PER_MEMBER * self.n_transforms)
+        signals = problem.source.sample(count).in_memory()
+        _, errors = _coded(problem, members, signals)
+        share = max(1, len(signals) // self.n_transforms)
+        worst = np.argsort(-errors, kind="stable")[: share * len(unused)]
+        for b, part in zip(unused, np.array_split(worst, len(unused)), strict=True):
+            members[b] = self._learned(problem, signals[part])
+
+
+def _coded(
+    problem: Problem, members: list[Transform], signals: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Which member each signal uses, and the squared error that this leaves."""
+    bank = with_base(problem.base, Bank(members))
+    codes = bank.encode(signals, problem.n_nonzero_coefs)
+    rows = np.repeat(np.arange(len(signals)), np.diff(codes.indptr))
+    squares = np.square(codes.data, dtype=np.float64)
+    kept = np.bincount(rows, squares, minlength=len(signals))
+    totals = np.square(signals, dtype=np.float64).sum(axis=1)
+    return bank.members(codes), np.maximum(totals - kept, 0)

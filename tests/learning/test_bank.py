@@ -1,0 +1,215 @@
+"""Learning banks: against brute force, descent, starts and special cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import fost
+from fost.learning.sources import ArraySource, Statistic
+from fost.learning.structure import Problem
+from tests.cases import random_orthonormal, seeds
+
+
+def mixed(seed=0, count=900, n=16, kinds=3, s=2, dtype=np.float64):
+    """Signals of several kinds: each sparse in a dictionary of its own, with a little noise."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(kinds):
+        X = np.zeros((count // kinds, n))
+        for row in X:
+            row[rng.choice(n, s, replace=False)] = rng.standard_normal(s)
+        rows.append(X @ random_orthonormal(rng, n))
+    Y = rng.permutation(np.concatenate(rows))
+    return (Y + 0.01 * rng.standard_normal(Y.shape)).astype(dtype)
+
+
+def brute_force(Y, bank, s):
+    """M of each member and the kept energy, from every member's own codes."""
+    kept = np.array([np.square(t.encode(Y, s).toarray()).sum(axis=1) for t in bank.transforms])
+    chosen = kept.argmax(axis=0)
+    sums = []
+    for b, member in enumerate(bank.transforms):
+        own = Y[chosen == b]
+        sums.append(member.encode(own, s).T @ own if len(own) else np.zeros((Y.shape[1],) * 2))
+    return np.concatenate(sums), kept.max(axis=0).sum()
+
+
+@given(seeds, st.integers(1, 4), st.booleans())
+def test_statistic_equals_brute_force(seed, count, with_base):
+    rng = np.random.default_rng(seed)
+    Y = mixed(seed, 90, 8)
+    base = fost.DCT(8) if with_base else None
+    bank = fost.Bank([fost.Dense(random_orthonormal(rng, 8)) for _ in range(count)])
+    found = ArraySource(Y).statistic(base, bank, 2)
+    M, energy = brute_force(Y if base is None else base.forward(Y), bank, 2)
+    np.testing.assert_allclose(found.matrix, M, atol=1e-9)
+    assert found.energy == pytest.approx(energy)
+
+
+@pytest.mark.parametrize(
+    "structure", [fost.Full(), fost.Reflectors(4), fost.Rotations(12)], ids=str
+)
+@pytest.mark.parametrize("base", [None, fost.DCT(16)], ids=str)
+@pytest.mark.parametrize("init", ["splitting", "subsets"])
+def test_the_error_never_rises(structure, base, init):
+    Y = mixed()
+    result = fost.learn(
+        Y, fost.BankOf(structure, 3), 2, base=base, init=init, max_iter=20, tol=0, random_state=0
+    )
+    assert (np.diff(result.errors) <= 1e-12).all()
+    assert result.transform.n_transforms == 3
+    codes = result.transform.encode(Y, 2)
+    assert 1 - np.sum(codes.data**2) / np.sum(Y**2) == pytest.approx(result.errors[-1])
+    left = np.sum((Y - result.transform.decode(codes)) ** 2) / np.sum(Y**2)
+    assert left == pytest.approx(result.errors[-1])
+
+
+def test_finds_the_kinds_of_signals():
+    Y = mixed()
+    one = fost.learn(Y, fost.Full(), 2).errors[-1]
+    three = fost.learn(Y, fost.BankOf(fost.Full(), 3), 2, random_state=0).errors[-1]
+    assert three < one / 10
+
+
+def test_one_member_is_a_single_transform():
+    Y = mixed()
+    bank = fost.learn(Y, fost.BankOf(fost.Full(), 1), 2, max_iter=100, tol=0)
+    single = fost.learn(Y, fost.Full(), 2, max_iter=105, tol=0)
+    assert bank.errors[-1] == pytest.approx(single.errors[-1], rel=1e-6)
+
+
+def test_an_unused_member_is_replaced_and_the_error_does_not_rise():
+    Y = mixed()
+    used = fost.learn(Y, fost.Full(), 2, max_iter=5).transform
+    structure = fost.BankOf(fost.Full(), 3)
+    problem = Problem(ArraySource(Y), None, 2, np.random.default_rng(0), 10, 0.0)
+    bank = fost.Bank([used] * 3)  # ties go to the first: the others are never used
+    statistic = problem.code(bank)
+    assert not statistic.matrix[16:].any()
+    new = structure.update(problem, statistic, bank)
+    assert problem.error(problem.code(new)) < problem.error(statistic)
+    assert len(set(new.members(new.encode(Y, 2)))) == 3
+
+
+@pytest.mark.parametrize(
+    "Y",
+    [np.zeros((40, 8)), np.ones((40, 8)), np.eye(8)[:2], np.repeat(np.eye(8)[:2], 20, axis=0)],
+    ids=["zeros", "one signal", "two signals", "two kinds"],
+)
+@pytest.mark.parametrize("init", ["splitting", "subsets"])
+def test_more_members_than_distinct_signals(Y, init):
+    for structure in (fost.Full(), fost.Reflectors(2), fost.Rotations(3)):
+        result = fost.learn(Y, fost.BankOf(structure, 5), 1, init=init, random_state=0, max_iter=5)
+        assert result.transform.n_transforms == 5
+        assert np.isfinite(result.errors).all()
+
+
+def test_a_bank_can_be_continued():
+    Y = mixed()
+    structure = fost.BankOf(fost.Rotations(12), 3)
+    options = {"base": fost.DCT(16), "tol": 0, "random_state": 0}
+    first = fost.learn(Y, structure, 2, max_iter=4, **options)
+    rest = fost.learn(Y, structure, 2, max_iter=3, init=first.transform, **options)
+    whole = fost.learn(Y, structure, 2, max_iter=7, **options)
+    np.testing.assert_allclose(np.r_[first.errors, rest.errors[1:]], whole.errors, rtol=1e-9)
+
+
+def test_threads_and_types(set_threads):
+    results = []
+    for count in (1, 3):
+        set_threads(count)
+        Y = mixed(count=6000, dtype=np.float32)
+        results.append(fost.learn(Y, fost.BankOf(fost.Full(), 3), 2, max_iter=5, random_state=0))
+    assert results[0].transform == results[1].transform
+    np.testing.assert_array_equal(results[0].errors, results[1].errors)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: fost.BankOf(fost.Full(), 0), ValueError, "n_transforms must be between 1"),
+        (lambda: fost.BankOf(3, 2), TypeError, "member must be Full"),
+        (lambda: fost.BankOf(fost.BankOf(fost.Full(), 2), 2), TypeError, "member must be Full"),
+        (lambda: learn(init="svd"), ValueError, "init must be .* 'splitting', 'subsets'"),
+        (lambda: learn(init=fost.DCT(16)), ValueError, "init must be a bank of 2"),
+        (lambda: learn(init=fost.Bank([fost.DCT(16)])), ValueError, "init must be a bank of 2"),
+        (lambda: learn(init=fost.Bank([fost.DCT(8)] * 2)), ValueError, "n_features=8"),
+    ],
+)
+def test_bad_arguments(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def learn(**options):
+    return fost.learn(mixed(), fost.BankOf(fost.Full(), 2), 2, **options)
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [
+        fost.BankDictionary(2, 1, structure=fost.Full(), random_state=0, max_iter=5),
+        fost.BankDictionary(
+            3, 1, structure=fost.Reflectors(1), random_state=0, max_iter=5, sparse_output=False
+        ),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_estimator_is_learn():
+    Y = mixed()
+    estimator = fost.BankDictionary(3, 2, base=fost.DCT(16), max_iter=6, tol=0, random_state=0)
+    fitted = clone(estimator).fit(Y)
+    structure = fost.BankOf(fost.Rotations(16), 3)
+    result = fost.learn(Y, structure, 2, base=fost.DCT(16), max_iter=6, tol=0, random_state=0)
+    assert fitted.dictionary_ == result.transform
+    np.testing.assert_array_equal(fitted.errors_, result.errors)
+    assert fitted.components_.shape == (48, 16)
+    assert fitted.transform(Y).shape == (900, 48)
+    assert fitted.score(Y) == pytest.approx(-result.errors[-1])
+    np.testing.assert_allclose(
+        fitted.inverse_transform(fitted.transform(Y)), Y, atol=np.abs(Y).max()
+    )
+
+
+def test_batches_blocks_and_checkpoints(tmp_path):
+    Y = mixed(count=3000)
+
+    class Blocks:
+        def __iter__(self):
+            yield from np.array_split(Y, 7)
+
+    options = {"structure": fost.Full(), "max_iter": 6, "tol": 0, "random_state": 0}
+    whole = fost.BankDictionary(3, 2, **options).fit(Y)
+    parts = fost.BankDictionary(3, 2, **options).fit(Blocks())
+    np.testing.assert_allclose(parts.errors_, whole.errors_, rtol=1e-8)
+    path = tmp_path / "checkpoint.safetensors"
+    kept = fost.BankDictionary(3, 2, checkpoint=path, **options).fit(Y)
+    assert kept.dictionary_ == whole.dictionary_
+    again = fost.BankDictionary(3, 2, checkpoint=path, **options).fit(Y)
+    assert again.dictionary_ == whole.dictionary_
+    online = fost.BankDictionary(3, 2, structure=fost.Full(), random_state=0)
+    for _ in range(5):
+        for batch in np.array_split(Y, 5):
+            online.partial_fit(batch)
+    assert -online.score(Y) < 1.5 * whole.errors_[-1] + 0.01
+
+
+def test_scaled_statistics_keep_members_apart():
+    """A member is updated from its own sums alone, however small they are."""
+    structure = fost.BankOf(fost.Full(), 2)
+    Y = mixed(n=8)
+    problem = Problem(ArraySource(Y), None, 2, np.random.default_rng(0), 10, 0.0)
+    rng = np.random.default_rng(0)
+    M = rng.standard_normal((16, 8))
+    bank = fost.Bank([fost.DCT(8)] * 2)
+    small = np.concatenate([M[:8], 1e-30 * M[8:]])
+    first, second = (structure.update(problem, Statistic(m, 1.0), bank) for m in (M, small))
+    np.testing.assert_allclose(first[1].matrix, second[1].matrix, atol=1e-9)
