@@ -222,6 +222,27 @@ def test_atoms_that_fill_no_square(run: Run) -> None:
     assert images.read("atoms.png").shape == (3 * 10 + 2, 4 * 22 + 2)
 
 
+def test_bank(run: Run) -> None:
+    report = json.loads(
+        run("learn", "picture.png", "--structure", "bank", "--members", "3", "--rotations", "9",
+            "-o", "bank.safetensors", "--iterations", "5", "--json").stdout
+    )  # fmt: skip
+    bank = fost.load("bank.safetensors")
+    assert isinstance(bank, fost.Bank)
+    assert bank.n_transforms == 3
+    assert report["relative_error"] <= report["dct_relative_error"]
+    told = json.loads(run("info", "bank.safetensors", "--atoms", "atoms.png", "--json").stdout)
+    assert len(told["usage"]) == len(told["structure"]) == 3
+    assert sum(told["usage"]) == pytest.approx(1, abs=0.01)
+    one = images.read("atoms.png").shape
+    run("info", "model.safetensors", "--atoms", "one.png")
+    assert one[0] > 2.5 * images.read("one.png").shape[0]
+    assert "of the signals" in run("info", "bank.safetensors").stdout
+    run("encode", "bank.safetensors", "picture.png", "-o", "codes.npz")
+    run("decode", "bank.safetensors", "codes.npz", "-o", "back.png")
+    assert images.psnr(images.read("picture.png"), images.read("back.png")) > 25
+
+
 def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from fost.demo import comparison, restoration
 

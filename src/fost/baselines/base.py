@@ -138,10 +138,6 @@ class GeneralEstimator(DictionaryEstimator):
         """The atoms in rows, shape (n_components, n_features)."""
         return self.dictionary_.atoms
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.dictionary_.n_atoms
-
 
 def initial_atoms(
     init: str | ArrayLike, Y: NDArray[Any], n_components: int, random: np.random.Generator

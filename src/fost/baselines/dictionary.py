@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.sparse import csr_array
 
 from fost.coding import check_codes, decode_by_atoms
 from fost.pursuit import check_atoms, omp
+from fost.streams import as_stream, is_lazy
 
 
 class GeneralDictionary:
@@ -59,8 +61,12 @@ class GeneralDictionary:
         return self._atoms.size
 
     def encode(self, Y: ArrayLike, n_nonzero_coefs: int) -> csr_array:
-        """Codes by `fost.omp`, shape (n_signals, n_atoms)."""
-        return omp(Y, self._atoms, n_nonzero_coefs)
+        """Codes by `fost.omp`, shape (n_signals, n_atoms).
+
+        Y may be anything that `fost.learning.as_source` takes.
+        """
+        code = partial(omp, atoms=self._atoms, n_nonzero_coefs=n_nonzero_coefs)
+        return as_stream(Y).map_blocks(code) if is_lazy(Y) else code(Y)
 
     def decode(self, codes: Any) -> NDArray[Any]:
         """Signals that codes stand for: codes @ atoms."""

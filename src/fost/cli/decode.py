@@ -93,7 +93,7 @@ def _check_match(model: Model, codes: Codes, path: Path) -> None:
     if codes.model != checksum(model.transform):
         raise UserError(f"{str(path)!r} was encoded with another model than {str(model.path)!r}")
     try:
-        coding.check_codes(codes.codes, model.transform.n_features, "the model")
+        coding.check_codes(codes.codes, model.transform.n_atoms, "the model")
         if codes.picture is not None:
             count = images.Assembler(codes.picture.image_shape, codes.picture.patch).n_patches
             if count != codes.codes.shape[0]:

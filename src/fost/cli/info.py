@@ -46,7 +46,7 @@ def info(
     if atoms is not None:
         from fost import images
 
-        picture = draw_atoms(loaded.transform.matrix.T, loaded.patch_or_complain("--atoms"))
+        picture = draw_model(loaded.transform, loaded.patch_or_complain("--atoms"))
         with writing(atoms):
             images.write(atoms, picture)
     lines, data = described(loaded)
@@ -56,18 +56,33 @@ def info(
     show(lines, data, as_json=as_json, quiet=quiet)
 
 
+def draw_model(transform: Any, patch: tuple[int, int]) -> NDArray[Any]:
+    """The atoms of a transform, or those of a bank's members one below the other."""
+    import numpy as np
+
+    from fost.transforms import Bank
+
+    if not isinstance(transform, Bank):
+        return draw_atoms(transform.matrix.T, patch)
+    pictures = [draw_atoms(member.matrix.T, patch) for member in transform.transforms]
+    gap = np.full((4 * _GAP, pictures[0].shape[1]), 255, pictures[0].dtype)
+    stacked = [part for picture in pictures for part in (picture, gap)]
+    return np.concatenate(stacked[:-1])
+
+
 def described(model: Model) -> tuple[dict[str, str], dict[str, Any]]:
     """A model in lines for people and as data."""
     import numpy as np
 
     from fost.cli.models import dct_of
-    from fost.transforms import Chain
+    from fost.transforms import Bank, Chain
 
     transform, patch, n = model.transform, model.patch, model.transform.n_features
     dense = (2 * n - 1) * n
     dct = dct_of(patch or n)
-    gap = float(np.abs(transform.matrix.T @ transform.matrix - np.eye(n)).max())
-    members = [repr(member) for member in Chain([transform]).members]
+    parts = transform.transforms if isinstance(transform, Bank) else [transform]
+    gap = max(float(np.abs(U.matrix.T @ U.matrix - np.eye(n)).max()) for U in parts)
+    members = [repr(member) for member in (parts if len(parts) > 1 else Chain(parts).members)]
     data: dict[str, Any] = {
         "model": model.path,
         "structure": members,
@@ -82,7 +97,7 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, Any]]:
     }
     lines = {
         "model": str(model.path),
-        "structure": " then ".join(members),
+        "structure": repr(transform) if len(parts) > 1 else " then ".join(members),
         "features": f"{n}" + (f" ({options.format_patch(patch)} patches)" if patch else ""),
         "operations": f"{transform.flops:,} per signal",
         "  of a dense matrix": f"{dense:,} ({_times(dense, transform.flops)})",
@@ -92,6 +107,10 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, Any]]:
         lines[name] = f"{dct.flops:,} ({_times(dct.flops, transform.flops)})"
     lines["parameters"] = f"{transform.n_parameters:,}"
     lines["max |U^T U - I|"] = f"{gap:.1e}"
+    usage = [float(share) for share in model.metadata.get("usage", "").split()]
+    if usage:
+        data["usage"] = usage
+        lines["used for"] = ", ".join(f"{share:.0%}" for share in usage) + " of the signals"
     noted = {
         "signals": "learned on",
         "sparsity": "entries per code",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,9 @@ from fost.cli.plan import BaseName, Learned, Plan, StructureName, fixed_error, l
 
 if TYPE_CHECKING:
     from fost.cli.signals import Signals
+
+# Signals from which the usage of a bank's members is told.
+_JUDGED = 65536
 
 
 def learn(
@@ -34,8 +37,8 @@ def learn(
             "--structure",
             metavar="NAME",
             help="What the transform is made of: givens (rotations), householder (reflectors), "
-            "orthogonal-householder, full (any orthonormal matrix), or auto (the best of all "
-            "on held-out signals).",
+            "orthogonal-householder, full (any orthonormal matrix), bank (several of rotations, "
+            "each signal uses the best), or auto (the best single one on held-out signals).",
         ),
     ] = StructureName.givens,
     reflectors: Annotated[
@@ -53,7 +56,17 @@ def learn(
             "--rotations",
             metavar="G",
             min=1,
-            help="Rotations of the structure givens; as many as a signal has entries if not given.",
+            help="Rotations of the structure givens, or of each member of a bank; as many as a "
+            "signal has entries if not given.",
+        ),
+    ] = None,
+    members: Annotated[
+        int | None,
+        typer.Option(
+            "--members",
+            metavar="B",
+            min=1,
+            help="Transforms of the structure bank; 8 if not given.",
         ),
     ] = None,
     base: Annotated[
@@ -62,7 +75,7 @@ def learn(
             "--base",
             metavar="NAME",
             help="A fixed transform below the learned one: dct or none. "
-            "If not given, dct for givens and auto, and none for the others.",
+            "If not given, dct for givens, bank and auto, and none for the others.",
         ),
     ] = None,
     sparsity: Annotated[
@@ -128,7 +141,7 @@ def learn(
     and stay on the disk, however large they are. Ctrl-C keeps the best transform so far; what
     was killed goes on from its checkpoint and ends with the same model.
     """
-    plan = Plan(structure, base, reflectors, rotations, sparsity, iterations, seed)
+    plan = Plan(structure, base, reflectors, rotations, members, sparsity, iterations, seed)
     plan.check(max_flops, max_error, checkpoint)
     shape = options.parse_patch(patch) if patch else None
     step = options.parse_patch(stride, "--stride") if stride else None
@@ -190,6 +203,7 @@ def _learn(
         patch=signals.patch,
         sparsity=plan.sparsity,
         error=learned.error,
+        usage=_usage(learned.transform, signals, plan.sparsity),
     )
     if interrupted:
         raise Interrupted(f"interrupted; the best transform so far is in {str(output)!r}")
@@ -197,6 +211,21 @@ def _learn(
     if as_json or not quiet:
         fixed = fixed_error(plan, signals)
         _report(learned, fixed, signals, inputs, output, seconds, as_json, quiet)
+
+
+def _usage(coder: Any, signals: Signals, sparsity: int) -> list[float] | None:
+    """The share of signals that each member of a bank is used for, from some of them."""
+    import numpy as np
+
+    from fost.learning import as_source
+    from fost.transforms import Bank
+
+    if not isinstance(coder, Bank):
+        return None
+    rows = as_source(signals.rows).sample(_JUDGED).in_memory()
+    members = coder.members(coder.encode(rows, sparsity))
+    counts = np.bincount(members, minlength=coder.n_transforms)
+    return [float(count) / len(rows) for count in counts]
 
 
 def _report(

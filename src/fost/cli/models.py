@@ -6,6 +6,7 @@ The metadata of a model (see `fost.transforms.read_metadata`) has
 ``patch``           "8x8": height and width of a patch, where signals are patches
 ``sparsity``        "4": entries per code
 ``relative_error``  "0.0123": that of the signals it was learned on
+``usage``           "0.25 0.75": shares of the signals that use each member of a bank
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isqrt
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fost.cli.errors import UserError, reading, writing
 from fost.cli.options import format_patch, parse_patch
 
 if TYPE_CHECKING:
-    from fost.transforms import DCT, Transform
+    from fost.transforms import DCT, Coder
 
 _DEFAULT_SPARSITY = 4
 
@@ -28,14 +29,14 @@ _DEFAULT_SPARSITY = 4
 class Model:
     """A transform and its metadata."""
 
-    transform: Transform
+    transform: Any
     metadata: dict[str, str]
     path: Path
 
     @property
     def patch(self) -> tuple[int, int] | None:
         """The shape of a patch: as noted, that of a DCT inside, or a square."""
-        from fost.transforms import DCT, Chain
+        from fost.transforms import DCT, Bank, Chain
 
         n = self.transform.n_features
         if "patch" in self.metadata:
@@ -43,7 +44,8 @@ class Model:
             if patch[0] * patch[1] != n:
                 raise UserError(f"{str(self.path)!r} is damaged: its patch does not fit")
             return patch
-        for member in Chain([self.transform]).members:
+        first = self.transform[0] if isinstance(self.transform, Bank) else self.transform
+        for member in Chain([first]).members:
             if isinstance(member, DCT) and len(member.shape) == 2:
                 return member.shape[0], member.shape[1]
         side = isqrt(n)
@@ -62,7 +64,7 @@ class Model:
         """Entries per code: as noted, or four."""
         noted = self.metadata.get("sparsity", "")
         wanted = int(noted) if noted.isdecimal() and int(noted) > 0 else _DEFAULT_SPARSITY
-        return min(wanted, self.transform.n_features)
+        return min(wanted, int(self.transform.n_features))
 
 
 def dct_of(shape: int | tuple[int, int]) -> DCT | None:
@@ -84,16 +86,19 @@ def load_model(path: Path) -> Model:
 
 
 def save_model(
-    transform: Transform,
+    transform: Coder,
     path: Path,
     *,
     kind: str,
     patch: tuple[int, int] | None,
     sparsity: int,
     error: float,
+    usage: list[float] | None = None,
 ) -> None:
     metadata = {"signals": kind, "sparsity": str(sparsity), "relative_error": f"{error:.6g}"}
     if patch is not None:
         metadata["patch"] = format_patch(patch)
+    if usage is not None:
+        metadata["usage"] = " ".join(f"{share:.4f}" for share in usage)
     with writing(path):
         transform.save(path, metadata)

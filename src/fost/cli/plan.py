@@ -12,7 +12,7 @@ from fost.cli.errors import UserError
 
 if TYPE_CHECKING:
     from fost.cli.signals import Signals
-    from fost.transforms import Transform
+    from fost.transforms import Coder
 
 
 class StructureName(StrEnum):
@@ -22,6 +22,7 @@ class StructureName(StrEnum):
     householder = "householder"
     orthogonal_householder = "orthogonal-householder"
     full = "full"
+    bank = "bank"
     auto = "auto"
 
 
@@ -36,7 +37,7 @@ class BaseName(StrEnum):
 class Learned:
     """What was learned, and how; `converged` is None where nobody asked."""
 
-    transform: Transform
+    transform: Coder
     error: float
     n_iter: int
     converged: bool | None
@@ -50,6 +51,7 @@ class Plan:
     base: BaseName | None
     reflectors: int | None
     rotations: int | None
+    members: int | None
     sparsity: int
     iterations: int
     seed: int
@@ -65,8 +67,10 @@ class Plan:
                 "--reflectors is for the structures of reflectors, householder and "
                 f"orthogonal-householder, not for {name}"
             )
-        if self.rotations is not None and name is not StructureName.givens:
-            raise UserError(f"--rotations is for the structure givens, not for {name}")
+        if self.rotations is not None and name not in (StructureName.givens, StructureName.bank):
+            raise UserError(f"--rotations is for the structures givens and bank, not for {name}")
+        if self.members is not None and name is not StructureName.bank:
+            raise UserError(f"--members is for the structure bank, not for {name}")
         if (max_flops, max_error) != (None, None) and name is not StructureName.auto:
             raise UserError(
                 f"--max-flops and --max-error are for the structure auto, not for {name}"
@@ -88,7 +92,11 @@ class Plan:
 
     def has_base(self) -> bool:
         if self.base is None:
-            return self.structure in (StructureName.givens, StructureName.auto)
+            return self.structure in (
+                StructureName.givens,
+                StructureName.bank,
+                StructureName.auto,
+            )
         return self.base is BaseName.dct
 
     def built(self, n_features: int) -> Any:
@@ -99,6 +107,8 @@ class Plan:
             return fost.Full()
         if self.structure is StructureName.givens:
             return fost.Rotations(self.rotations or n_features)
+        if self.structure is StructureName.bank:
+            return fost.BankOf(fost.Rotations(self.rotations or n_features), self.members or 8)
         orthogonal = self.structure is StructureName.orthogonal_householder
         return fost.Reflectors(self.reflectors or "auto", orthogonal=orthogonal)
 

@@ -6,7 +6,6 @@ import os
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fost.estimators.base import LearnedDictionary
 from fost.learning import BankOf, Rotations, Structure
@@ -114,12 +113,3 @@ class BankDictionary(LearnedDictionary):
     def _structure(self, n_features: int) -> Structure:
         member = Rotations(n_features) if self.structure is None else self.structure
         return BankOf(member, self.n_transforms)
-
-    @property
-    def components_(self) -> NDArray[np.float64]:
-        """The atoms of all members in rows, shape (n_transforms * n_features, n_features)."""
-        return self.dictionary_.matrix.T
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.dictionary_.n_transforms * self.dictionary_.n_features

@@ -82,12 +82,12 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     @property
     def components_(self) -> NDArray[np.float64]:
-        """The atoms in rows, shape (n_features, n_features)."""
+        """The atoms in rows, shape (n_atoms, n_features)."""
         return self.dictionary_.matrix.T
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.n_features_in_)
+        return int(self.dictionary_.n_atoms)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

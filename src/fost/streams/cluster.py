@@ -79,7 +79,8 @@ class DaskRows(Stream):
         """A lazy Dask array whose blocks are what `function` makes of those of the signals."""
         shared = dask.delayed(_Task(function, self._name, threads_per_task()), pure=False)
         meta = function(np.zeros((1, self.n_features), self._dtype))[:0]
-        return self._array.map_blocks(_run_on, shared, dtype=self._dtype, meta=meta)
+        chunks = (self._array.chunks[0], (meta.shape[1],))
+        return self._array.map_blocks(_run_on, shared, dtype=self._dtype, meta=meta, chunks=chunks)
 
     @cached_property
     def _parts(self) -> list[Any]:

@@ -75,6 +75,11 @@ class Bank(Coder):
         return self._transforms[0].n_features
 
     @property
+    def n_atoms(self) -> int:
+        """Columns of codes, n_transforms * n_features."""
+        return self.n_transforms * self.n_features
+
+    @property
     def base(self) -> Transform | None:
         """What all members begin with, or None."""
         shared = self._split[0]
@@ -104,7 +109,7 @@ class Bank(Coder):
         -------
         ndarray of shape (n_signals,)
         """
-        codes = coding.check_codes(codes, self.n_transforms * self.n_features, "this Bank")
+        codes = coding.check_codes(codes, self.n_atoms, self._owner)
         starts = codes.indptr[:-1]
         used = np.diff(codes.indptr) > 0
         chosen = np.zeros(len(starts), dtype=np.intp)
@@ -122,7 +127,7 @@ class Bank(Coder):
         -------
         ndarray of shape (n_signals, n_features)
         """
-        codes = coding.check_codes(codes, self.n_transforms * self.n_features, "this Bank")
+        codes = coding.check_codes(codes, self.n_atoms, self._owner)
         return coding.decode_by_atoms(self._atoms(codes.dtype), codes)
 
     @cached_property

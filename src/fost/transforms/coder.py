@@ -27,6 +27,11 @@ class Coder(ABC):
         """Entries per signal, n."""
 
     @property
+    def n_atoms(self) -> int:
+        """Columns of codes: n_features, times the members of a bank."""
+        return self.n_features
+
+    @property
     @abstractmethod
     def flops(self) -> int:
         """Operations to transform one signal, by the paper's counts."""
