@@ -49,7 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with signals and the model of a run that was not disturbed."""
     monkeypatch.chdir(tmp_path)
     # Noise, of which there is nothing to learn, takes some 300 iterations.
-    noise = np.random.default_rng(0).standard_normal((10_000, 32), dtype=np.float32)
+    noise = np.random.default_rng(0).standard_normal((5_000, 32), dtype=np.float32)
     np.save("signals.npy", noise)
     fost_command(*WORDS.format("quiet").split())
     return tmp_path

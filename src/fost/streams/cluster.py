@@ -128,7 +128,7 @@ def explained_errors() -> Iterator[None]:
         chain = list(_chain(error))
         if any("No module named 'fost" in str(link) for link in chain):
             raise ImportError(
-                "a Dask worker or the scheduler cannot import fost; install the same version "
+                "the Dask scheduler or a worker cannot import fost; install the same version "
                 f"of it everywhere ({error})"
             ) from error
         if any(type(link).__name__ in _LOST for link in chain):
@@ -154,18 +154,24 @@ def _client_for(array: Any) -> Any:
 
 
 def _check_workers(client: Any) -> None:
-    """Raises an ImportError unless all workers have this version of fost."""
+    """Raises an ImportError unless all workers have this version of fost.
+
+    Before anything of fost is sent: a worker that cannot read a message drops its connection,
+    and nobody would learn why.
+    """
     import fost
 
-    versions = client.get_versions(packages=["fost"])
-    for worker, found in versions["workers"].items():
-        version = found["packages"].get("fost")
-        if version != fost.__version__:
-            have = "cannot import fost" if version is None else f"has fost {version}"
-            raise ImportError(
-                f"the Dask worker {worker} {have}; install fost {fost.__version__}, "
-                "as here, on all workers"
-            )
+    tried = client.run(exec, f"import {__name__}", {}, on_error="return")
+    versions = client.get_versions(packages=["fost"])["workers"]
+    for worker, error in tried.items():
+        version = versions[worker]["packages"].get("fost")
+        if error is None and version == fost.__version__:
+            continue
+        have = f"has fost {version}" if error is None else f"cannot import fost ({error})"
+        raise ImportError(
+            f"the Dask worker {worker} {have}; install fost {fost.__version__}, as here, "
+            "on all workers"
+        )
 
 
 def _memory(client: Any) -> float:

@@ -1,0 +1,54 @@
+"""Signals that are larger than what a process may have resident."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="the peak of memory, by Linux"
+)
+
+# What learning may add to the peak of a process that has imported everything, in MiB: some
+# blocks of 8 MiB, and what is made of them.
+ROOM = 64
+
+LEARN = """
+import re, sys
+import numpy as np, fost
+from fost.streams import local
+local._BLOCK_BYTES = 2**23
+def peak():
+    # Not ru_maxrss, which a process inherits from the one that started it.
+    return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 2**10
+fost.HouseholderDictionary(12, 4, max_iter=1).fit(np.eye(64)).score(np.eye(64))
+class Blocks:
+    def __iter__(self):
+        for part in range(30):
+            size = 2**14 * 64
+            yield np.fromfile("float32", np.float32, size, offset=4 * size * part).reshape(-1, 64)
+before = peak()
+for Y in (
+    np.memmap("float32", np.float32, "r").reshape(-1, 64),
+    np.memmap("int16", np.int16, "r").reshape(-1, 64),
+    Blocks(),
+):
+    fost.HouseholderDictionary(12, 4, max_iter=1).fit(Y).score(Y)
+    print(type(Y).__name__, Y.nbytes / 2**20 if hasattr(Y, "nbytes") else "", peak() - before)
+assert peak() - before < float(sys.argv[1]), peak() - before
+"""
+
+
+def test_memory_stays_bounded(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    # 120 MiB of float32; 60 MiB of int16, which would be 240 MiB of doubles.
+    for dtype in (np.float32, np.int16):
+        part = (100 * random.standard_normal((2**14, 64))).astype(dtype)
+        with open(tmp_path / np.dtype(dtype).name, "wb") as file:
+            for _ in range(30):
+                file.write(part.data)
+    subprocess.run([sys.executable, "-c", LEARN, str(ROOM)], cwd=tmp_path, check=True)
