@@ -45,7 +45,7 @@
 
   // Error against the number of reflectors, with what stands beside it as a line.
   function chart(entries, kind, m, other) {
-    const width = 460, height = 210, left = 52, right = 10, top = 12, bottom = 38;
+    const width = 400, height = 210, left = 50, right = 10, top = 16, bottom = 38;
     const root = svg("svg", {viewBox: `0 0 ${width} ${height}`, role: "img",
       "aria-label": "error against the number of reflectors"});
     const errors = Object.entries(entries).filter(([name]) => name !== "original").map(([, e]) => e.rmse);

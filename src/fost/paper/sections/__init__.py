@@ -64,6 +64,8 @@ def summary(found: Reproduction, judged: list[Claim]) -> str:
     parts = [f"<p>{escape(CITATION)}, computed again by fost.</p>"]
     if judged:
         parts.append(f'<ul class="chips">{chips}</ul>')
+    if "table-1" in found.rows:
+        parts.append(tables.in_short(found))
     if found.pictures.bundled:
         parts.append(
             '<p class="notice"><b>These are not the pictures of the paper.</b> No folder of '
