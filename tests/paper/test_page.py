@@ -78,7 +78,7 @@ def test_all_pictures_and_figures_are_there(opened: Any) -> None:
         "[s.getBoundingClientRect().width, s.getBoundingClientRect().height,"
         " s.querySelectorAll('text').length])"
     )
-    assert len(charts) == 5
+    assert len(charts) == 7
     for width, height, texts in charts:
         assert width > 300
         assert 0.5 < height / width < 0.9
@@ -135,6 +135,18 @@ def test_weighted_results_can_be_shown(opened: Any) -> None:
     opened.execute_script("document.getElementById('weighted').click()")
     weighted = plain[:2] + [f"{name}, weighted" for name in plain[2:]]
     assert opened.execute_script(shown) == weighted
+
+
+def test_claims_can_be_filtered(opened: Any, done: Any) -> None:
+    shown = (
+        "return [...document.querySelectorAll('.claims tbody tr')]"
+        ".filter(r => r.offsetParent).length"
+    )
+    assert opened.execute_script(shown) == len(done[2])
+    for verdict in ("holds", "partly", "misses"):
+        opened.execute_script(f"document.querySelector('.filter [value={verdict}]').click()")
+        expected = sum(claim.verdict == verdict for claim in done[2])
+        assert opened.execute_script(shown) == expected, verdict
 
 
 @pytest.mark.parametrize("width", [1280, 768, 390, 320])

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from fost import paper
-from fost.paper.claims.claim import Rows
+from fost.paper.claims.claim import Rows, signed
+from fost.paper.drawing import to_svg
 from fost.paper.parts import PARTS
 from tests.paper.conftest import TINY
 
@@ -73,10 +74,9 @@ def test_the_page_is_well_formed_and_alone(page: str) -> None:
 def test_every_part_is_on_the_page(page: str) -> None:
     names = Checker(page).names
     for name in PARTS:
-        if name != "section-5":  # it has claims, and no section of its own
-            assert name in names, name
+        assert name in names, name
     assert {"claims", "truth", "about"} <= set(names)
-    assert page.count("<svg") == 5
+    assert page.count("<svg") == 7
 
 
 def test_claims_are_judged(done: Any, page: str) -> None:
@@ -128,7 +128,7 @@ def test_rows_are_files_too(done: Any) -> None:
 
 def test_figures_are_files_too(done: Any) -> None:
     figures = sorted(path.stem for path in (done[0] / "figures").iterdir())
-    assert figures == [f"figure-{k}" for k in range(1, 6)]
+    assert figures == [*(f"figure-{k}" for k in range(1, 6)), "section-5", "table-1"]
     for name in figures:
         text = (done[0] / "figures" / f"{name}.svg").read_text()
         ElementTree.fromstring(text)
@@ -163,6 +163,12 @@ def test_stand_ins_are_called_so(tmp_path: Path, done: Any) -> None:
     assert all(row.paper_rmse is None for row in found.rows["figure-6"])
 
 
+def test_nothing_to_draw(done: Any) -> None:
+    rows = [row for row in done[1].rows["section-5"] if row.check != "barb"]
+    assert paper.draw_barb(rows) is None
+    assert to_svg(paper.draw_barb, rows, "name") == ""
+
+
 def test_a_quick_look_says_so(page: str) -> None:
     assert "A quick look:" in page
     assert f"{TINY.iterations} iterations" in page
@@ -173,3 +179,8 @@ def test_nothing_of_the_pictures_is_in_the_package() -> None:
     assert {path.suffix for path in folder.rglob("*") if path.is_file()} <= {
         ".py", ".pyc", ".html", ".css", ".js"
     }  # fmt: skip
+
+
+def test_zero_has_no_sign() -> None:
+    assert [signed(share) for share in (-0.0004, 0.0004)] == ["0.0%", "0.0%"]
+    assert [signed(share) for share in (-0.0006, 0.012)] == ["-0.1%", "+1.2%"]

@@ -21,7 +21,7 @@ from fost.paper.remarks import RemarkRow, remarks
 from fost.paper.report import reproduce, write_report
 from fost.paper.run import Reproduction, compute
 from fost.paper.running_times import TimeRow, running_times
-from fost.paper.section_five import CheckRow, section_five
+from fost.paper.section_five import CheckRow, draw_barb, section_five
 from fost.paper.settings import Settings
 from fost.paper.spectra import (
     EigenvalueRow,
@@ -30,7 +30,7 @@ from fost.paper.spectra import (
     eigenvalues_by_sparsity,
     eigenvalues_of_pictures,
 )
-from fost.paper.table_one import ErrorRow, table_one
+from fost.paper.table_one import ErrorRow, draw_errors, table_one
 from fost.paper.table_two import SpeedRow, table_two
 
 __all__ = [
@@ -52,7 +52,9 @@ __all__ = [
     "TimeRow",
     "claims",
     "compute",
+    "draw_barb",
     "draw_eigenvalues",
+    "draw_errors",
     "draw_iterations",
     "draw_reflectors",
     "eigenvalues_by_reflectors",

@@ -82,9 +82,30 @@ def draw_iterations(rows: list[IterationRow]) -> Any:
 
 def draw_reflectors(rows: list[ReflectorRow]) -> Any:
     """Relative error in per cent against m, with lines for what has no m."""
-    from fost.paper.drawing import PALETTE, new_figure
+    from fost.paper.drawing import PAPER, new_figure
 
     figure, axes = new_figure()
+    # The same once more, where the curves come close to each other.
+    inset = axes.inset_axes((0.44, 0.57, 0.55, 0.27), facecolor=PAPER)
+    for place in (axes, inset):
+        _draw_lines(place, rows)
+    fixed = [row.relative_error for row in rows if row.method in ("2-D DCT", "Q-DLA")]
+    tail = [row.relative_error for row in rows if row.n_reflectors and row.n_reflectors >= 12]
+    most = max(row.n_reflectors or 0 for row in rows)
+    inset.set_xlim(10, most + 1)
+    inset.set_ylim(97 * min(fixed + tail), 102 * max(fixed + tail))
+    inset.tick_params(labelsize=8)
+    inset.grid(True, alpha=0.15, linewidth=0.6)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("number of reflectors m")
+    axes.set_ylabel("relative error (%)")
+    axes.legend(ncols=3, loc="upper right")
+    return figure
+
+
+def _draw_lines(axes: Any, rows: list[ReflectorRow]) -> None:
+    from fost.paper.drawing import PALETTE
+
     for k, kind in enumerate(("H", "QH")):
         chosen = [row for row in rows if row.method == kind]
         axes.plot(
@@ -103,8 +124,3 @@ def draw_reflectors(rows: list[ReflectorRow]) -> Any:
             color=PALETTE[k + 2],
             label=row.method,
         )
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("number of reflectors m")
-    axes.set_ylabel("relative error (%)")
-    axes.legend(ncols=2)
-    return figure

@@ -25,7 +25,7 @@ def new_figure() -> tuple[Any, Any]:
 
 
 def to_svg(draw: Any, rows: Any, name: str) -> str:
-    """What `draw` makes of rows, as an SVG element whose names begin with `name`.
+    """What `draw` makes of rows, as an SVG element whose names begin with `name`; may be empty.
 
     Letters stay letters, sizes are left to the page, and colours are variables of the page
     with a fallback: ``var(--ink, #1b1f24)``.
@@ -49,6 +49,8 @@ def to_svg(draw: Any, rows: Any, name: str) -> str:
     }
     with matplotlib.rc_context(style):
         figure = draw(rows)
+        if figure is None:
+            return ""
         figure.patch.set_alpha(0)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})

@@ -27,8 +27,8 @@ def table(
     )
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
-        f'<table class="{kind}"><caption>{caption}</caption><thead><tr>{top}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        f'<table class="{kind}"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<p class="caption">{caption}</p>'
     )
 
 

@@ -20,7 +20,7 @@ from fost.paper.pictures import PictureSet
 from fost.paper.printed import FIGURE_SET, TABLE_PICTURES
 from fost.paper.remarks import RemarkRow, remarks
 from fost.paper.running_times import TimeRow, running_times
-from fost.paper.section_five import CheckRow, section_five
+from fost.paper.section_five import CheckRow, draw_barb, section_five
 from fost.paper.settings import Settings
 from fost.paper.spectra import (
     EigenvalueRow,
@@ -29,7 +29,7 @@ from fost.paper.spectra import (
     eigenvalues_by_sparsity,
     eigenvalues_of_pictures,
 )
-from fost.paper.table_one import ErrorRow, table_one
+from fost.paper.table_one import ErrorRow, draw_errors, table_one
 from fost.paper.table_two import SpeedRow, table_two
 
 
@@ -50,7 +50,7 @@ class Part:
     each : bool
         Whether it is done picture by picture, so that it can go on after each.
     draw : callable, optional
-        ``draw(rows)``, a figure of matplotlib.
+        ``draw(rows)``, a figure of matplotlib, or None where there is nothing to draw.
     """
 
     name: str
@@ -73,7 +73,15 @@ class Part:
 
 
 _PARTS = (
-    Part("table-1", "Table I: errors", table_one, ErrorRow, TABLE_PICTURES, each=True),
+    Part(
+        "table-1",
+        "Table I: errors",
+        table_one,
+        ErrorRow,
+        TABLE_PICTURES,
+        each=True,
+        draw=draw_errors,
+    ),
     Part("table-2", "Table II: speed-ups", table_two, SpeedRow, ()),
     Part(
         "figure-1",
@@ -125,6 +133,7 @@ _PARTS = (
         section_five,
         CheckRow,
         (*FIGURE_SET, "barb"),
+        draw=draw_barb,
     ),
     Part("explorer", "See for yourself", explorer, ExplorerRow, None, each=True),
 )

@@ -59,10 +59,11 @@ def write_report(found: Reproduction, out: str | os.PathLike[str]) -> list[Claim
     for name, rows in found.rows.items():
         write_rows(folder / "rows", name, rows)
         draw = PARTS[name].draw
-        if draw:
-            drawn[name] = to_svg(draw, rows, name)
+        svg = to_svg(draw, rows, name) if draw else ""
+        if svg:
+            drawn[name] = svg
             (folder / "figures").mkdir(exist_ok=True)
-            write_atomically(folder / "figures" / f"{name}.svg", drawn[name].encode())
+            write_atomically(folder / "figures" / f"{name}.svg", svg.encode())
     if judged:
         write_rows(folder / "rows", "claims", judged)
     write_atomically(folder / PAGE, build_page(found, judged, drawn).encode())

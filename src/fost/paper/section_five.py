@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ import fost
 from fost.diagnostics import mutual_coherence
 from fost.paper.methods import learn
 from fost.paper.pictures import PictureSet, signals
+from fost.paper.printed import TABLE_ONE
 from fost.paper.settings import Settings
 
 
@@ -40,6 +42,8 @@ def section_five(pictures: PictureSet, settings: Settings | None = None) -> list
         Y = signals(pictures["barb"])
         methods = [*(f"H{m}" for m in settings.reflectors if m >= 6), "Q-DLA"]
         rows += [CheckRow("barb", name, learn(name, Y, settings).rmse(Y)) for name in methods]
+        if not pictures.bundled:
+            rows.append(CheckRow("barb", "Q-DLA in the paper", TABLE_ONE["Q-DLA"]["barb"]))
     if pictures.of_figures:
         Y = signals(*(pictures[name] for name in pictures.of_figures))
         rows += [CheckRow("order", order, _ordered(order, Y, settings)) for order in _ORDERS]
@@ -59,3 +63,21 @@ def _ordered(order: str, Y: NDArray[np.float64], settings: Settings) -> float:
         Y, structure, settings.sparsity, max_iter=settings.iterations, tol=0, random_state=0
     )
     return float(result.errors[-1])
+
+
+def draw_barb(rows: list[CheckRow]) -> Any:
+    """The error on barb, or on its stand-in, by number of reflectors; None without it."""
+    from fost.paper.drawing import PALETTE, new_figure
+
+    values = {row.case: row.value for row in rows if row.check == "barb"}
+    if not values:
+        return None
+    figure, axes = new_figure()
+    sizes = [int(case[1:]) for case in values if case.startswith("H")]
+    axes.plot(sizes, [values[f"H{m}"] for m in sizes], "-o", color=PALETTE[0], label="H")
+    for k, case in enumerate(case for case in values if case.startswith("Q-DLA")):
+        axes.axhline(values[case], linestyle="-:"[k], color=PALETTE[4 - k], label=case)
+    axes.set_xlabel("number of reflectors m")
+    axes.set_ylabel("root mean squared error")
+    axes.legend()
+    return figure

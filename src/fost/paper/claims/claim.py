@@ -74,5 +74,11 @@ def curves_of(rows: list[Any]) -> dict[str, list[Any]]:
     return curves
 
 
+def signed(share: float) -> str:
+    """A share in per cent with its sign, which zero has not."""
+    text = f"{share:+.1%}"
+    return "0.0%" if text in ("+0.0%", "-0.0%") else text
+
+
 def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" + ("" if count == 1 else "s")

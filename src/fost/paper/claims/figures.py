@@ -21,7 +21,7 @@ from fost.paper.claims.claim import (
 
 def figure_one(rows: Rows, compare: bool) -> list[Claim]:
     curves = curves_of(rows["figure-1"])
-    if len(curves) < 2:
+    if len(curves) < 2 or not compare:
         return []
     (first, one), (second, two) = curves.items()
     counts = [sum(row.negative for row in curve) for curve in (one, two)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fost.diagnostics import batch_omp_flops, dense_flops, omp_cholesky_flops
-from fost.paper.claims.claim import HOLDS, MISSES, PARTLY, Claim, Rows, counted, tolerance
+from fost.paper.claims.claim import HOLDS, MISSES, PARTLY, Claim, Rows, counted, signed, tolerance
 from fost.paper.methods import PAPER_METHODS
 from fost.paper.printed import TABLE_ONE
 
@@ -71,12 +71,13 @@ def _printed_row(method: str, cells: list[Any]) -> Claim:
     note = "" if verdict == HOLDS else f"{worst.picture}: {worst.rmse:.4f}, not {worst.paper:.4f}"
     if method == "1-D DCT" and min(spans) < -tolerance(method):
         verdict = PARTLY
-        note = "Nothing is learned here, so it should be the same; no order of pixels makes it so."
+        note = "Nothing is learned, so it should be the same; no order of pixels tried makes it so."
     return Claim(
         "table-1",
         f"RMSE of {method} on {counted(len(cells), 'picture')}",
         _span([row.paper for row in cells]),
-        f"{_span([row.rmse for row in cells])}, by picture {min(spans):+.1%} to {max(spans):+.1%}",
+        _span([row.rmse for row in cells])
+        + f", by picture {signed(min(spans))} to {signed(max(spans))}",
         verdict,
         note,
     )

@@ -7,6 +7,16 @@
     update();
   }
 
+  const filter = document.getElementById("claims-filter");
+  if (filter) {
+    filter.addEventListener("input", () => {
+      const wanted = filter.elements.verdict.value;
+      for (const row of document.querySelectorAll(".claims tbody tr")) {
+        row.hidden = wanted !== "" && !row.querySelector(".badge." + wanted);
+      }
+    });
+  }
+
   const data = JSON.parse(document.getElementById("explorer-data").textContent);
   const form = document.getElementById("explorer-controls");
   if (!form || !data.pictures) return;

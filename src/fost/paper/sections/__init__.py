@@ -26,11 +26,13 @@ def build(found: Reproduction, judged: list[Claim], drawn: dict[str, str]) -> di
     if judged:
         made["claims"] = section("claims", "Claim by claim", _claims(judged))
     if "table-1" in rows:
-        made["table-1"] = section("table-1", "Table I: errors", tables.errors(found))
+        made["table-1"] = section(
+            "table-1", "Table I: errors", tables.errors(found, drawn["table-1"])
+        )
     if "table-2" in rows:
         made["table-2"] = section("table-2", "Table II: speed-ups", tables.speeds(found))
-    if drawn:
-        made["figures"] = section("figures", "Figures 1 to 5", figures.charts(found, drawn))
+    if charts := figures.charts(found, drawn):
+        made["figures"] = section("figures", "Figures 1 to 5", charts)
     panels = [figures.panels(name, rows[name]) for name in ("figure-6", "figure-7") if name in rows]
     if panels:
         made["inpainting"] = section(
@@ -104,7 +106,9 @@ def _claims(judged: list[Claim]) -> str:
         "An error holds if it is at most 1 % above the printed one (SK-SVD: 2 %); lower is "
         "always fine."
     )
-    return table(("claim", "verdict", "paper", "here"), rows, caption, kind="claims")
+    return resource("filter.html") + table(
+        ("claim", "verdict", "paper", "here"), rows, caption, kind="claims"
+    )
 
 
 def explorer_data(found: Reproduction) -> dict[str, Any]:

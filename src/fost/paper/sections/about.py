@@ -32,15 +32,19 @@ def about(found: Reproduction) -> str:
         "column, divided by 255 and freed of their means.</p>"
         + (f"<ul>{notes}</ul>" if notes else "")
         + '<div class="columns">'
-        + table(("setting", ""), settings, "Settings")
-        + table(("", ""), [(k, escape(v)) for k, v in machine().items()], "Machine and versions")
-        + table(("part", ""), seconds, "Time")
+        + _column(("setting", ""), settings, "Settings")
+        + _column(("", ""), [(k, escape(v)) for k, v in machine().items()], "Machine and versions")
+        + _column(("part", ""), seconds, "Time")
         + "</div>"
         "<p>Beside this page: <code>rows/</code> has every row as CSV and JSON, "
         "<code>figures/</code> the charts as SVG, <code>parts/</code> what a later run need not "
         "compute again.</p>"
         f"<details><summary>Checksums of the pixels (SHA-256)</summary><ul>{sums}</ul></details>"
     )
+
+
+def _column(head: tuple[str, str], rows: list[tuple[str, str]], caption: str) -> str:
+    return f"<div>{table(head, rows, caption)}</div>"
 
 
 def _short(value: object) -> str:

@@ -22,9 +22,11 @@ def charts(found: Reproduction, drawn: dict[str, str]) -> str:
         "figure-4": "<b>Figure 4.</b> Eigenvalues of Z̃ after QH12 for several s, same patches.",
         "figure-5": "<b>Figure 5.</b> Eigenvalues of Z̃ after QH for several m, s = 4, same "
         "patches.",
+        "section-5": f"<b>Not in the paper.</b> Error on {found.pictures.shown_as('barb')} by "
+        "number of reflectors, s = 4.",
     }
     made = [figure(name, drawn[name], text) for name, text in captions.items() if name in drawn]
-    return f'<div class="charts">{"".join(made)}</div>'
+    return f'<div class="charts">{"".join(made)}</div>' if made else ""
 
 
 def panels(name: str, rows: list[Any]) -> str:
@@ -36,7 +38,7 @@ def panels(name: str, rows: list[Any]) -> str:
         title = f"{row.method}, weighted" if row.weighted else row.method
         images.append(
             f'<figure class="{kind}"><img src="{row.image}" alt="{row.picture}, {title}" '
-            f'loading="lazy"><figcaption>{title}{words}</figcaption></figure>'
+            f'decoding="async"><figcaption>{title}{words}</figcaption></figure>'
         )
     plain = [row for row in rows if row.rmse is not None and not row.weighted]
     weighted = {row.method: row for row in rows if row.weighted}
