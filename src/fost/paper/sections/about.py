@@ -48,4 +48,15 @@ def _column(head: tuple[str, str], rows: list[tuple[str, str]], caption: str) ->
 
 
 def _short(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+    """A setting; of long lists, runs by their ends: 1 to 24, 28, 32."""
+    if not isinstance(value, tuple | list):
+        return str(value)
+    runs: list[list[int]] = []
+    for number in value:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(
+        f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs
+    )

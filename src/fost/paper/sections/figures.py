@@ -65,7 +65,7 @@ def panels(name: str, rows: list[Any]) -> str:
     if rows[0].picture == "man":
         note = (
             '<p class="note">The grey values of man are stretched to the range from 0 to 255, '
-            "which the paper&rsquo;s copy seems to have.</p>"
+            "which the paper&rsquo;s copy seems to have; it is not at hand.</p>"
         )
     return (
         f'<div id="{name}"><h3>{rows[0].picture}</h3><div class="panels">{"".join(images)}</div>'
