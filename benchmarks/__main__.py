@@ -5,10 +5,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import bench_encode, bench_learn, bench_pursuit
+from benchmarks import bench_encode, bench_images, bench_learn, bench_pursuit
 from benchmarks.harness import Report, machine
 
-BENCHMARKS = {"encode": bench_encode.run, "learn": bench_learn.run, "pursuit": bench_pursuit.run}
+BENCHMARKS = {
+    "encode": bench_encode.run,
+    "learn": bench_learn.run,
+    "pursuit": bench_pursuit.run,
+    "images": bench_images.run,
+}
 
 
 def main() -> None:

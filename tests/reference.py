@@ -208,3 +208,32 @@ def sweep_atoms(Y: Array, atoms: Array, X: Array, order: Sequence[int]) -> tuple
             x = E @ D[k]
         X[users, k] = x
     return D, X
+
+
+def shrink_patches(
+    image: Array,
+    matrix: Array,
+    shape: tuple[int, int],
+    places: Sequence[tuple[int, int]],
+    level: float,
+    pilot: Array | None = None,
+) -> tuple[Array, Array]:
+    """Patches shrunk in the domain of U (columns are atoms) and added up, one after another."""
+
+    def coefficients(picture: Array, top: int, left: int) -> tuple[Array, float]:
+        patch = picture[top : top + shape[0], left : left + shape[1]].astype(np.float64).ravel()
+        return matrix.T @ (patch - patch.mean()), float(patch.mean())
+
+    sums, weights = np.zeros(image.shape), np.zeros(image.shape)
+    for top, left in places:
+        c, mean = coefficients(image, top, left)
+        if pilot is None:
+            gains = (np.abs(c) > level).astype(float)
+        else:
+            squares = coefficients(pilot, top, left)[0] ** 2
+            gains = squares / (squares + level)
+        weight = 1 / (1 + np.sum(gains**2))
+        window = slice(top, top + shape[0]), slice(left, left + shape[1])
+        sums[window] += weight * ((matrix @ (gains * c)).reshape(shape) + mean)
+        weights[window] += weight
+    return sums, weights

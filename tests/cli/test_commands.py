@@ -223,28 +223,28 @@ def test_atoms_that_fill_no_square(run: Run) -> None:
 
 
 def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fost import demo
+    from fost.demo import comparison, restoration
 
-    few = {name: demo.METHODS[name] for name in demo.METHODS if "256" not in name}
-    monkeypatch.setattr(demo, "METHODS", {**few, "H12": few["H6"]})
-    monkeypatch.setattr(demo, "PICTURES", ("camera",))
-    whole = demo.picture
-    monkeypatch.setattr(demo, "picture", lambda name: whole(name)[:96, 160:320])
-    monkeypatch.setattr(demo, "explore", lambda Y, path: fost.AutoDictionary(4, max_iter=1).fit(Y))
-    monkeypatch.setattr(demo, "draw_pictures", lambda *_: None)
+    few = {name: comparison.METHODS[name] for name in comparison.METHODS if "256" not in name}
+    monkeypatch.setattr(comparison, "METHODS", {**few, "H12": few["H6"]})
+    monkeypatch.setattr(comparison, "PICTURES", ("camera",))
+    whole = comparison.picture
+    monkeypatch.setattr(comparison, "picture", lambda name: whole(name)[:96, 160:320])
+    quick = fost.AutoDictionary(4, max_iter=1)
+    monkeypatch.setattr(comparison, "explore", lambda Y, path: quick.fit(Y))
+    monkeypatch.setattr(comparison, "draw_pictures", lambda *_: None)
+    monkeypatch.setattr(restoration, "SHARE", 0.1)
     report = json.loads(run("demo", "out", "--json").stdout)
-    assert [row["method"] for row in report["methods"]] == list(demo.METHODS)
-    assert sorted(path.name for path in Path("out").iterdir()) == ["atoms.png", "report.md"]
+    assert [row["method"] for row in report["methods"]] == list(comparison.METHODS)
+    names = sorted(path.name for path in Path("out").iterdir())
+    assert names == ["atoms.png", "denoising.png", "inpainting.png", "report.md"]
+    for row in report["restoration"]:
+        assert row["psnr"] > 25
     result = run("demo", "out", "--force")
     assert "The report and its pictures are in out/" in result.stdout
     assert run("demo", "out", "--force", "--quiet").stdout == ""
 
 
-needs_inpaint = pytest.mark.skipif(not hasattr(images, "inpaint"), reason="no fost.images.inpaint")
-needs_denoise = pytest.mark.skipif(not hasattr(images, "denoise"), reason="no fost.images.denoise")
-
-
-@needs_inpaint
 @pytest.mark.parametrize("name", ["picture.png", "colour.png"])
 @pytest.mark.parametrize("model", [[], ["--model", "model.safetensors"]])
 def test_inpaint(run: Run, name: str, model: list[str]) -> None:
@@ -265,7 +265,6 @@ def test_inpaint(run: Run, name: str, model: list[str]) -> None:
     assert np.array_equal(images.read("value.png"), filled)
 
 
-@needs_denoise
 @pytest.mark.parametrize("options", [[], ["--sigma", "20"], ["--model", "model.safetensors"]])
 def test_denoise(run: Run, options: list[str]) -> None:
     picture = make_picture((64, 80))
@@ -273,7 +272,8 @@ def test_denoise(run: Run, options: list[str]) -> None:
     noisy = np.clip(np.rint(picture + noise), 0, 255).astype(np.uint8)
     images.write("noisy.png", noisy)
     report = json.loads(run("denoise", "noisy.png", "-o", "out.png", "--json", *options).stdout)
-    assert report["sigma"] == (20 if "--sigma" in options else None)
+    assert report["sigma"] == pytest.approx(20, rel=0 if "--sigma" in options else 0.2)
+    assert report["estimated"] == ("--sigma" not in options)
     clean = images.read("out.png")
     assert clean.dtype == picture.dtype
     assert images.psnr(picture, clean) > images.psnr(picture, noisy) + 3
@@ -289,7 +289,7 @@ def test_inpaint_hands_over_what_the_options_say(
         seen.update(image=image, missing=missing, **others)
         return image
 
-    monkeypatch.setattr(images, "inpaint", stand_in, raising=False)
+    monkeypatch.setattr(images, "inpaint", stand_in)
     picture = images.read(name)
     mask = np.zeros((*picture.shape[:2], 3), np.uint8)
     mask[3:5, 7:9, 1] = 1
@@ -300,6 +300,7 @@ def test_inpaint_hands_over_what_the_options_say(
     assert np.array_equal(seen["missing"], mask[..., 1] == 1)
     assert seen["dictionary"] == fost.DCT((8, 8))
     assert (seen["n_nonzero_coefs"], seen["stride"], seen["verbose"]) == (5, 2, False)
+    assert (seen["method"], seen["patch"]) == ("shrinkage", (8, 8))
     assert np.array_equal(images.read("out.png"), picture)
     value = int(picture[0, 0, 0] if picture.ndim == 3 else picture[0, 0])
     picture[:] = 255
@@ -313,13 +314,14 @@ def test_inpaint_hands_over_what_the_options_say(
 def test_denoise_hands_over_what_the_options_say(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
 
-    def stand_in(image: np.ndarray, **others: Any) -> np.ndarray:
-        seen.update(image=image, **others)
+    def stand_in(image: np.ndarray, sigma: float, **others: Any) -> np.ndarray:
+        seen.update(image=image, sigma=sigma, **others)
         return image
 
-    monkeypatch.setattr(images, "denoise", stand_in, raising=False)
+    monkeypatch.setattr(images, "denoise", stand_in)
     run("denoise", "picture.png", "-o", "out.png")
-    assert seen.pop("image").dtype == np.uint8
-    assert seen == {"sigma": None, "dictionary": None}
+    assert seen["image"].dtype == np.uint8
+    assert seen["sigma"] == images.noise_level(seen["image"])
+    assert (seen["dictionary"], seen["stride"]) == (None, 1)
     run("denoise", "picture.png", "-o", "out.png", "-f", "--sigma", "12.5", "--stride", "3")
     assert (seen["sigma"], seen["stride"]) == (12.5, 3)

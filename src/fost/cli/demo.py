@@ -1,4 +1,4 @@
-"""``fost demo``: fixed and learned transforms on pictures that come with scikit-image."""
+"""``fost demo``: what fost does, on pictures that come with scikit-image."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def demo(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare fixed and learned transforms on bundled pictures.
+    """Compare transforms on bundled pictures, inpaint one and denoise it.
 
-    Prints a table while it learns, and writes report.md with pictures to a folder.
+    Prints tables as it goes, and writes report.md with pictures to a folder.
     """
     _check_folder(out, force)
     with _stdout_to_stderr(as_json, quiet), _folder_beside(out) as work:
         from fost import demo as demonstration
 
-        rows = demonstration.main(work, shown_as=out)
+        found = demonstration.main(work, shown_as=out)
         with writing(out):
             out.mkdir(exist_ok=True)
             for file in sorted(work.iterdir()):
                 os.replace(file, out / file.name)
-    data = {"output": out, "pictures": list(demonstration.PICTURES), "methods": rows}
+    data = {"output": out, "pictures": list(demonstration.PICTURES), **found}
     show({}, data, as_json=as_json, quiet=quiet)
 
 

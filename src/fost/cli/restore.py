@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +31,13 @@ Stride = Annotated[
 ]
 
 
+class Method(StrEnum):
+    """The ways of `fost.images.inpaint`."""
+
+    shrinkage = "shrinkage"
+    pursuit = "pursuit"
+
+
 def inpaint(
     picture: Picture,
     output: options.Output,
@@ -52,8 +59,16 @@ def inpaint(
     ] = None,
     model: options.ModelOption = None,
     sparsity: Annotated[
-        int, typer.Option("--sparsity", "-s", metavar="S", min=1, help="Entries per code.")
+        int,
+        typer.Option("--sparsity", "-s", metavar="S", min=1, help="Entries per code, for pursuit."),
     ] = 6,
+    method: Annotated[
+        Method,
+        typer.Option(
+            "--method",
+            help="Repeated shrinkage of overlapping patches, or matching pursuit of each patch.",
+        ),
+    ] = Method.shrinkage,
     stride: Stride = None,
     threads: options.Threads = None,
     force: options.Force = False,
@@ -65,6 +80,7 @@ def inpaint(
     Which pixels are missing says a mask, or a value that they have. The others stay as they
     are, and so do the type and the range of the picture.
     """
+    from fost import images
     from fost.cli.signals import read_picture
 
     if (mask is None) == (missing_value is None):
@@ -83,15 +99,19 @@ def inpaint(
     _check_type(output, image)
     if count == 0:
         complain("warning: no pixel is missing")
-    function = _function("inpaint")
-    arguments: dict[str, Any] = {"n_nonzero_coefs": sparsity}
-    if stride is not None:
-        arguments["stride"] = stride
     dictionary = _dictionary(model)
     start = time.perf_counter()
     try:
         shown = not quiet and sys.stderr.isatty()
-        restored = function(image, missing, dictionary=dictionary, verbose=shown, **arguments)
+        restored = images.inpaint(
+            image,
+            missing,
+            n_nonzero_coefs=sparsity,
+            stride=stride,
+            method=method.value,
+            verbose=shown,
+            **dictionary,
+        )
     except ValueError as error:
         raise UserError(f"cannot inpaint {str(picture)!r}: {error}") from error
     seconds = time.perf_counter() - start
@@ -124,6 +144,7 @@ def denoise(
 
     The type and the range of the picture stay what they are.
     """
+    from fost import images
     from fost.cli.signals import read_picture
 
     if sigma is not None and not 0 <= sigma < float("inf"):
@@ -132,19 +153,19 @@ def denoise(
     options.set_threads(threads)
     image = read_picture(picture)
     _check_type(output, image)
-    function = _function("denoise")
-    arguments = {} if stride is None else {"stride": stride}
     dictionary = _dictionary(model)
     start = time.perf_counter()
     try:
         with progress("denoising", None, quiet):
-            restored = function(image, sigma=sigma, dictionary=dictionary, **arguments)
+            level = images.noise_level(image) if sigma is None else sigma
+            restored = images.denoise(image, level, stride=stride or 1, **dictionary)
     except ValueError as error:
         raise UserError(f"cannot denoise {str(picture)!r}: {error}") from error
     seconds = time.perf_counter() - start
     _write(output, restored)
-    level = "estimated" if sigma is None else f"{sigma:g}"
-    _report({"noise level": level}, {"sigma": sigma}, image, output, seconds, as_json, quiet)
+    told = f"{level:.3g}" + (", estimated" if sigma is None else "")
+    facts = {"sigma": level, "estimated": sigma is None}
+    _report({"noise level": told}, facts, image, output, seconds, as_json, quiet)
 
 
 def _from_mask(mask: NDArray[Any], image: NDArray[Any], path: Path) -> NDArray[Any]:
@@ -167,19 +188,14 @@ def _from_value(image: NDArray[Any], value: float | None) -> NDArray[Any]:
     return np.asarray(marked.all(axis=2) if image.ndim == 3 else marked)
 
 
-def _function(name: str) -> Callable[..., NDArray[Any]]:
-    from fost import images
-
-    function: Callable[..., NDArray[Any]] | None = getattr(images, name, None)
-    if function is None:
-        raise UserError(f"this fost cannot {name}")
-    return function
-
-
-def _dictionary(model: Path | None) -> Any:
+def _dictionary(model: Path | None) -> dict[str, Any]:
+    """The arguments that say which transform to use, and of which patches."""
     from fost.cli.models import load_model
 
-    return None if model is None else load_model(model).transform
+    if model is None:
+        return {"dictionary": None}
+    loaded = load_model(model)
+    return {"dictionary": loaded.transform, "patch": loaded.patch_or_complain("restoring pictures")}
 
 
 def _check_type(output: Path, image: NDArray[Any]) -> None:

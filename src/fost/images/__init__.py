@@ -3,7 +3,10 @@
 Everything but `read` and `write` needs NumPy alone; these two need the extra ``fost[images]``.
 """
 
+from fost.images.adaptation import pretrained
+from fost.images.denoising import denoise, noise_level
 from fost.images.files import read, write
+from fost.images.inpainting import inpaint
 from fost.images.patches import Assembler, assemble, blocks, patches
 from fost.images.pictures import PictureFormat, from_luma_chroma, psnr, to_luma_chroma
 
@@ -12,8 +15,12 @@ __all__ = [
     "PictureFormat",
     "assemble",
     "blocks",
+    "denoise",
     "from_luma_chroma",
+    "inpaint",
+    "noise_level",
     "patches",
+    "pretrained",
     "psnr",
     "read",
     "to_luma_chroma",

@@ -1,4 +1,4 @@
-"""A line on stderr that tells how learning is getting on."""
+"""A line on stderr that tells how long work is getting on."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ class ProgressLine:
         self._start = time.perf_counter()
         self._open = False
 
-    def report(self, iteration: int, error: float) -> None:
+    def report(self, iteration: int, error: float | None = None) -> None:
         if not self._enabled:
             return
         seconds = time.perf_counter() - self._start
-        line = (
-            f"iteration {iteration}/{self._max_iter}  relative error {100 * error:.4f} %"
-            f"  {seconds:.1f} s"
-        )
+        what = "" if error is None else f"  relative error {100 * error:.4f} %"
+        line = f"iteration {iteration}/{self._max_iter}{what}  {seconds:.1f} s"
         if sys.stderr.isatty():
             print(f"\r{line}", end="", file=sys.stderr, flush=True)
             self._open = True

@@ -1,11 +1,7 @@
-"""The demonstration behind ``fost demo``: fixed and learned transforms on bundled pictures.
-
-Prints a table and leaves a report with pictures in a folder. Needs the extra ``images``.
-"""
+"""Fixed and learned transforms on bundled pictures: error, operations, time."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -40,42 +36,6 @@ METHODS: dict[str, Learner] = {
     "2-D DCT + 256 rotations": learned(fost.Rotations(256), base=fost.DCT((SIDE, SIDE))),
     "Q-DLA": learned(fost.Full()),
 }
-
-
-def main(
-    folder: str | os.PathLike[str] = "demo", shown_as: str | os.PathLike[str] | None = None
-) -> list[dict[str, Any]]:
-    """Run it; returns the rows of the table. `shown_as` is what the folder is called at the end."""
-    out = Path(folder)
-    out.mkdir(parents=True, exist_ok=True)
-    print(
-        f"Sparse codes of {SIDE} x {SIDE} patches, {S} coefficients each: "
-        "root mean squared error (grey values from 0 to 1)\n"
-    )
-    header = f"{'':<24} {'operations':>10} {'ns/patch':>9} " + "".join(f"{p:>10}" for p in PICTURES)
-    print(header + "\n" + "-" * len(header))
-    data = {name: patches(picture(name)) for name in PICTURES}
-    transforms: dict[str, dict[str, fost.Transform]] = {}
-    rows = []
-    for method, learner in METHODS.items():
-        transforms[method] = {name: learner(Y) for name, Y in data.items()}
-        errors = [rmse(Y, transforms[method][name]) for name, Y in data.items()]
-        sample = transforms[method][PICTURES[0]]
-        row = (method, sample.flops, nanoseconds(sample), errors)
-        rows.append(row)
-        print(
-            f"{method:<24} {row[1]:>10,} {row[2]:>9.0f} " + "".join(f"{e:>10.4f}" for e in errors),
-            flush=True,
-        )
-    draw_atoms(transforms["H12"]["camera"], out / "atoms.png")
-    draw_pictures(data["camera"], transforms, out / "pictures.png")
-    auto = explore(data["camera"], out / "frontier.png")
-    write_report(rows, auto, out / "report.md")
-    print(f"\nThe report and its pictures are in {shown_as or out}/")
-    return [
-        {"method": method, "flops": flops, "nanoseconds": ns, "rmse": errors}
-        for method, flops, ns, errors in rows
-    ]
 
 
 def picture(name: str) -> NDArray[np.float64]:
@@ -117,7 +77,7 @@ def nanoseconds(transform: fost.Transform) -> float:
 
 def draw_atoms(transform: fost.Transform, path: Path) -> None:
     """All atoms as small patches, most used first."""
-    plt = _pyplot()
+    plt = pyplot()
     fig, axes = plt.subplots(8, 8, figsize=(6, 6.4), layout="constrained")
     usage = np.bincount(
         transform.encode(patches(picture("camera")), S).indices, minlength=SIDE * SIDE
@@ -137,7 +97,7 @@ def draw_pictures(
     Y: NDArray[np.float64], transforms: dict[str, dict[str, fost.Transform]], path: Path
 ) -> None:
     """A part of one picture, coded by several methods."""
-    plt = _pyplot()
+    plt = pyplot()
     image = picture("camera")
     means = fost.images.patches(image, SIDE).mean(axis=1, keepdims=True)
     shown = {"original": image}
@@ -162,7 +122,7 @@ def explore(Y: NDArray[np.float64], path: Path) -> fost.AutoDictionary:
     auto = fost.AutoDictionary(S, (SIDE, SIDE), validation_fraction=0.5, random_state=0).fit(Y)
     print(auto.frontier_)
     print("DCT 8x8 is the 2-D DCT.")
-    plt = _pyplot()
+    plt = pyplot()
     ax = fost.plot_frontier(auto)
     ax.set_title("camera, 8 x 8 patches, 4 coefficients each")
     ax.figure.savefig(path, dpi=130)
@@ -170,44 +130,7 @@ def explore(Y: NDArray[np.float64], path: Path) -> fost.AutoDictionary:
     return auto
 
 
-def write_report(
-    rows: list[tuple[str, int, float, list[float]]], auto: fost.AutoDictionary, path: Path
-) -> None:
-    lines = [
-        "# fost demo",
-        "",
-        f"Non-overlapping {SIDE} x {SIDE} patches of the pictures that come with scikit-image, "
-        f"means removed, {S} coefficients per patch. Each transform is learned on the picture "
-        "that it codes. Root mean squared error, grey values from 0 to 1; time to encode a "
-        "float32 patch on one thread of this machine.",
-        "",
-        "| | operations | ns/patch | " + " | ".join(PICTURES) + " |",
-        "|---|---:|---:|" + "---:|" * len(PICTURES),
-    ]
-    for method, flops, ns, errors in rows:
-        figures = " | ".join(f"{e:.4f}" for e in errors)
-        lines.append(f"| {method} | {flops:,} | {ns:.0f} | {figures} |")
-    lines += ["", "![codes](pictures.png)", "", "![atoms](atoms.png)", ""]
-    lines += [
-        "## What can be had for what cost",
-        "",
-        "Camera, learned on half of its patches and judged on the other half. Bold rows are those "
-        "that nothing of equal or lower cost beats.",
-        "",
-        "| structure | operations | parameters | relative error, held out | seconds |",
-        "|---|---:|---:|---:|---:|",
-    ]
-    for row in auto.frontier_:
-        name = f"**{row.structure}**" if row in auto.frontier_.best else row.structure
-        lines.append(
-            f"| {name} | {row.flops:,} | {row.n_parameters:,} | {row.held_out_error:.2%} "
-            f"| {row.seconds:.2f} |"
-        )
-    lines += ["", "![frontier](frontier.png)", ""]
-    path.write_text("\n".join(lines))
-
-
-def _pyplot() -> Any:
+def pyplot() -> Any:
     import matplotlib
 
     matplotlib.use("Agg")

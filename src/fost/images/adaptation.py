@@ -1,0 +1,88 @@
+"""Which transform suits a picture: the general one, or one that is learned from the picture."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import as_file, files
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from fost.learning import Rotations, learn
+from fost.transforms import DCT, Transform, load
+
+PRETRAINED = {(8, 8): "patches-8x8", (16, 16): "patches-16x16"}
+# Patches that learning looks at: at most so many, and at least so many times the number of
+# pixels in one, below which it would learn these patches by heart.
+_MOST = 16384
+_LEAST = 16
+
+
+@cache
+def pretrained(name: str) -> Transform:
+    """A general transform for patches of pictures, learned from many of them.
+
+    Parameters
+    ----------
+    name : {"patches-8x8", "patches-16x16"}
+        For patches in rows, means removed, as `patches` cuts them.
+
+    Returns
+    -------
+    Transform
+        The 2-D DCT and learned rotations. It was learned by fost from pictures that come with
+        scikit-image; ``images/dictionaries/README.md`` in the package says which. A transform
+        learned from pictures of one kind does better on that kind.
+
+    Examples
+    --------
+    >>> import fost
+    >>> fost.images.pretrained("patches-8x8").flops
+    2208
+    """
+    if name not in PRETRAINED.values():
+        names = " or ".join(repr(k) for k in PRETRAINED.values())
+        raise ValueError(f"name must be {names}, got {name!r}")
+    resource = files("fost.images") / "dictionaries" / f"{name}.safetensors"
+    with as_file(resource) as path:
+        return load(path)
+
+
+def general(shape: tuple[int, int]) -> Transform:
+    """A transform for patches of any picture: a pretrained one, or the DCT for other shapes."""
+    return pretrained(PRETRAINED[shape]) if shape in PRETRAINED else DCT(shape)
+
+
+def adapted(
+    image: NDArray[Any],
+    shape: tuple[int, int],
+    random: np.random.Generator,
+    n_rotations: int,
+    max_iter: int,
+    trusted: NDArray[np.bool_] | None = None,
+    most: int = _MOST,
+) -> Transform | None:
+    """A transform learned from at most so many patches of a picture; None where there are too few.
+
+    Patches that lie on pixels none of which are `trusted` teach nothing and do not count.
+    """
+    n = shape[0] * shape[1]
+    windows = sliding_window_view(image, shape)
+    places = windows.shape[0] * windows.shape[1]
+    if places < _LEAST * n:
+        return None
+    chosen = random.choice(places, most, replace=False) if places > most else np.arange(places)
+    tops, lefts = np.unravel_index(chosen, windows.shape[:2])
+    if trusted is not None:
+        seen = sliding_window_view(trusted, shape)[tops, lefts].any(axis=(1, 2))
+        tops, lefts = tops[seen], lefts[seen]
+    Y = windows[tops, lefts].reshape(-1, n)
+    Y = Y - Y.mean(axis=1, keepdims=True)
+    Y = Y[Y.any(axis=1)]
+    if len(Y) < _LEAST * n:
+        return None
+    s = max(1, n // 16)
+    result = learn(Y, Rotations(n_rotations), s, base=DCT(shape), init="base", max_iter=max_iter)
+    return result.transform

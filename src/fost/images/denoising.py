@@ -1,0 +1,257 @@
+"""Noise out of pictures, by shrinking overlapping patches in a transform's domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import chi2
+
+from fost.images.adaptation import adapted, general
+from fost.images.grid import Grid, Pair
+from fost.images.patches import patches
+from fost.images.pictures import (
+    PictureFormat,
+    as_float,
+    check_picture,
+    from_luma_chroma,
+    to_luma_chroma,
+)
+from fost.images.shrinkage import threshold, wiener
+from fost.learning.loop import RandomState, as_generator
+from fost.transforms import DCT, Transform
+
+# A coefficient is kept where it exceeds so many standard deviations of the noise.
+_THRESHOLD = 2.6
+_ROTATIONS_PER_PIXEL = 4
+_ITERATIONS = 5
+# Larger patches beside those of 8 x 8: better where a picture is smooth. (More weight for them
+# gains there and loses elsewhere.)
+_WIDE = 16
+# The noise level is estimated from the highest frequencies of the quietest patches: from the
+# frequencies of this one on, and this share of patches.
+_HIGH = 4
+_QUIETEST = 0.1
+
+
+def denoise(
+    image: ArrayLike,
+    sigma: float | None = None,
+    dictionary: Transform | None = None,
+    stride: Pair = 1,
+    *,
+    patch: Pair | None = None,
+    second_pass: bool = True,
+    random_state: RandomState = 0,
+) -> NDArray[Any]:
+    """Remove white noise from a picture.
+
+    Every patch is transformed, small coefficients are set to zero, and the patches are put back,
+    those with few coefficients left counting more. The transform is learned from a first result;
+    patches of 16 x 16 pixels in the DCT are added to those of 8 x 8, for the smooth parts. A
+    second pass repeats this with Wiener's filter, which takes the result of the first for the
+    truth.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width) or (height, width, channels)
+        Three channels are red, green and blue, and are treated as luma and chroma; other numbers
+        of channels one by one.
+    sigma : float, optional
+        The standard deviation of the noise, in the numbers of the picture. If None it is
+        estimated by `noise_level`.
+    dictionary : Transform, optional
+        For patches in rows, such as `fost.learn` gives, and then no other is used. If None, one
+        is learned from the picture.
+    stride : int or pair of int
+        Steps from one patch to the next. 1 is best; larger ones are faster.
+    patch : int or pair of int, optional
+        Height and width of a patch, and then no others are used. If None, that of the dictionary
+        if it is square, else 8 and 16.
+    second_pass : bool
+        Whether the picture is filtered once more; it gains 0.1 to 0.4 dB for twice the time.
+    random_state : int, Generator, RandomState or None
+        For the choice of the patches to learn from.
+
+    Returns
+    -------
+    ndarray
+        Of the type and shape of the image, values in the range of its type (those of floats in
+        the range that the image has, or [0, 1] if it lies inside that).
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> clean = np.add.outer(np.linspace(0, 0.5, 64), np.linspace(0, 0.5, 64))
+    >>> noisy = np.clip(clean + 0.1 * rng.standard_normal(clean.shape), 0, 1)
+    >>> restored = fost.images.denoise(noisy, sigma=0.1)
+    >>> fost.images.psnr(clean, restored) > fost.images.psnr(clean, noisy) + 10
+    True
+    """
+    picture = check_finite(image)
+    random = as_generator(random_state)
+    shape = patch_shape(patch, dictionary)
+    form = PictureFormat.of(picture)
+    if sigma is None:
+        sigma = noise_level(picture)
+    if not 0 <= sigma < np.inf:
+        raise ValueError(f"sigma must be a nonnegative number, got {sigma}")
+    if sigma == 0:
+        return picture.copy()
+    level = float(sigma) / form.scale
+    planes = to_planes(form.to_unit(picture))
+    for plane in planes:
+        padded = pad(plane, shape)
+        if dictionary is None:
+            views = _views(padded, level, shape, stride, patch is None, random)
+        else:
+            views = [_View(dictionary, Grid.over(padded.shape, shape, stride))]
+            _check_stride(views[0].grid)
+        clean = _denoise_plane(padded, level, views, second_pass)
+        plane[...] = clean[: plane.shape[0], : plane.shape[1]]
+    return form.from_unit(from_planes(planes, picture.ndim))
+
+
+@dataclass(frozen=True)
+class _View:
+    """One way of looking at a picture: patches of a shape in a transform's domain."""
+
+    transform: Transform
+    grid: Grid
+
+
+def _denoise_plane(
+    image: NDArray[Any], sigma: float, views: list[_View], second_pass: bool
+) -> NDArray[Any]:
+    level = _THRESHOLD * sigma
+    pilot = _mean([threshold(image, view.transform, view.grid, level) for view in views])
+    if not second_pass:
+        return pilot
+    return _mean([wiener(image, pilot, view.transform, view.grid, sigma) for view in views])
+
+
+def _views(
+    image: NDArray[Any], sigma: float, shape: tuple[int, int], stride: Pair, wide: bool, random: Any
+) -> list[_View]:
+    """A transform learned from a first result, and the DCT of larger patches."""
+    grid = Grid.over(image.shape, shape, stride)
+    _check_stride(grid)
+    first = _mean([threshold(image, DCT(shape), grid, _THRESHOLD * sigma)])
+    count = _ROTATIONS_PER_PIXEL * shape[0] * shape[1]
+    learned = adapted(first, shape, random, count, _ITERATIONS) or general(shape)
+    views = [_View(learned, grid)]
+    if wide and min(image.shape) >= _WIDE:
+        steps = (min(_WIDE, 4 * grid.stride[0]), grid.stride[1])
+        views.append(_View(DCT((_WIDE, _WIDE)), Grid.over(image.shape, _WIDE, steps)))
+    return views
+
+
+def _mean(parts: list[tuple[NDArray[Any], NDArray[Any]]]) -> NDArray[Any]:
+    """The picture that sums and weights of all views make."""
+    sums, weights = parts[0]
+    for more, heavier in parts[1:]:
+        sums += more
+        weights += heavier
+    sums /= weights
+    return sums
+
+
+def noise_level(image: ArrayLike) -> float:
+    """The standard deviation of the white noise in a picture, estimated.
+
+    What is left of a picture without noise at the highest frequencies is little in its quietest
+    patches, so that the noise can be told from there: the energy of 16 coefficients of the 8 x 8
+    DCT, compared with the distribution that noise gives it. Fine texture all over the picture is
+    taken for noise.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width) or (height, width, channels)
+
+    Returns
+    -------
+    float
+        In the numbers of the picture; over all channels together.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> noise = 5 * np.random.default_rng(0).standard_normal((256, 256))
+    >>> bool(abs(fost.images.noise_level(noise) - 5) < 0.1)
+    True
+    """
+    picture = as_float(check_finite(image))
+    planes = [picture] if picture.ndim == 2 else list(np.moveaxis(picture, -1, 0))
+    rows = np.concatenate([patches(pad(plane, (8, 8)), 8, 4) for plane in planes])
+    rows = rows - rows.mean(axis=1, keepdims=True)
+    high = DCT((8, 8)).forward(rows).reshape(-1, 8, 8)[:, _HIGH:, _HIGH:].reshape(len(rows), -1)
+    energies = np.square(high, dtype=np.float64).sum(axis=1)
+    quietest = np.quantile(energies, _QUIETEST)
+    return float(np.sqrt(quietest / chi2.ppf(_QUIETEST, high.shape[1])))
+
+
+def check_finite(image: ArrayLike) -> NDArray[Any]:
+    """A picture without NaN and infinity."""
+    picture = check_picture(image, "image")
+    if picture.dtype.kind == "f" and not np.isfinite(picture).all():
+        raise ValueError("image contains NaN or infinity")
+    return picture
+
+
+def patch_shape(patch: Pair | None, dictionary: Transform | None) -> tuple[int, int]:
+    """The shape of patches, from what a user said about it."""
+    if patch is not None:
+        height, width = (patch, patch) if isinstance(patch, int) else patch
+        if height < 1 or width < 1:
+            raise ValueError(f"patch must be positive, got {patch!r}")
+        if dictionary is not None and height * width != dictionary.n_features:
+            raise ValueError(
+                f"patch has {height} x {width} pixels, but dictionary was built for "
+                f"{dictionary.n_features}"
+            )
+        return int(height), int(width)
+    if dictionary is None:
+        return 8, 8
+    side = isqrt(dictionary.n_features)
+    if side * side != dictionary.n_features:
+        raise ValueError(
+            "patch must be given for a dictionary whose patches are not square, "
+            f"got n_features={dictionary.n_features}"
+        )
+    return side, side
+
+
+def to_planes(unit: NDArray[Any]) -> list[NDArray[Any]]:
+    """The planes that are worked on: the picture, luma and chroma, or the channels."""
+    if unit.ndim == 2:
+        return [np.ascontiguousarray(unit)]
+    coloured = to_luma_chroma(unit) if unit.shape[2] == 3 else unit
+    return [np.array(plane, order="C") for plane in np.moveaxis(coloured, -1, 0)]
+
+
+def from_planes(planes: list[NDArray[Any]], ndim: int) -> NDArray[Any]:
+    """The picture of planes."""
+    if ndim == 2:
+        return planes[0]
+    coloured = np.stack(planes, axis=-1)
+    return from_luma_chroma(coloured) if len(planes) == 3 else coloured
+
+
+def pad(plane: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
+    """At least as large as a patch, by repeating the last row and column."""
+    missing = [max(0, want - have) for want, have in zip(shape, plane.shape, strict=True)]
+    if not any(missing):
+        return np.ascontiguousarray(plane)
+    return np.pad(plane, [(0, k) for k in missing], mode="edge")
+
+
+def _check_stride(grid: Grid) -> None:
+    if any(step > size for step, size in zip(grid.stride, grid.shape, strict=True)):
+        raise ValueError(
+            f"stride must be at most the patch, {grid.shape}, to cover every pixel, "
+            f"got {grid.stride}"
+        )

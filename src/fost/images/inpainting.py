@@ -1,0 +1,299 @@
+"""Missing pixels of pictures, filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fost.coding import shrink
+from fost.images.adaptation import adapted, general
+from fost.images.denoising import patch_shape
+from fost.images.filling import fill
+from fost.images.grid import Pair
+from fost.images.patches import Assembler, blocks
+from fost.images.pictures import PictureFormat, check_picture
+from fost.learning.loop import RandomState, as_generator
+from fost.learning.progress import ProgressLine
+from fost.pursuit import pursue
+from fost.transforms import DCT, Transform
+
+# Thresholds fall from the first to the last, in grey values from 0 to 1; the first is lower
+# where little is missing, because the start is better then.
+_FIRST, _LAST = 0.4, 0.02
+# How far beyond the shrunk picture a pass goes: 1 is to it, 2 is as far again.
+_RELAXATION = 1.7
+# Passes for a share f of missing pixels: this over (1 - f)^2, within limits.
+_PASSES, _FEWEST, _MOST = 1.8, 5, 80
+# Above this share of missing pixels, patches of 16 x 16 pixels are better than those of 8 x 8.
+_LARGE = 0.6
+_ROTATIONS_PER_PIXEL = 1
+_ITERATIONS = 2
+_PATCHES_PER_PIXEL = 64
+# The importance of an atom in pursuit is its typical coefficient to this power.
+_PRIOR = 0.4
+_LEAST_IMPORTANCE = 1e-3
+
+
+def inpaint(
+    image: ArrayLike,
+    missing: ArrayLike,
+    dictionary: Transform | None = None,
+    n_nonzero_coefs: int = 6,
+    stride: Pair | None = None,
+    *,
+    method: str = "shrinkage",
+    patch: Pair | None = None,
+    max_iter: int | None = None,
+    prior: float = _PRIOR,
+    random_state: RandomState = 0,
+    verbose: bool = False,
+) -> NDArray[Any]:
+    """Fill in the missing pixels of a picture.
+
+    The method "shrinkage" starts from a smooth fill and passes over overlapping patches again
+    and again: transform, drop coefficients below a threshold that falls from pass to pass,
+    transform back, and take over the missing pixels. Half-way a transform is learned from what
+    has been found, so that nothing but the damaged picture is needed.
+
+    The method "pursuit" codes each patch by orthogonal matching pursuit on its observed pixels,
+    once. With patches that do not overlap, a dictionary learned from clean data and ``prior=0``
+    it is the experiment of the paper.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width) or (height, width, channels)
+        What it holds where pixels are missing does not matter; NaN is fine there.
+    missing : array-like of bool of shape (height, width) or that of the image
+        True where a pixel is missing.
+    dictionary : Transform, optional
+        For patches in rows, means removed. If None, one is learned from the picture, or a
+        general one is used where too little of it is left.
+    n_nonzero_coefs : int
+        Entries per code, of the method "pursuit".
+    stride : int or pair of int, optional
+        Steps from one patch to the next. If None, a quarter of a patch for "pursuit"; for
+        "shrinkage" a patch down and one pixel across, from another random place in every pass.
+    method : {"shrinkage", "pursuit"}
+    patch : int or pair of int, optional
+        Height and width of a patch. If None, that of the dictionary if it is square, else 8, or
+        16 for "shrinkage" where more than 60 % of the pixels are missing.
+    max_iter : int, optional
+        Passes of "shrinkage". If None, 5 to 80, more the more is missing; more than that
+        gain a little.
+    prior : float
+        Of "pursuit": how much it prefers atoms that other patches use with large coefficients,
+        from 0 (not at all) to 1. A first pursuit finds out which these are.
+    random_state : int, Generator, RandomState or None
+        For the places of patches and those to learn from.
+    verbose : bool
+        Show progress on stderr.
+
+    Returns
+    -------
+    ndarray
+        Of the type and shape of the image; observed pixels are what they were.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> clean = np.add.outer(np.linspace(0, 0.5, 64), np.linspace(0, 0.5, 64))
+    >>> missing = np.random.default_rng(0).random(clean.shape) < 0.4
+    >>> restored = fost.images.inpaint(np.where(missing, np.nan, clean), missing)
+    >>> bool(np.abs(restored - clean).max() < 0.01)
+    True
+    """
+    picture = check_picture(image, "image")
+    gaps = check_gaps(missing, picture)
+    if method not in ("shrinkage", "pursuit"):
+        raise ValueError(f"method must be 'shrinkage' or 'pursuit', got {method!r}")
+    if not 0 <= prior <= 1:
+        raise ValueError(f"prior must be from 0 to 1, got {prior}")
+    if not gaps.any():
+        return picture.copy()
+    form = PictureFormat.of(picture if picture.dtype.kind != "f" else picture[~gaps][None])
+    known = np.where(gaps, picture.dtype.type(0), picture)
+    random = as_generator(random_state)
+    unit = form.to_unit(known)
+    out = np.empty_like(unit)
+    for channel in range(1 if picture.ndim == 2 else picture.shape[2]):
+        where: Any = ... if picture.ndim == 2 else (..., channel)
+        plane, holes = np.ascontiguousarray(unit[where]), np.ascontiguousarray(gaps[where])
+        if method == "shrinkage":
+            shape = _shape(patch, dictionary, holes)
+            out[where] = _by_shrinkage(
+                plane, holes, dictionary, shape, stride, max_iter, random, verbose
+            )
+        else:
+            shape = patch_shape(patch, dictionary)
+            chosen = dictionary if dictionary is not None else general(shape)
+            out[where] = _by_pursuit(plane, holes, chosen, shape, stride, n_nonzero_coefs, prior)
+    return np.where(gaps, form.from_unit(out), picture)
+
+
+def _by_shrinkage(
+    image: NDArray[Any],
+    missing: NDArray[np.bool_],
+    dictionary: Transform | None,
+    shape: tuple[int, int],
+    stride: Pair | None,
+    max_iter: int | None,
+    random: np.random.Generator,
+    verbose: bool,
+) -> NDArray[Any]:
+    height, width = image.shape
+    steps = _steps(stride, (shape[0], 1), shape)
+    share = float(missing.mean())
+    estimate, n_scales = fill(_padded(image, shape), _padded(missing, shape))
+    holes = _padded(missing, shape)
+    if max_iter is None:
+        wanted = max(_PASSES / max(1 - share, 0.05) ** 2, 5 * n_scales)
+        max_iter = round(min(max(wanted, _FEWEST), _MOST))
+    transform = dictionary if dictionary is not None else DCT(shape)
+    first = _LAST + (_FIRST - _LAST) * share
+    relaxation = holes * estimate.dtype.type(_RELAXATION)
+    progress = ProgressLine(verbose, max_iter)
+    for k, level in enumerate(np.geomspace(first, _LAST, max_iter)):
+        if dictionary is None and k == max_iter // 2:
+            n = shape[0] * shape[1]
+            learned = adapted(
+                estimate,
+                shape,
+                random,
+                _ROTATIONS_PER_PIXEL * n,
+                _ITERATIONS,
+                trusted=~holes,
+                most=_PATCHES_PER_PIXEL * n,
+            )
+            transform = learned or general(shape)
+        tops, lefts = (
+            _starts(size, side, step, random)
+            for size, side, step in zip(estimate.shape, shape, steps, strict=True)
+        )
+        sums, weights = shrink(transform._plan, estimate, None, shape, tops, lefts, float(level))
+        sums /= weights
+        sums -= estimate
+        sums *= relaxation if k < max_iter - 1 else holes
+        estimate += sums
+        progress.report(k + 1)
+    progress.close()
+    return estimate[:height, :width]
+
+
+def _by_pursuit(
+    image: NDArray[Any],
+    missing: NDArray[np.bool_],
+    dictionary: Transform,
+    shape: tuple[int, int],
+    stride: Pair | None,
+    n_nonzero_coefs: int,
+    prior: float,
+) -> NDArray[Any]:
+    n = shape[0] * shape[1]
+    if not 1 <= n_nonzero_coefs <= n:
+        raise ValueError(
+            f"n_nonzero_coefs must be between 1 and the pixels of a patch, {n}, "
+            f"got {n_nonzero_coefs}"
+        )
+    default = (max(1, shape[0] // 4), max(1, shape[1] // 4))
+    steps = _steps(stride, default, shape)
+    height, width = image.shape
+    # Where nothing of a patch is observed its mean comes from the smooth fill.
+    holes, image = _padded(missing, shape), _padded(image, shape)
+    smooth, _ = fill(image, holes)
+    atoms = np.ascontiguousarray(dictionary.matrix.T, dtype=image.dtype)
+    if prior > 0:
+        atoms *= _importances(image, holes, smooth, atoms, shape, n_nonzero_coefs)[:, None] ** prior
+    assembler = Assembler(image.shape, shape, steps)
+    for where, rows, gaps, means in _blocks(image, holes, smooth, shape, steps):
+        codes = pursue(rows, atoms, n_nonzero_coefs, missing=gaps)
+        if codes is None:
+            raise ValueError("image is too large: its codes overflow")
+        assembler.add(where, codes @ atoms + means)
+    return np.asarray(assembler.result()[:height, :width])
+
+
+def _importances(
+    image: NDArray[Any],
+    missing: NDArray[np.bool_],
+    smooth: NDArray[Any],
+    atoms: NDArray[Any],
+    shape: tuple[int, int],
+    s: int,
+) -> NDArray[Any]:
+    """Root mean squared coefficients of atoms in patches side by side, the largest of them 1."""
+    total = np.zeros(len(atoms))
+    for _, rows, gaps, _ in _blocks(image, missing, smooth, shape, shape):
+        codes = pursue(rows, atoms, s, missing=gaps)
+        if codes is not None:
+            squares = np.square(codes.data, dtype=np.float64)
+            total += np.bincount(codes.indices, squares, minlength=len(atoms))
+    largest = total.max()
+    if not largest > 0:
+        return np.ones(len(atoms), image.dtype)
+    importances = np.maximum(np.sqrt(total / largest), _LEAST_IMPORTANCE)
+    return np.asarray(importances, dtype=image.dtype)
+
+
+def _blocks(
+    image: NDArray[Any],
+    missing: NDArray[np.bool_],
+    smooth: NDArray[Any],
+    shape: tuple[int, int],
+    steps: tuple[int, int],
+) -> Any:
+    """Patches without the mean of their observed pixels, the gaps in them, and the means."""
+    parts = (blocks(plane, shape, steps) for plane in (image, missing, smooth))
+    for (where, rows), (_, gaps), (_, filled) in zip(*parts, strict=True):
+        holes = gaps > 0
+        counts = (~holes).sum(axis=1, keepdims=True)
+        sums = np.where(holes, 0, rows).sum(axis=1, keepdims=True)
+        means = np.where(counts > 0, sums / np.maximum(counts, 1), filled.mean(1, keepdims=True))
+        yield where, rows - means.astype(rows.dtype), holes, means.astype(rows.dtype)
+
+
+def check_gaps(missing: ArrayLike, picture: NDArray[Any]) -> NDArray[np.bool_]:
+    """A mask of the shape of the picture, and a picture that is finite elsewhere."""
+    mask = np.asarray(missing)
+    if mask.dtype != np.bool_:
+        raise TypeError(f"missing must be boolean, got dtype {mask.dtype}")
+    if mask.shape not in (picture.shape, picture.shape[:2]):
+        raise ValueError(f"missing must have the shape of image, {picture.shape}, got {mask.shape}")
+    if mask.ndim < picture.ndim:
+        mask = np.broadcast_to(mask[..., None], picture.shape)
+    observed = ~mask
+    if not observed.reshape(-1, 1 if picture.ndim == 2 else picture.shape[2]).any(axis=0).all():
+        raise ValueError("missing is True for all pixels: there is nothing to go by")
+    if picture.dtype.kind == "f" and not np.isfinite(picture[observed]).all():
+        raise ValueError("image contains NaN or infinity where it is not missing")
+    return np.asarray(mask)
+
+
+def _shape(
+    patch: Pair | None, dictionary: Transform | None, missing: NDArray[np.bool_]
+) -> tuple[int, int]:
+    if patch is None and dictionary is None and missing.mean() > _LARGE:
+        return 16, 16
+    return patch_shape(patch, dictionary)
+
+
+def _steps(
+    stride: Pair | None, default: tuple[int, int], shape: tuple[int, int]
+) -> tuple[int, int]:
+    steps = default if stride is None else (stride, stride) if isinstance(stride, int) else stride
+    if len(steps) != 2 or not all(1 <= k <= n for k, n in zip(steps, shape, strict=True)):
+        raise ValueError(f"stride must be between 1 and the patch, {shape}, got {stride!r}")
+    return steps
+
+
+def _starts(size: int, side: int, step: int, random: np.random.Generator) -> NDArray[np.int32]:
+    """Places `step` apart from a random one on, with the first and the last possible one."""
+    last = size - side
+    offset = int(random.integers(step))
+    return np.unique(np.r_[0, np.arange(offset, last + 1, step), last]).astype(np.int32)
+
+
+def _padded(plane: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
+    missing = [max(0, want - have) for want, have in zip(shape, plane.shape, strict=True)]
+    return np.pad(plane, [(0, k) for k in missing], mode="edge") if any(missing) else plane.copy()
