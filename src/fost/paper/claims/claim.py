@@ -12,7 +12,7 @@ HOLDS, PARTLY, MISSES = "holds", "partly", "misses"
 # SK-SVD depends on details that its paper leaves open.
 USUAL_TOLERANCE = 0.01
 _TOLERANCES = {"SK-SVD": 0.02}
-# Relative errors that no plot can tell apart.
+# Relative errors that no plot can tell apart; set with the numbers in view, as the page says.
 MEETS = 0.02
 
 Rows = dict[str, list[Any]]
