@@ -4,10 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.20" ninja
 
-.PHONY: demo test lint format bench wheel-test clean
+.PHONY: demo reproduce test lint format bench wheel-test clean
 
 demo: $(VENV)/.built
 	$(BIN)/fost demo demo --force
+
+# IMAGES=DIR has the paper's pictures; REPRODUCE=--quick is a look in less than a minute.
+reproduce: $(VENV)/.built
+	$(BIN)/fost reproduce -o reproduction --force $(if $(IMAGES),--images $(IMAGES)) $(REPRODUCE)
 
 test: $(VENV)/.built
 	$(BIN)/python -m pytest
@@ -30,7 +34,7 @@ wheel-test:
 	PYTHON=$(PYTHON) .ci/wheel-test
 
 clean:
-	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist demo reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit("fost needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0]) if sys.version_info < (3, 11) else 0'

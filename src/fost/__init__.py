@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from fost import _core as _core  # at once, to complain of wrong environment variables
 
 if TYPE_CHECKING:
-    from fost import baselines, diagnostics, images
+    from fost import baselines, diagnostics, images, paper
     from fost._threads import get_num_threads, set_num_threads
     from fost.coding import select
     from fost.estimators import (
@@ -49,6 +49,7 @@ __all__ = [
     "learn",
     "load",
     "omp",
+    "paper",
     "plot_frontier",
     "select",
     "set_num_threads",
@@ -88,7 +89,7 @@ _LATE = {
         "load",
     ),
 }
-_LATE_MODULES = ("baselines", "diagnostics", "images")
+_LATE_MODULES = ("baselines", "diagnostics", "images", "paper")
 _PLACES = {name: module for module, names in _LATE.items() for name in names}
 
 

@@ -13,6 +13,7 @@ from fost.cli.encode import encode
 from fost.cli.errors import Commands
 from fost.cli.info import info
 from fost.cli.learn import learn
+from fost.cli.reproduce import reproduce
 from fost.cli.restore import denoise, inpaint
 
 app = typer.Typer(
@@ -22,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (learn, info, encode, decode, inpaint, denoise, demo):
+for command in (learn, info, encode, decode, inpaint, denoise, demo, reproduce):
     app.command()(command)
 
 

@@ -1,0 +1,75 @@
+"""The paper again: every table and figure as rows and drawings, and a page about all of them.
+
+`reproduce` does everything, and so does ``fost reproduce`` on the command line. Needs the extra
+``images``.
+"""
+
+from fost.paper.claims import Claim, claims
+from fost.paper.curves import (
+    IterationRow,
+    ReflectorRow,
+    draw_iterations,
+    draw_reflectors,
+    error_by_iteration,
+    error_by_reflectors,
+)
+from fost.paper.explorer import ExplorerRow, explorer
+from fost.paper.inpainting import InpaintingRow, inpainting
+from fost.paper.parts import PARTS, Part
+from fost.paper.pictures import PictureSet, find_pictures
+from fost.paper.remarks import RemarkRow, remarks
+from fost.paper.report import reproduce, write_report
+from fost.paper.run import Reproduction, compute
+from fost.paper.running_times import TimeRow, running_times
+from fost.paper.section_five import CheckRow, draw_barb, section_five
+from fost.paper.settings import Settings
+from fost.paper.spectra import (
+    EigenvalueRow,
+    draw_eigenvalues,
+    eigenvalues_by_reflectors,
+    eigenvalues_by_sparsity,
+    eigenvalues_of_pictures,
+)
+from fost.paper.table_one import ErrorRow, draw_errors, table_one
+from fost.paper.table_two import SpeedRow, table_two
+
+__all__ = [
+    "PARTS",
+    "CheckRow",
+    "Claim",
+    "EigenvalueRow",
+    "ErrorRow",
+    "ExplorerRow",
+    "InpaintingRow",
+    "IterationRow",
+    "Part",
+    "PictureSet",
+    "ReflectorRow",
+    "RemarkRow",
+    "Reproduction",
+    "Settings",
+    "SpeedRow",
+    "TimeRow",
+    "claims",
+    "compute",
+    "draw_barb",
+    "draw_eigenvalues",
+    "draw_errors",
+    "draw_iterations",
+    "draw_reflectors",
+    "eigenvalues_by_reflectors",
+    "eigenvalues_by_sparsity",
+    "eigenvalues_of_pictures",
+    "error_by_iteration",
+    "error_by_reflectors",
+    "explorer",
+    "find_pictures",
+    "inpainting",
+    "remarks",
+    "reproduce",
+    "running_times",
+    "section_five",
+    "table_one",
+    "table_two",
+    "write_report",
+]

@@ -1,0 +1,126 @@
+"""The two figures of errors on couple, peppers and boat: by iteration, and by m."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fost.paper.methods import learn
+from fost.paper.pictures import PictureSet, signals
+from fost.paper.settings import Settings
+
+ITERATED = ("QH12", "QH32", "H12", "H32", "Q-DLA", "SK-SVD")
+REFERENCES = ("1-D DCT", "2-D DCT", "Q-DLA", "SK-SVD")
+
+
+@dataclass(frozen=True)
+class IterationRow:
+    """The relative error of a method after an iteration; for SK-SVD, after a stage."""
+
+    method: str
+    iteration: int
+    relative_error: float
+
+
+@dataclass(frozen=True)
+class ReflectorRow:
+    """The relative error of m reflectors; m is None for what has none."""
+
+    method: str
+    n_reflectors: int | None
+    relative_error: float
+
+
+def error_by_iteration(
+    pictures: PictureSet, settings: Settings | None = None
+) -> list[IterationRow]:
+    """How the error falls while H, QH (m = 12, 32), Q-DLA and SK-SVD learn."""
+    settings = settings or Settings()
+    Y = signals(*(pictures[name] for name in pictures.of_figures))
+    return [
+        IterationRow(method, k, float(error))
+        for method in ITERATED
+        for k, error in enumerate(learn(method, Y, settings).errors)
+    ]
+
+
+def error_by_reflectors(
+    pictures: PictureSet, settings: Settings | None = None
+) -> list[ReflectorRow]:
+    """The error of H and QH for m = 1, 2, ..., with fixed and general dictionaries beside."""
+    settings = settings or Settings()
+    Y = signals(*(pictures[name] for name in pictures.of_figures))
+    rows = [ReflectorRow(method, None, learn(method, Y, settings).error) for method in REFERENCES]
+    for kind in ("H", "QH"):
+        for m in settings.reflectors:
+            rows.append(ReflectorRow(kind, m, learn(f"{kind}{m}", Y, settings).error))
+    return rows
+
+
+def draw_iterations(rows: list[IterationRow]) -> Any:
+    """Relative error in per cent against the iteration."""
+    from fost.paper.drawing import PALETTE, new_figure
+
+    figure, axes = new_figure()
+    for k, method in enumerate(dict.fromkeys(row.method for row in rows)):
+        chosen = [row for row in rows if row.method == method and row.iteration]
+        axes.plot(
+            [row.iteration for row in chosen],
+            [100 * row.relative_error for row in chosen],
+            "--" if method.startswith("QH") else "-",
+            color=PALETTE[k],
+            label=method,
+        )
+    # A growing dictionary begins far above the others.
+    ends = [100 * row.relative_error for row in rows if row.iteration and row.method != "SK-SVD"]
+    axes.set_ylim(top=1.05 * max(ends))
+    axes.set_xlabel("iteration (SK-SVD: stage)")
+    axes.set_ylabel("relative error (%)")
+    axes.legend(ncols=2)
+    return figure
+
+
+def draw_reflectors(rows: list[ReflectorRow]) -> Any:
+    """Relative error in per cent against m, with lines for what has no m."""
+    from fost.paper.drawing import PAPER, new_figure
+
+    figure, axes = new_figure()
+    # The same once more, where the curves come close to each other.
+    inset = axes.inset_axes((0.44, 0.57, 0.55, 0.27), facecolor=PAPER)
+    for place in (axes, inset):
+        _draw_lines(place, rows)
+    fixed = [row.relative_error for row in rows if row.method in ("2-D DCT", "Q-DLA")]
+    tail = [row.relative_error for row in rows if row.n_reflectors and row.n_reflectors >= 12]
+    most = max(row.n_reflectors or 0 for row in rows)
+    inset.set_xlim(10, most + 1)
+    inset.set_ylim(97 * min(fixed + tail), 102 * max(fixed + tail))
+    inset.tick_params(labelsize=8)
+    inset.grid(True, alpha=0.15, linewidth=0.6)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("number of reflectors m")
+    axes.set_ylabel("relative error (%)")
+    axes.legend(ncols=3, loc="upper right")
+    return figure
+
+
+def _draw_lines(axes: Any, rows: list[ReflectorRow]) -> None:
+    from fost.paper.drawing import PALETTE
+
+    for k, kind in enumerate(("H", "QH")):
+        chosen = [row for row in rows if row.method == kind]
+        axes.plot(
+            [row.n_reflectors for row in chosen],
+            [100 * row.relative_error for row in chosen],
+            "-o" if kind == "H" else "--s",
+            color=PALETTE[k],
+            markersize=3.5,
+            label=kind,
+        )
+    for k, row in enumerate(row for row in rows if row.n_reflectors is None):
+        axes.axhline(
+            100 * row.relative_error,
+            linestyle=(":", "-.", "-", "--")[k],
+            linewidth=1.4,
+            color=PALETTE[k + 2],
+            label=row.method,
+        )

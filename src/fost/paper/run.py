@@ -1,0 +1,117 @@
+"""Computes what is not there yet, part by part."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fost.paper.parts import Part, choose
+from fost.paper.pictures import PictureSet, find_pictures
+from fost.paper.settings import Settings
+from fost.paper.store import Store, key
+
+# Told how many steps are done, of how many, and which is next.
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass
+class Reproduction:
+    """What a run found.
+
+    Attributes
+    ----------
+    pictures : PictureSet
+    settings : Settings
+    rows : dict of str to list
+        By the name of the part.
+    seconds : dict of str to float
+        What each part took when it was computed.
+    left_out : tuple of str
+        Parts that need pictures that are missing.
+    computed : list of str
+        Steps that were computed now; all others were there already.
+    """
+
+    pictures: PictureSet
+    settings: Settings
+    rows: dict[str, list[Any]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    computed: list[str] = field(default_factory=list)
+
+
+def compute(
+    out: str | os.PathLike[str],
+    names: Sequence[str] | None = None,
+    *,
+    pictures: PictureSet | None = None,
+    settings: Settings | None = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Compute parts of the paper, or take from `out` what an earlier run has finished.
+
+    Parameters
+    ----------
+    out : path
+        A folder, made where it is missing. A finished step is kept in its folder ``parts``, and
+        holds as long as settings, pictures and the version of fost are the same.
+    names : sequence of str, optional
+        Parts, as in `PARTS`; all if None.
+    pictures : PictureSet, optional
+        Those of scikit-image if None.
+    settings : Settings, optional
+        The paper's if None.
+    fresh : bool
+        Compute everything anew.
+    progress : callable, optional
+        Called as ``progress(done, total, step)`` before each step and at the end.
+
+    Returns
+    -------
+    Reproduction
+    """
+    parts = choose(names)
+    found = Reproduction(pictures or find_pictures(), settings or Settings())
+    store = Store(Path(out))
+    todo = [(part, *step) for part in parts for step in part.steps(found.pictures)]
+    there = {part.name for part, _, _ in todo}
+    found.left_out = tuple(part.name for part in parts if part.name not in there)
+    for done, (part, step, chosen) in enumerate(todo):
+        if progress:
+            progress(done, len(todo), step)
+        wanted = key(chosen, found.settings)
+        kept = None if fresh else store.load(step, wanted, part.row)
+        if kept is None:
+            kept = _computed(part, chosen, found.settings)
+            store.save(step, wanted, *kept)
+            found.computed.append(step)
+        found.rows.setdefault(part.name, []).extend(kept[0])
+        found.seconds[part.name] = found.seconds.get(part.name, 0.0) + kept[1]
+    if progress:
+        progress(len(todo), len(todo), "")
+    return found
+
+
+def _computed(part: Part, pictures: PictureSet, settings: Settings) -> tuple[list[Any], float]:
+    start = time.perf_counter()
+    with _interrupts_through():
+        rows = part.rows(pictures, settings)
+    return rows, time.perf_counter() - start
+
+
+@contextmanager
+def _interrupts_through() -> Iterator[None]:
+    """Ctrl-C ends the step: learning would answer it with what it has so far."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "learning was interrupted", RuntimeWarning)
+        try:
+            yield
+        except RuntimeWarning as warning:
+            raise KeyboardInterrupt from warning

@@ -1,0 +1,83 @@
+"""What section V says in passing, measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import fost
+from fost.diagnostics import mutual_coherence
+from fost.paper.methods import learn
+from fost.paper.pictures import PictureSet, signals
+from fost.paper.printed import TABLE_ONE
+from fost.paper.settings import Settings
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """A number that a sentence of section V is about.
+
+    Attributes
+    ----------
+    check : str
+        "barb": root mean squared errors of H_m and Q-DLA on barb; "order": relative errors of
+        H12 by the order of its updates; "coherence": of SK-SVD on peppers.
+    case : str
+    value : float
+    """
+
+    check: str
+    case: str
+    value: float
+
+
+def section_five(pictures: PictureSet, settings: Settings | None = None) -> list[CheckRow]:
+    """H_m on barb, the order of updates, and how alike the atoms of SK-SVD are."""
+    settings = settings or Settings()
+    rows = []
+    if "barb" in pictures:
+        Y = signals(pictures["barb"])
+        methods = [*(f"H{m}" for m in settings.reflectors if m >= 6), "Q-DLA"]
+        rows += [CheckRow("barb", name, learn(name, Y, settings).rmse(Y)) for name in methods]
+        if not pictures.bundled:
+            rows.append(CheckRow("barb", "Q-DLA in the paper", TABLE_ONE["Q-DLA"]["barb"]))
+    if pictures.of_figures:
+        Y = signals(*(pictures[name] for name in pictures.of_figures))
+        rows += [CheckRow("order", order, _ordered(order, Y, settings)) for order in _ORDERS]
+    if "peppers" in pictures:
+        found = learn("SK-SVD", signals(pictures["peppers"]), settings)
+        coherence = float(mutual_coherence(found.dictionary.atoms))
+        rows.append(CheckRow("coherence", "SK-SVD", coherence))
+    return rows
+
+
+_ORDERS = ("cyclic", "random")
+
+
+def _ordered(order: str, Y: NDArray[np.float64], settings: Settings) -> float:
+    structure = fost.Reflectors(12, order=order)
+    result = fost.learn(
+        Y, structure, settings.sparsity, max_iter=settings.iterations, tol=0, random_state=0
+    )
+    return float(result.errors[-1])
+
+
+def draw_barb(rows: list[CheckRow]) -> Any:
+    """The error on barb, or on its stand-in, by number of reflectors; None without it."""
+    from fost.paper.drawing import PALETTE, new_figure
+
+    values = {row.case: row.value for row in rows if row.check == "barb"}
+    if not values:
+        return None
+    figure, axes = new_figure()
+    sizes = [int(case[1:]) for case in values if case.startswith("H")]
+    axes.plot(sizes, [values[f"H{m}"] for m in sizes], "-o", color=PALETTE[0], label="H")
+    for k, case in enumerate(case for case in values if case.startswith("Q-DLA")):
+        axes.axhline(values[case], linestyle="-:"[k], color=PALETTE[4 - k], label=case)
+    axes.set_xlabel("number of reflectors m")
+    axes.set_ylabel("root mean squared error")
+    axes.legend()
+    return figure

@@ -1,0 +1,55 @@
+"""How much work a reproduction does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The paper's settings by default; `quick` is a look at the whole in less than a minute.
+
+    Attributes
+    ----------
+    iterations : int
+        K, of every learning algorithm.
+    auto_iterations : int
+        K of each candidate that AutoDictionary tries.
+    stagewise_inner, stagewise_final : int
+        Iterations of K-SVD in each stage of SK-SVD, and after the last one.
+    sparsity, inpainting_sparsity : int
+        Entries per code, s.
+    reflectors : tuple of int
+        m of the curves of errors.
+    explored : tuple of int
+        m of the explorer.
+    repeats : int
+        Repetitions of whatever is timed.
+    timed_signals : int
+        Signals that a transform is timed on.
+    """
+
+    iterations: int = 100
+    auto_iterations: int = 100
+    stagewise_inner: int = 15
+    stagewise_final: int = 50
+    sparsity: int = 4
+    inpainting_sparsity: int = 6
+    reflectors: tuple[int, ...] = (*range(1, 25), 28, 32)
+    explored: tuple[int, ...] = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
+    repeats: int = 31
+    timed_signals: int = 4096
+
+    @classmethod
+    def quick(cls) -> Settings:
+        """A tenth of the iterations, a third of the points."""
+        return cls(
+            iterations=10,
+            auto_iterations=5,
+            stagewise_inner=2,
+            stagewise_final=2,
+            reflectors=(1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32),
+            explored=(1, 3, 6, 12, 24),
+            repeats=5,
+            timed_signals=2048,
+        )

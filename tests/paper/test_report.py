@@ -1,0 +1,186 @@
+"""The page and the files beside it."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fost import paper
+from fost.paper.claims.claim import Rows, signed
+from fost.paper.drawing import to_svg
+from fost.paper.parts import PARTS
+from tests.paper.conftest import TINY
+
+VOID = {"meta", "link", "img", "br", "input"}
+
+
+class Checker(HTMLParser):
+    """Elements must be closed in order, names be unique, and links lead somewhere."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.names: list[str] = []
+        self.links: list[str] = []
+        self.sources: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        values = dict(attrs)
+        if values.get("id"):
+            self.names.append(values["id"] or "")
+        for key in ("href", "xlink:href", "src"):
+            if values.get(key):
+                (self.sources if key == "src" else self.links).append(values[key] or "")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def page(done: Any) -> str:
+    return str((done[0] / "index.html").read_text("utf-8"))
+
+
+def test_the_page_is_well_formed_and_alone(page: str) -> None:
+    found = Checker(page)
+    assert not found.open
+    assert len(found.names) == len(set(found.names))
+    for link in found.links:
+        assert link == "data:," or link[1:] in found.names, link
+    assert all(source.startswith("data:image/jpeg;base64,") for source in found.sources)
+    assert "{{" not in page
+    assert not re.search(r"""(src|href)=["']?(https?:)?//""", page)
+    assert not re.search(r"@import|url\((?!#)", page)
+    assert "nan" not in re.sub(r"data:[^\"]*", "", page).lower().split()
+
+
+def test_every_part_is_on_the_page(page: str) -> None:
+    names = Checker(page).names
+    for name in PARTS:
+        assert name in names, name
+    assert {"claims", "truth", "about"} <= set(names)
+    assert page.count("<svg") == 7
+
+
+def test_claims_are_judged(done: Any, page: str) -> None:
+    judged = done[2]
+    assert len(judged) > 30
+    assert {claim.verdict for claim in judged} <= {"holds", "partly", "misses"}
+    assert {claim.part for claim in judged} == set(PARTS) - {"explorer"}
+    for claim in judged:
+        assert claim.statement
+        assert claim.ours
+        assert "None" not in claim.ours + claim.note
+
+
+def test_a_table_that_meets_the_paper_holds(done: Any) -> None:
+    found: paper.Reproduction = done[1]
+
+    def verdicts(factor: float) -> dict[str, str]:
+        cells: Rows = {
+            "table-1": [
+                dataclasses.replace(row, rmse=factor * row.paper, difference=factor - 1)
+                if row.paper
+                else row
+                for row in found.rows["table-1"]
+            ]
+        }
+        judged = paper.claims(dataclasses.replace(found, rows=cells))
+        return {c.statement.split()[2]: c.verdict for c in judged if c.statement[:4] == "RMSE"}
+
+    assert set(verdicts(1.0).values()) == {"holds"}
+    assert set(verdicts(1.009).values()) == {"holds"}
+    above = verdicts(1.015)
+    assert above.pop("SK-SVD") == "holds"
+    assert set(above.values()) == {"misses"}
+    assert verdicts(0.9)["1-D"] == "partly"  # nothing is learned that could be better
+
+
+def test_rows_are_files_too(done: Any) -> None:
+    out, found, judged = done
+    for name, rows in [*found.rows.items(), ("claims", judged)]:
+        plain = json.loads((out / "rows" / f"{name}.json").read_text())
+        with open(out / "rows" / f"{name}.csv", newline="") as file:
+            table = list(csv.DictReader(file))
+        assert len(plain) == len(table) == len(rows)
+        names = [f.name for f in dataclasses.fields(rows[0]) if f.name != "image"]
+        assert list(plain[0]) == list(table[0]) == names
+        assert plain[-1] == {key: getattr(rows[-1], key) for key in names}
+        assert table[0][names[0]] == str(getattr(rows[0], names[0]))
+
+
+def test_figures_are_files_too(done: Any) -> None:
+    figures = sorted(path.stem for path in (done[0] / "figures").iterdir())
+    assert figures == [*(f"figure-{k}" for k in range(1, 6)), "section-5", "table-1"]
+    for name in figures:
+        text = (done[0] / "figures" / f"{name}.svg").read_text()
+        ElementTree.fromstring(text)
+        assert "<text" in text  # letters, not outlines
+        assert "var(--ink, #1b1f24)" in text
+        assert "#000000" not in text  # black on a dark page
+        assert 'width="' not in text.split(">")[0]
+
+
+def test_missing_pictures_are_listed(page: str, tmp_path: Path, done: Any) -> None:
+    assert "Pictures that were not there: pollen, mri, cameraman" in page
+    only = done[1].pictures.only(["man"])
+    paper.reproduce(tmp_path, ["table-1", "figure-7"], pictures=only, settings=TINY)
+    other = (tmp_path / "index.html").read_text("utf-8")
+    assert "Left out for want of pictures: Table I: errors." in other
+    assert 'id="figure-7"' in other
+    assert 'id="table-1"' not in other
+
+
+def test_stand_ins_are_called_so(tmp_path: Path, done: Any) -> None:
+    chosen = {name: done[1].pictures[name] for name in ("boat", "man")}
+    bundled = paper.PictureSet(
+        {"camera": chosen["boat"], "brick": chosen["man"]}, missing=("boat",), bundled=True
+    )
+    found, judged = paper.reproduce(
+        tmp_path, ["table-1", "figure-1", "figure-6"], pictures=bundled, settings=TINY
+    )
+    text = (tmp_path / "index.html").read_text("utf-8")
+    assert "These are not the pictures of the paper." in text
+    assert all(row.paper is None for row in found.rows["table-1"])
+    assert not [claim for claim in judged if claim.statement.startswith("RMSE")]
+    assert all(row.paper_rmse is None for row in found.rows["figure-6"])
+
+
+def test_nothing_to_draw(done: Any) -> None:
+    rows = [row for row in done[1].rows["section-5"] if row.check != "barb"]
+    assert paper.draw_barb(rows) is None
+    assert to_svg(paper.draw_barb, rows, "name") == ""
+
+
+def test_a_quick_look_says_so(page: str) -> None:
+    assert "A quick look:" in page
+    assert f"{TINY.iterations} iterations" in page
+
+
+def test_nothing_of_the_pictures_is_in_the_package() -> None:
+    folder = Path(paper.__file__).parent
+    assert {path.suffix for path in folder.rglob("*") if path.is_file()} <= {
+        ".py", ".pyc", ".html", ".css", ".js"
+    }  # fmt: skip
+
+
+def test_zero_has_no_sign() -> None:
+    assert [signed(share) for share in (-0.0004, 0.0004)] == ["0.0%", "0.0%"]
+    assert [signed(share) for share in (-0.0006, 0.012)] == ["-0.1%", "+1.2%"]
