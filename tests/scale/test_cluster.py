@@ -153,11 +153,14 @@ def outside() -> Iterator[tuple[str, subprocess.Popen[str]]]:
          "--no-dashboard", "--death-timeout=60"],
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    threading.Thread(target=scheduler.stderr.read, daemon=True).start()
+    reader = threading.Thread(target=scheduler.stderr.read, daemon=True)
+    reader.start()
     yield address, scheduler
     for running in (worker, scheduler):
         running.kill()
         running.wait()
+    reader.join()
+    scheduler.stderr.close()
 
 
 def test_a_lost_scheduler_and_the_checkpoint(
