@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.20" ninja
 
-.PHONY: demo reproduce test lint format bench wheel-test clean
+.PHONY: demo reproduce test test-cluster lint format bench wheel-test clean
 
 demo: $(VENV)/.built
 	$(BIN)/fost demo demo --force
@@ -15,6 +15,10 @@ reproduce: $(VENV)/.built
 
 test: $(VENV)/.built
 	$(BIN)/python -m pytest
+
+# Workers and schedulers in processes of their own, some of which are killed.
+test-cluster: $(VENV)/.built
+	FOST_TEST_CLUSTER=1 $(BIN)/python -m pytest tests/scale
 
 lint: $(VENV)/.built
 	$(BIN)/ruff check .

@@ -26,8 +26,14 @@ from tests.cases import same_bits
 from tests.cli.conftest import process
 from tests.learning.test_loop import correlated
 
-# Processes that end while others still talk to them leave warnings behind.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [
+    pytest.mark.skipif(
+        not os.environ.get("FOST_TEST_CLUSTER"),
+        reason="clusters of processes want a machine to themselves: make test-cluster",
+    ),
+    # Processes that end while others still talk to them leave warnings behind.
+    pytest.mark.filterwarnings("ignore"),
+]
 
 N, n, S = 20_000, 16, 3
 STRUCTURE = fost.Reflectors(4)
