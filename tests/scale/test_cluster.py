@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,8 @@ def test_any_workers_and_chunks(client: Client, signals: np.ndarray) -> None:
     for same in results.values():
         assert all(same_results(other, same[0]) for other in same), "workers change no bit"
     client.cluster.scale(2)
+    while len(client.nthreads()) != 2:
+        time.sleep(0.05)
 
 
 def test_a_killed_worker_changes_nothing(client: Client, signals: np.ndarray) -> None:

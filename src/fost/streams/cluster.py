@@ -161,15 +161,18 @@ def _check_workers(client: Any) -> None:
     """
     import fost
 
-    tried = client.run(exec, f"import {__name__}", {}, on_error="return")
-    versions = client.get_versions(packages=["fost"])["workers"]
-    for worker, error in tried.items():
-        version = versions[worker]["packages"].get("fost")
-        if error is None and version == fost.__version__:
-            continue
-        have = f"has fost {version}" if error is None else f"cannot import fost ({error})"
+    wrong = {
+        worker: f"cannot import fost ({error})"
+        for worker, error in client.run(exec, f"import {__name__}", {}, on_error="return").items()
+        if isinstance(error, ImportError)  # others are of workers that come or go
+    }
+    for worker, found in client.get_versions(packages=["fost"])["workers"].items():
+        version = found["packages"].get("fost")
+        if version not in (None, fost.__version__):
+            wrong.setdefault(worker, f"has fost {version}")
+    for worker, why in wrong.items():
         raise ImportError(
-            f"the Dask worker {worker} {have}; install fost {fost.__version__}, as here, "
+            f"the Dask worker {worker} {why}; install fost {fost.__version__}, as here, "
             "on all workers"
         )
 
