@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from fost.learning import Structure, as_source, learn
 from fost.learning.frontier import relative_error
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting, OnlineLearner
-from fost.streams import Stream, as_stream, is_lazy
+from fost.streams import as_stream, is_lazy
 from fost.transforms import Transform
 
 
@@ -46,11 +45,7 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         check_is_fitted(self, "dictionary_")
         X = checked(self, X, reset=False)
-        if isinstance(X, Stream) and not isinstance(self.dictionary_, Transform):
-            encode = self.dictionary_.encode
-            codes = X.map_blocks(partial(encode, n_nonzero_coefs=self.n_nonzero_coefs))
-        else:
-            codes = self.dictionary_.encode(X, self.n_nonzero_coefs)
+        codes = self.dictionary_.encode(X, self.n_nonzero_coefs)
         if self.sparse_output:
             return codes
         return codes.toarray() if issparse(codes) else codes.map_blocks(_dense, dtype=codes.dtype)
