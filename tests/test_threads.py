@@ -13,8 +13,8 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import fost
-from fost import coding
-from fost._threads import single_threaded_blas
+from fost import _core, coding
+from fost._threads import at_most, single_threaded_blas
 from tests import cases
 
 SetThreads = Callable[[int], None]
@@ -274,3 +274,42 @@ def test_bad_numbers_of_threads(
     with pytest.raises(error, match=message):
         fost.set_num_threads(n_threads)
     assert fost.get_num_threads() == 2
+
+
+def test_a_limit_is_of_one_python_thread() -> None:
+    """`limit_threads` returns the limit before: 0 where there is none."""
+
+    def limit_now() -> int:
+        before = _core.limit_threads(0)
+        _core.limit_threads(before)
+        return before
+
+    with at_most(3):
+        with at_most(1):
+            assert limit_now() == 1
+            with ThreadPoolExecutor(1) as other:
+                assert other.submit(limit_now).result() == 0
+        assert limit_now() == 3
+    assert limit_now() == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads, by Linux")
+def test_a_limit_keeps_threads_from_being_started(set_threads: SetThreads) -> None:
+    """Threads are counted while a long pass runs in another one."""
+    set_threads(4)
+    Y = np.random.default_rng(0).standard_normal((200_000, 64))
+
+    def most_threads(limit: int) -> int:
+        def work() -> None:
+            with at_most(limit):
+                fost.DCT(64).encode(Y, 4)
+
+        before, most = len(os.listdir("/proc/self/task")), 0
+        runner = threading.Thread(target=work)
+        runner.start()
+        while runner.is_alive():
+            most = max(most, len(os.listdir("/proc/self/task")) - before)
+        return most
+
+    assert most_threads(1) == 1, "the one that calls"
+    assert most_threads(4) > 1

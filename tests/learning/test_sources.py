@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -231,3 +233,17 @@ def test_encode_checks_the_size(tmp_path: Path) -> None:
         fost.DCT(8).encode(there, 2)
     with pytest.raises(ValueError, match="n_nonzero_coefs must be between 1 and n_features=4"):
         fost.DCT(4).encode(there, 5)
+
+
+def test_dask_and_zarr_need_not_be_there() -> None:
+    code = """if True:
+        import sys
+        sys.modules.update(dict.fromkeys(["dask", "distributed", "zarr"]))  # cannot be imported
+        import fost, numpy as np
+        class Blocks:
+            def __iter__(self):
+                return iter([np.eye(4), np.ones((2, 4))])
+        for Y in (np.eye(4), Blocks()):
+            fost.OrthonormalDictionary(1).fit(Y).transform(Y)
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)
