@@ -82,7 +82,7 @@ void sum_atoms_array(const Packed<const T, nb::ndim<2>>& atoms, const Packed<con
 }
 
 Index n_atoms(const Plan& plan) { return plan.n; }
-Index n_atoms(const Bank& bank) { return Index(bank.n) * Index(bank.members.size()); }
+Index n_atoms(const Bank& bank) { return Index(bank.n) * bank.count; }
 
 template <class Coder, class T>
 double accumulate_array(const Coder& coder, const Input<T>& y, int s,
@@ -271,7 +271,7 @@ NB_MODULE(_core, m) {
 
   nb::class_<Bank> bank(m, "Bank");
   // Keeps its plans alive.
-  bank.def(nb::init<const Plan&, std::vector<const Plan*>>(), "base"_a, "members"_a,
+  bank.def(nb::init<const Plan&, const std::vector<const Plan*>&>(), "base"_a, "members"_a,
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
   bank.def_ro("uses_blas", &Bank::uses_blas);
   bank.def_prop_ro("n_atoms", &n_atoms_of<Bank>);

@@ -93,34 +93,31 @@ Index encode_by(const Demands& plan, const View<const T>& y, int s, T* values,
   return full ? y.rows * s : compress(codes, y.rows, indptr);
 }
 
-// The memory and the programs of a bank, for all threads that may run.
+// The memory of a bank, for all threads that may run.
 template <class T> class BankBuffers {
  public:
   BankBuffers(const Bank& bank, Index rows)
       : width_(tile_width(bank, kernels<T>().width, rows)), size_(Index(bank.n) * width_) {
-    for (const Plan* member : bank.members) members_.push_back(member->program<T>());
-    program_ = {bank.base->program<T>(), static_cast<int>(members_.size()), members_.data()};
     for (int k = 0; k < get_num_threads(); ++k) {
-      numbers_.emplace_back(2 * size_ + width_);
-      winners_.emplace_back(width_);
+      numbers_.emplace_back(3 * size_ + (MOST_FEW + 3) * width_);
+      offsets_.emplace_back(width_);
     }
   }
-  BankBuffers(const BankBuffers&) = delete;
-  BankBuffers& operator=(const BankBuffers&) = delete;
 
-  const BankProgram<T>& program() const { return program_; }
   BankMemory<T> memory(int thread) const {
-    T* numbers = numbers_[thread].get();
-    return {numbers, numbers + size_, numbers + 2 * size_, winners_[thread].get()};
+    T* board = numbers_[thread].get();
+    T* chosen = board + 2 * size_;
+    T* heads = chosen + size_;
+    T* energies = heads + MOST_FEW * width_;
+    return {board, chosen, heads, energies, energies + width_, energies + 2 * width_,
+            offsets_[thread].get()};
   }
 
  private:
   int width_;
   Index size_;
-  std::vector<Program<T>> members_;
-  BankProgram<T> program_;
   std::vector<Buffer<T>> numbers_;
-  std::vector<Buffer<std::int32_t>> winners_;
+  std::vector<Buffer<std::int32_t>> offsets_;
 };
 
 }  // namespace
@@ -143,7 +140,7 @@ Index encode(const Bank& bank, const View<const T>& y, int s, T* values, std::in
   const BankBuffers<T> buffers(bank, y.rows);
   return encode_by(bank, y, s, values, indices, indptr,
                    [&](Index first, Index last, const Codes<T>& codes, const Workspace<T>& work, int thread) {
-    return kernels.encode_bank(buffers.program(), buffers.memory(thread), y, first, last, codes, work);
+    return kernels.encode_bank(bank.program<T>(), buffers.memory(thread), y, first, last, codes, work);
   });
 }
 
@@ -215,9 +212,9 @@ template <class T>
 double accumulate(const Bank& bank, const View<const T>& y, int s, double* matrix) {
   const Kernels<T>& kernels = fost::kernels<T>();
   const BankBuffers<T> buffers(bank, y.rows);
-  return accumulate_by(bank, y, s, Index(bank.n) * Index(bank.members.size()), matrix,
+  return accumulate_by(bank, y, s, Index(bank.n) * bank.count, matrix,
                        [&](Index first, Index last, Statistic& sums, const Workspace<T>& work, int thread) {
-    return kernels.accumulate_bank(buffers.program(), buffers.memory(thread), y, first, last, sums, work);
+    return kernels.accumulate_bank(bank.program<T>(), buffers.memory(thread), y, first, last, sums, work);
   });
 }
 

@@ -101,19 +101,57 @@ template <class T> struct BankCoder {
   BankProgram<T> program;
   BankMemory<T> memory;
   int n_rows() const { return program.base.n * program.count; }
+
   bool operator()(int rows, const Codes<T>& codes, const Workspace<T>& work, Prefetch& ahead) const {
+    const T* tile = run<T, false>(program.base, work.tile, work, ahead);
+    with_constant(codes.s, [&](auto s) { try_members<decltype(s)::value>(tile, codes.s, work, ahead); });
+    Codes<T> next = codes;
+    for (int lane = 0; lane < rows; lane += WIDTH<T>, advance(next, WIDTH<T>))
+      if (!write(lane, rows - lane < WIDTH<T> ? rows - lane : WIDTH<T>, next, ahead)) return false;
+    return true;
+  }
+
+  template <int S>
+  void try_members(const T* tile, int s, const Workspace<T>& work, Prefetch& ahead) const {
     const int n = program.base.n;
-    const Index size = static_cast<Index>(n) * work.width;
-    const T* origin = run<T, false>(program.base, work.tile, work, ahead);
-    for (Index i = 0; i < size; ++i) memory.origin[i] = origin[i];
-    for (int l = 0; l < work.width; ++l) memory.energies[l] = T(-1);
-    for (int b = 0; b < program.count; ++b) {
-      for (Index i = 0; i < size; ++i) work.tile[i] = memory.origin[i];
-      const T* tile = run<T, false>(program.members[b], work.tile, work, ahead);
-      if (!compete(tile, work.width, n, codes.s, b, memory, work.scratch, ahead)) return false;
+    for (int lane = 0; lane < work.width; lane += WIDTH<T>) {
+      const BankMemory<T> here = memory_at(memory, n, lane);
+      copy_lanes(tile + lane, work.width, here.board, WIDTH<T>, n);
+      Contest<T, S>{program, here, s, work.scratch}.open();
     }
-    if (!select_tile<T>(memory.chosen, work.width, n, rows, codes, work.scratch, ahead)) return false;
-    shift_indices(codes, rows, n, memory.winners);
+    for (int b = 0; b < program.count; ++b) {
+      const BankMember<T>& member = program.members[b];
+      const T* result = member.rotates ? nullptr : apply_member(member, work, ahead);
+      for (int lane = 0; lane < work.width; lane += WIDTH<T>) {
+        const BankMemory<T> here = memory_at(memory, n, lane);
+        const T* x = here.board;
+        if (member.rotates) {
+          turn_rows<T, WIDTH<T>>(member.rotations, here.board, WIDTH<T>, ahead);
+        } else if (work.width == WIDTH<T>) {
+          x = result;
+        } else {
+          x += n * WIDTH<T>;
+          copy_lanes(result + lane, work.width, here.board + n * WIDTH<T>, WIDTH<T>, n);
+        }
+        Contest<T, S>{program, here, s, work.scratch}.enter(b, x);
+      }
+    }
+  }
+
+  const T* apply_member(const BankMember<T>& member, const Workspace<T>& work, Prefetch& ahead) const {
+    const int n = program.base.n;
+    for (int lane = 0; lane < work.width; lane += WIDTH<T>)
+      copy_lanes(memory_at(memory, n, lane).board, WIDTH<T>, work.tile + lane, work.width, n);
+    return run<T, false>(member.program, work.tile, work, ahead);
+  }
+
+  bool write(int lane, int rows, const Codes<T>& codes, Prefetch& ahead) const {
+    const int n = program.base.n;
+    const BankMemory<T> here = memory_at(memory, n, lane);
+    if (!all_finite<T>(here.chosen, n * WIDTH<T>, ahead)) return false;
+    for (int l = 0; l < WIDTH<T>; ++l)
+      here.offsets[l] = static_cast<std::int32_t>(here.winners[l]) * n;
+    collect_tile<T>(here.chosen, WIDTH<T>, n, rows, codes, here.levels, here.offsets, ahead);
     return true;
   }
 };
@@ -190,9 +228,7 @@ bool accumulate_with(const Coder& coder, const View<const T>& y, Index first, In
       if (!direct) store_tile<T>(work.tile, work.width, rows, row - begin, here);
       Prefetch ahead = next_tile(y, row, last, work.width);
       if (!coder(here, codes, work, ahead)) return false;
-      codes.values += static_cast<Index>(work.width) * codes.s;
-      codes.indices += static_cast<Index>(work.width) * codes.s;
-      codes.counts += work.width;
+      advance(codes, work.width);
     }
     const int count = static_cast<int>(end - begin);
     const T* signals = direct ? y.data + begin * y.row_stride : work.rows;

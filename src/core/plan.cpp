@@ -13,6 +13,7 @@ constexpr int DIRECT_DCT4 = 16;  // longest DCT-IV by the whole matrix
 // Most features of a dense matrix that stays in the second-level cache, where fost's own
 // product is faster than BLAS with its packing (benchmarks/bench_encode.py).
 constexpr int DENSE_IN_LANES = 256;
+constexpr int MOST_LAYERS = 32;  // of rotations in a stage
 const double PI = std::acos(-1.0);
 
 bool is_power_of_two(int n) { return (n & (n - 1)) == 0; }
@@ -43,20 +44,21 @@ void compact_wy(const double* vectors, int n, int size, double* triangle) {
   }
 }
 
-// An order in which rotations on disjoint pairs come together, so that neighbours do not wait
-// for each other's results: each as early as the rotations before it on the same features
-// allow. Only rotations that commute change places, and the results stay the same to the bit.
-std::vector<int> by_layers(const std::int32_t* pairs, int count, int n) {
-  std::vector<int> layer(count), depth(n, 0), order(count);
+// The layer of each rotation: as early as the rotations before it on the same features allow.
+std::vector<int> layers(const std::int32_t* pairs, int count, int n) {
+  std::vector<int> layer(count), depth(n, 0);
   for (int k = 0; k < count; ++k) {
     int& i = depth[pairs[2 * k]];
     int& j = depth[pairs[2 * k + 1]];
     layer[k] = std::max(i, j);
     i = j = layer[k] + 1;
-    order[k] = k;
   }
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return layer[a] < layer[b]; });
-  return order;
+  return layer;
+}
+
+// (y_i, y_j) <- B^T (y_i, y_j), or by B.
+Turn turn(const std::int32_t* pair, const double* block, bool transposed) {
+  return {pair[0], pair[1], {block[0], block[transposed ? 2 : 1], block[transposed ? 1 : 2], block[3]}};
 }
 
 }  // namespace
@@ -94,18 +96,61 @@ template <class T> void Tables<T>::add_reflectors(const double* vectors, int cou
   add_stage(Kind::reflectors, static_cast<int>(groups.size())).groups = groups.data();
 }
 
+// Into the form of givens.hpp: y_i = d_i p with the larger entry of the block's row taken out.
+template <class T> Rotations<T> Tables<T>::compile(const std::vector<Turn>& turns) {
+  std::vector<double> d(n_, 1.0);
+  auto& rows = rows_.emplace_back();
+  T* factors = allocate(2 * turns.size());
+  Rotations<T> made{static_cast<int>(turns.size()), nullptr, factors, 0, nullptr, nullptr};
+  for (const Turn& turn : turns) {
+    const bool straight = std::abs(turn.block[0]) >= std::abs(turn.block[1]);
+    const std::int32_t p = straight ? turn.i : turn.j, q = straight ? turn.j : turn.i;
+    const double* b = turn.block;
+    const double di = straight ? b[0] : b[1], dj = straight ? b[3] : b[2];
+    *factors++ = static_cast<T>((straight ? b[1] : b[0]) * d[q] / (di * d[p]));
+    *factors++ = static_cast<T>((straight ? b[2] : b[3]) * d[p] / (dj * d[q]));
+    rows.insert(rows.end(), {row_pair(p, q), row_pair(turn.i, turn.j)});
+    const double before = d[p];
+    d[turn.j] = dj * d[q];
+    d[turn.i] = di * before;
+  }
+  made.rows = rows.data();
+  auto& scaled = scaled_.emplace_back();
+  for (int i = 0; i < n_; ++i)
+    if (d[i] != 1) scaled.push_back(i);
+  T* scales = allocate(scaled.size());
+  for (std::size_t k = 0; k < scaled.size(); ++k) scales[k] = static_cast<T>(d[scaled[k]]);
+  made.n_scaled = static_cast<int>(scaled.size());
+  made.scaled = scaled.data();
+  made.scales = scales;
+  return made;
+}
+
+// Rotations on disjoint pairs come together, so that neighbours do not wait for each other's
+// results. A stage has few layers, as a layer may make numbers sqrt(2) times as large.
 template <class T>
 void Tables<T>::add_rotations(const std::int32_t* pairs, const double* blocks, int count) {
-  T* rounded = allocate(4 * std::size_t(count));
-  auto& ordered = pairs_.emplace_back(2 * std::size_t(count));
-  const std::vector<int> order = by_layers(pairs, count, n_);
-  for (int k = 0; k < count; ++k) {
-    std::copy(pairs + 2 * order[k], pairs + 2 * order[k] + 2, &ordered[2 * k]);
-    std::copy(blocks + 4 * order[k], blocks + 4 * order[k] + 4, rounded + 4 * Index(k));
+  const std::vector<int> layer = layers(pairs, count, n_);
+  std::vector<int> order(count);
+  for (int k = 0; k < count; ++k) order[k] = k;
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return layer[a] < layer[b]; });
+  for (int end = count; end > 0;) {  // G_g is applied first
+    const int last = layer[order[end - 1]];
+    int begin = end;
+    while (begin > 0 && last - layer[order[begin - 1]] < MOST_LAYERS) --begin;
+    std::vector<Turn> forward, inverse;
+    for (int k = begin; k < end; ++k) {
+      const std::int32_t* pair = pairs + 2 * order[k];
+      const double* block = blocks + 4 * Index(order[k]);
+      forward.push_back(turn(pair, block, true));
+      inverse.push_back(turn(pair, block, false));
+    }
+    std::reverse(forward.begin(), forward.end());
+    Stage<T>& stage = add_stage(Kind::rotations, 0);
+    stage.forward = compile(forward);
+    stage.inverse = compile(inverse);
+    end = begin;
   }
-  Stage<T>& stage = add_stage(Kind::rotations, count);
-  stage.pairs = ordered.data();
-  stage.blocks = rounded;
 }
 
 template <class T> void Tables<T>::add_dense(const double* matrix) {
@@ -205,13 +250,83 @@ void Plan::add_dense(const double* matrix) {
   uses_blas = n > DENSE_IN_LANES;
 }
 
-Bank::Bank(const Plan& base, std::vector<const Plan*> plans)
-    : Demands(base), base(&base), members(std::move(plans)) {
+namespace {
+
+template <class T> bool rotates(const Program<T>& program) {
+  return program.n_stages == 0 || (program.n_stages == 1 && program.stages[0].kind == Kind::rotations);
+}
+
+}  // namespace
+
+template <class T>
+BankTables<T>::BankTables(const Plan& base, const std::vector<const Plan*>& members)
+    : program_{}, members_(members.size()) {
+  const int n = base.n;
+  std::vector<bool> varies(n, false);
+  std::vector<std::vector<std::int32_t>> rows;  // where coefficients are, per member and feature
+  for (std::size_t b = 0; b < members.size(); ++b) {
+    members_[b].program = members[b]->program<T>();
+    members_[b].rotates = rotates(members_[b].program);
+    rows.push_back(move_to_board(members_[b]));
+    for (int i = 0; i < n; ++i)
+      if (!members_[b].rotates || rows[b][i] != i) varies[i] = true;
+  }
+  for (int i = 0; i < n; ++i)
+    if (!varies[i]) common_.push_back(row_pair(i, i));
+  ones_.assign(common_.size(), T(1));
+  for (std::size_t b = 0; b < members.size(); ++b) {
+    auto& places = places_.emplace_back();
+    auto& scales = scales_.emplace_back();
+    std::vector<T> factors(n, T(1));
+    const Rotations<T>& rotations = members_[b].rotations;
+    for (int k = 0; k < rotations.n_scaled; ++k) factors[rotations.scaled[k]] = rotations.scales[k];
+    for (int i = 0; i < n; ++i)
+      if (varies[i]) {
+        places.push_back(row_pair(rows[b][i], i));
+        scales.push_back(factors[i]);
+      }
+    members_[b].places = places.data();
+    members_[b].scales = scales.data();
+  }
+  program_ = {base.program<T>(),  static_cast<int>(members_.size()),
+              members_.data(),    n - static_cast<int>(common_.size()),
+              static_cast<int>(common_.size()), common_.data(),
+              ones_.data()};
+}
+
+// Moves the rotations of a member to a board, if it is rotations alone, and returns the rows in
+// which the coefficients of all features are then.
+template <class T> std::vector<std::int32_t> BankTables<T>::move_to_board(BankMember<T>& member) {
+  const int n = member.program.n;
+  std::vector<std::int32_t> now(n);
+  for (int i = 0; i < n; ++i) now[i] = i;
+  member.rotations = {};
+  if (!member.rotates || member.program.n_stages == 0) return now;
+  member.rotations = member.program.stages[0].forward;
+  auto& rows = rows_.emplace_back();
+  for (int k = 0; k < member.rotations.count; ++k) {
+    const RowPair from = member.rotations.rows[2 * k], to = member.rotations.rows[2 * k + 1];
+    rows.push_back(row_pair(now[first_row(from)], now[second_row(from)]));
+    for (const Index row : {first_row(to), second_row(to)}) now[row] = n + static_cast<int>(row);
+    rows.push_back(row_pair(now[first_row(to)], now[second_row(to)]));
+  }
+  member.rotations.rows = rows.data();
+  return now;
+}
+
+template class BankTables<float>;
+template class BankTables<double>;
+
+Bank::Bank(const Plan& base, const std::vector<const Plan*>& members)
+    : Demands(base),
+      count(static_cast<int>(members.size())),
+      single(base, members),
+      full(base, members) {
   for (const Plan* member : members) {
     has_dense |= member->has_dense;
     uses_blas |= member->uses_blas;
-    // Copying the signals, and finding the largest coefficients once more.
-    operations += member->operations + 20.0 * n;
+    // Finding the largest coefficients once more.
+    operations += member->operations + 10.0 * n;
   }
 }
 

@@ -9,6 +9,12 @@
 
 namespace fost {
 
+// (y_i, y_j) <- block (y_i, y_j), the block row-major.
+struct Turn {
+  std::int32_t i, j;
+  double block[4];
+};
+
 template <class T> class Tables {
  public:
   explicit Tables(int n) : n_(n) {}
@@ -26,12 +32,14 @@ template <class T> class Tables {
   T* allocate(std::size_t size);
   Stage<T>& add_stage(Kind kind, int count);
   const CosineLevel<T>* cosine_levels(int length);
+  Rotations<T> compile(const std::vector<Turn>& turns);
 
   int n_;
   std::vector<Stage<T>> stages_;
   // Deques, so that pointers into them stay valid as they grow.
   std::deque<std::vector<T>> numbers_;
-  std::deque<std::vector<std::int32_t>> pairs_;
+  std::deque<std::vector<RowPair>> rows_;
+  std::deque<std::vector<std::int32_t>> scaled_;
   std::deque<std::vector<ReflectorGroup<T>>> groups_;
   std::deque<std::vector<CosineLevel<T>>> levels_;
   std::deque<std::vector<CosineAxis<T>>> axes_;
@@ -56,22 +64,47 @@ class Plan : public Demands {
 
   template <class T> Program<T> program() const;
 
-
  private:
   Tables<float> single;
   Tables<double> full;
 };
 
-// Several plans for the same signals, beyond a base that they share.
-class Bank : public Demands {
- public:
-  Bank(const Plan& base, std::vector<const Plan*> members);
-
-  const Plan* base;
-  std::vector<const Plan*> members;
-};
-
 template <> inline Program<float> Plan::program<float>() const { return single.program(); }
 template <> inline Program<double> Plan::program<double>() const { return full.program(); }
+
+template <class T> class BankTables {
+ public:
+  BankTables(const Plan& base, const std::vector<const Plan*>& members);
+  BankTables(const BankTables&) = delete;
+  BankTables& operator=(const BankTables&) = delete;
+
+  const BankProgram<T>& program() const { return program_; }
+
+ private:
+  std::vector<std::int32_t> move_to_board(BankMember<T>& member);
+
+  BankProgram<T> program_;
+  std::vector<BankMember<T>> members_;
+  std::deque<std::vector<RowPair>> rows_, places_;
+  std::deque<std::vector<T>> scales_;
+  std::vector<RowPair> common_;
+  std::vector<T> ones_;
+};
+
+// Several plans for the same signals, beyond a base that they share. The plans must outlive it.
+class Bank : public Demands {
+ public:
+  Bank(const Plan& base, const std::vector<const Plan*>& members);
+
+  int count;
+  template <class T> const BankProgram<T>& program() const;
+
+ private:
+  BankTables<float> single;
+  BankTables<double> full;
+};
+
+template <> inline const BankProgram<float>& Bank::program<float>() const { return single.program(); }
+template <> inline const BankProgram<double>& Bank::program<double>() const { return full.program(); }
 
 }  // namespace fost

@@ -24,6 +24,7 @@ template <class T> struct Lanes {
   int n;
   int rows;      // lanes in use
   Codes<T> out;  // of the first lane
+  const std::int32_t* offsets;  // of the indices of each lane
   Prefetch& ahead;
 };
 
@@ -46,10 +47,9 @@ template <class T, int S> FOST_INLINE void sort_bitonic(Vec<T>* v) {
   }
 }
 
-// The KEEP = 2^k largest of KEEP sorted magnitudes and four more, sorted.
-template <class T, int KEEP> FOST_INLINE void merge(Vec<T>* best, Vec<T>* a) {
-  sort_down<T>(a[0], a[2]);
-  sort_down<T>(a[1], a[3]);
+// The KEEP = 2^k largest of KEEP sorted magnitudes and four more, of which the first two are no
+// smaller than the last two, sorted.
+template <class T, int KEEP> FOST_INLINE void merge_halves(Vec<T>* best, Vec<T>* a) {
   sort_down<T>(a[0], a[1]);
   sort_down<T>(a[2], a[3]);
   sort_down<T>(a[1], a[2]);
@@ -62,6 +62,20 @@ template <class T, int KEEP> FOST_INLINE void merge(Vec<T>* best, Vec<T>* a) {
       best[KEEP - 1 - k] = maximum<T>(best[KEEP - 1 - k], a[k]);
     sort_bitonic<T, KEEP>(best);
   }
+}
+
+// The KEEP = 2^k largest of KEEP sorted magnitudes and four more, sorted.
+template <class T, int KEEP> FOST_INLINE void merge(Vec<T>* best, Vec<T>* a) {
+  sort_down<T>(a[0], a[2]);
+  sort_down<T>(a[1], a[3]);
+  merge_halves<T, KEEP>(best, a);
+}
+
+// The same for four numbers of any sign.
+template <class T, int KEEP> FOST_INLINE void merge_magnitudes(Vec<T>* best, Vec<T>* a) {
+  sort_magnitudes(a[0], a[2]);
+  sort_magnitudes(a[1], a[3]);
+  merge_halves<T, KEEP>(best, a);
 }
 
 // How many magnitudes are kept in registers to find the S-th largest.
@@ -164,7 +178,7 @@ template <class T> void collect_special(const Lanes<T>& lanes, int lane, T level
   for (int i = 0; i < lanes.n; ++i) {
     const T x = lanes.x[i * lanes.width + lane], magnitude = x < 0 ? -x : x;
     if (magnitude == T(0) || magnitude < level || (magnitude == level && equal-- <= 0)) continue;
-    lanes.out.indices[row + count] = i;
+    lanes.out.indices[row + count] = lanes.offsets[lane] + i;
     lanes.out.values[row + count++] = x;
   }
   lanes.out.counts[lane] = count;
@@ -181,7 +195,7 @@ FOST_INLINE int append(const Lanes<T>& lanes, int lane, int first, std::uint64_t
   const int total = count + __builtin_popcountll(bits), end = total < s ? total : s;
   for (; count < end; ++count, bits &= bits - 1) {
     const int i = __builtin_ctzll(bits);
-    indices[count] = first + i;
+    indices[count] = lanes.offsets[lane] + first + i;
     values[count] = x[i * lanes.width];
   }
   return total;
@@ -192,11 +206,12 @@ template <class T, int S>
 FOST_INLINE int write_all(const Lanes<T>& lanes, int lane, std::uint64_t bits) {
   const T* x = lanes.x + lane;
   std::int32_t* indices = lanes.out.indices + lane * S;
+  const std::int32_t offset = lanes.offsets[lane];
   T* values = lanes.out.values + lane * S;
 #pragma GCC unroll 8
   for (int k = 0; k < S; ++k, bits &= bits - 1) {
     const int i = __builtin_ctzll(bits);
-    indices[k] = i;
+    indices[k] = offset + i;
     values[k] = x[i * lanes.width];
   }
   return S;
@@ -227,7 +242,12 @@ template <class T, int S> void collect(const Lanes<T>& lanes, Vec<T> level) {
 // Entries of scratch that a selection needs.
 template <class T> constexpr Index select_scratch(Index n) { return 2 * n * LANES<T>; }
 
-// False, and no codes, where a coefficient is not finite.
+template <class T> FOST_INLINE void advance(Codes<T>& codes, Index rows) {
+  codes.values += rows * codes.s;
+  codes.indices += rows * codes.s;
+  codes.counts += rows;
+}
+
 template <class T, int S> bool select_lanes(const Lanes<T>& lanes, T* scratch) {
   Vec<T> zeros = {}, level;
   if constexpr (S > 0)
@@ -240,32 +260,51 @@ template <class T, int S> bool select_lanes(const Lanes<T>& lanes, T* scratch) {
   return true;
 }
 
-template <class T> bool select_lanes_any(const Lanes<T>& lanes, T* scratch) {
-  switch (lanes.out.s) {
-    case 1: return select_lanes<T, 1>(lanes, scratch);
-    case 2: return select_lanes<T, 2>(lanes, scratch);
-    case 3: return select_lanes<T, 3>(lanes, scratch);
-    case 4: return select_lanes<T, 4>(lanes, scratch);
-    case 5: return select_lanes<T, 5>(lanes, scratch);
-    case 6: return select_lanes<T, 6>(lanes, scratch);
-    case 7: return select_lanes<T, 7>(lanes, scratch);
-    case 8: return select_lanes<T, 8>(lanes, scratch);
-    default: return select_lanes<T, 0>(lanes, scratch);
+// Calls use(Constant<S>) with S = s where that is small, else with 0.
+template <int S> struct Constant { static constexpr int value = S; };
+template <class Use> FOST_INLINE auto with_constant(int s, const Use& use) {
+  switch (s) {
+    case 1: return use(Constant<1>{});
+    case 2: return use(Constant<2>{});
+    case 3: return use(Constant<3>{});
+    case 4: return use(Constant<4>{});
+    case 5: return use(Constant<5>{});
+    case 6: return use(Constant<6>{});
+    case 7: return use(Constant<7>{});
+    case 8: return use(Constant<8>{});
+    default: return use(Constant<0>{});
   }
 }
 
-// The codes of the first `rows` signals of a tile.
+constexpr std::int32_t NO_OFFSETS[LANES<float>] = {};
+
+// The codes of the first `rows` signals of a tile. False, and no codes, where a coefficient is not
+// finite.
 template <class T>
 bool select_tile(const T* tile, int width, int n, int rows, Codes<T> out, T* scratch,
                  Prefetch& ahead) {
   for (int lane = 0; lane < rows; lane += LANES<T>) {
     const int here = rows - lane < LANES<T> ? rows - lane : LANES<T>;
-    if (!select_lanes_any<T>({tile + lane, width, n, here, out, ahead}, scratch)) return false;
-    out.values += static_cast<Index>(LANES<T>) * out.s;
-    out.indices += static_cast<Index>(LANES<T>) * out.s;
-    out.counts += LANES<T>;
+    const Lanes<T> lanes = {tile + lane, width, n, here, out, NO_OFFSETS, ahead};
+    if (!with_constant(out.s, [&](auto s) { return select_lanes<T, decltype(s)::value>(lanes, scratch); }))
+      return false;
+    advance(out, LANES<T>);
   }
   return true;
+}
+
+// The same for finite coefficients whose s-th largest magnitudes, or smallest<T>() where there
+// are fewer, are known. Each signal has an offset of its indices.
+template <class T>
+void collect_tile(const T* tile, int width, int n, int rows, Codes<T> out, const T* levels,
+                  const std::int32_t* offsets, Prefetch& ahead) {
+  for (int lane = 0; lane < rows; lane += LANES<T>) {
+    const int here = rows - lane < LANES<T> ? rows - lane : LANES<T>;
+    const Lanes<T> lanes = {tile + lane, width, n, here, out, offsets + lane, ahead};
+    const Vec<T> level = load(levels + lane);
+    with_constant(out.s, [&](auto s) { collect<T, decltype(s)::value>(lanes, level); });
+    advance(out, LANES<T>);
+  }
 }
 
 }  // namespace FOST_NAMESPACE

@@ -72,6 +72,25 @@ FOST_INLINE Vec<double> absolute(Vec<double> v) {
   return reinterpret_cast<Vec<double>>(reinterpret_cast<Mask<double>>(v) & 0x7fffffffffffffffLL);
 }
 
+// The larger and the smaller of |a| and |b|.
+template <class V> FOST_INLINE void sort_magnitudes(V& a, V& b) {
+#if defined(__AVX512DQ__)
+  constexpr int SMALLER = 0b1010, LARGER = 0b1011;  // by magnitude, without the sign
+  const V x = a, y = b;
+  if constexpr (sizeof(x[0]) == 4) {
+    a = (V)_mm512_range_ps((__m512)x, (__m512)y, LARGER);
+    b = (V)_mm512_range_ps((__m512)x, (__m512)y, SMALLER);
+  } else {
+    a = (V)_mm512_range_pd((__m512d)x, (__m512d)y, LARGER);
+    b = (V)_mm512_range_pd((__m512d)x, (__m512d)y, SMALLER);
+  }
+#else
+  const V x = absolute(a), y = absolute(b);
+  a = x > y ? x : y;
+  b = x > y ? y : x;
+#endif
+}
+
 // LANES<double> numbers as float64. (GCC splits __builtin_convertvector into halves.)
 FOST_INLINE Vec<double> load_double(const double* p) { return load(p); }
 FOST_INLINE Vec<double> load_double(const float* p) {
@@ -85,8 +104,8 @@ FOST_INLINE Vec<double> load_double(const float* p) {
 #endif
 }
 
-// Bit l of the result is set where a[l] >= b[l]. This, gather_bits below and the conversion
-// above are the only places with intrinsics: the vector extensions have no move-mask.
+// Bit l of the result is set where a[l] >= b[l]. Only here, from the conversion above
+// to gather_bits below, are there intrinsics: the vector extensions have no move-mask.
 #if defined(__AVX512F__)
 FOST_INLINE unsigned at_least(Vec<float> a, Vec<float> b) {
   return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GE_OQ);
@@ -114,6 +133,30 @@ FOST_INLINE unsigned at_least(Vec<double> a, Vec<double> b) {
   return static_cast<unsigned>(sign_bits((Mask<double>)(a >= b)));
 }
 #endif
+
+template <class T> FOST_INLINE bool any(Mask<T> m) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi32_mask((__m512i)m, (__m512i)m) != 0;
+#elif defined(__SSE2__)
+  return sign_bits(m) != 0;
+#else
+  typename IntegerOf<T>::type bits = 0;
+  for (int l = 0; l < LANES<T>; ++l) bits |= m[l];
+  return bits != 0;
+#endif
+}
+
+// Stores the lanes of v where m is set, and leaves what is in memory elsewhere.
+template <class T> FOST_INLINE void store_where(Mask<T> m, T* p, Vec<T> v) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4)
+    _mm512_mask_storeu_ps(p, _mm512_movepi32_mask((__m512i)m), (__m512)v);
+  else
+    _mm512_mask_storeu_pd(p, _mm512_movepi64_mask((__m512i)m), (__m512d)v);
+#else
+  store(p, m ? v : load(p));
+#endif
+}
 
 // A set of lanes, and 64 such sets turned around: bit i of the result is bit `lane` of sets[i].
 template <class T> struct LaneSetOf { using type = std::uint8_t; };

@@ -73,6 +73,13 @@ void store_tile(const T* tile, int width, const View<T>& x, Index first, int row
   }
 }
 
+// WIDTH lanes of n rows, from one width of rows to another.
+template <class T> void copy_lanes(const T* from, Index from_width, T* to, Index to_width, int n) {
+  for (int i = 0; i < n; ++i, from += from_width, to += to_width)
+#pragma GCC unroll 4
+    for (int v = 0; v < WIDTH<T>; v += LANES<T>) store(to + v, load(from + v));
+}
+
 // False where any entry of the tile is NaN or infinite: 0 * x is NaN for those only.
 template <class T> bool all_finite(const T* tile, Index size, Prefetch& ahead) {
   Vec<T> sums[UNROLL] = {};

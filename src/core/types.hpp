@@ -42,15 +42,32 @@ template <class T> struct CosineAxis {
   const CosineLevel<T>* levels;
 };
 
+// Two rows of a tile in one word, since in the innermost loops every load counts.
+using RowPair = std::uint64_t;
+constexpr RowPair row_pair(std::int32_t first, std::int32_t second) {
+  return static_cast<RowPair>(first) | static_cast<RowPair>(second) << 32;
+}
+constexpr Index first_row(RowPair pair) { return static_cast<Index>(pair & 0xffffffff); }
+constexpr Index second_row(RowPair pair) { return static_cast<Index>(pair >> 32); }
+
+// Rotations in the order of application, in the form of givens.hpp.
+template <class T> struct Rotations {
+  int count;
+  const RowPair* rows;         // per rotation: those to read, those to write
+  const T* factors;            // per rotation: alpha, beta
+  int n_scaled;
+  const std::int32_t* scaled;  // rows that are multiplied in the end ...
+  const T* scales;             // ... by these
+};
+
 enum class Kind { reflectors, rotations, cosine, dense };
 
 // One factor of a transform. Which fields are set depends on the kind.
 template <class T> struct Stage {
   Kind kind;
-  int count;                            // groups, rotations or axes
+  int count;                            // groups or axes
   const ReflectorGroup<T>* groups;      // reflectors, in the order u_1 ... u_m
-  const std::int32_t* pairs;            // rotations: i, j of G_1 ... G_g
-  const T* blocks;                      // rotations: the 2 x 2 blocks, row-major
+  Rotations<T> forward, inverse;        // rotations
   const CosineAxis<T>* axes;            // cosine
   const T* matrix;                      // dense: U, row-major
   const T* transposed;                  // dense: U^T, or null where BLAS does the product
@@ -64,11 +81,26 @@ template <class T> struct Program {
   const Stage<T>* stages;
 };
 
-// Several transforms of the same signals, beyond a base that they share.
+// One of several transforms, beyond the base that they share. Where it is rotations alone, it
+// leaves some coefficients of the base as they are: then it works on a board of 2 n rows, reads
+// the base's coefficients from the first n and writes those that it changes to the others.
+template <class T> struct BankMember {
+  Program<T> program;
+  bool rotates;                // rotations alone
+  Rotations<T> rotations;      // on the board
+  const RowPair* places;       // per varying feature: the row of its coefficient, and itself
+  const T* scales;             // per varying feature: a factor of its coefficient
+};
+
+// Several transforms of the same signals. Features that no member changes are common, the others
+// varying.
 template <class T> struct BankProgram {
   Program<T> base;
   int count;
-  const Program<T>* members;
+  const BankMember<T>* members;
+  int n_varying, n_common;
+  const RowPair* common;  // per common feature, as in BankMember
+  const T* ones;          // per common feature
 };
 
 // C = A B for matrices in column-major order, the calling convention of Fortran's BLAS.
@@ -164,12 +196,18 @@ template <class T> struct Overlay {
   T* weights;
 };
 
-// Memory of one thread for a bank.
+// Up to this many coefficients of a signal are selected in registers (see select.hpp).
+constexpr int MOST_FEW = 8;
+
+// Memory of one thread for a bank, for WIDTH signals (see simd.hpp) after another.
 template <class T> struct BankMemory {
-  T* origin;               // n x width, signals in the domain of the base
-  T* chosen;               // n x width, coefficients in the best member so far
-  T* energies;             // width, what that member keeps
-  std::int32_t* winners;   // width
+  T* board;               // 2 n rows, see BankMember
+  T* chosen;              // n rows, coefficients in the best member so far
+  T* heads;               // MOST_FEW rows, the largest magnitudes of common features
+  T* energies;            // what the best member so far keeps
+  T* levels;              // the s-th largest magnitude in it
+  T* winners;             // its number
+  std::int32_t* offsets;  // of its indices
 };
 
 // LAPACK's dstemr: eigenpairs of a symmetric tridiagonal matrix.
