@@ -32,24 +32,31 @@ template <class T> struct Gathered {
   }
 };
 
+// Nothing to do with what is gathered.
+struct Ignore {
+  template <class G> FOST_INLINE void operator()(const G&) const {}
+};
+
 // The largest magnitudes so far, sorted, of UNROLL vectors side by side.
 template <class T, int S> struct Largest {
   Vec<T> of[UNROLL][KEPT<S>];
 
   // Without branches: one of so many lanes nearly always has something to merge, and two chains
-  // of comparisons hide each other's latency.
-  FOST_INLINE void merge_all(const Scattered<T>& in) {
+  // of comparisons hide each other's latency. Calls use(feature and its coefficients) for all.
+  template <class Use> FOST_INLINE void merge_all(const Scattered<T>& in, const Use& use) {
     int k = 0;
-    for (; k + 4 <= in.count; k += 4) merge_four(in, k, 4);
-    if (k < in.count) merge_four(in, k, in.count - k);
+    for (; k + 4 <= in.count; k += 4) merge_four(in, k, 4, use);
+    if (k < in.count) merge_four(in, k, in.count - k, use);
   }
 
-  FOST_INLINE void merge_four(const Scattered<T>& in, int first, int here) {
+  template <class Use>
+  FOST_INLINE void merge_four(const Scattered<T>& in, int first, int here, const Use& use) {
     Vec<T> a[UNROLL][4] = {};
 #pragma GCC unroll 4
     for (int q = 0; q < 4; ++q)
       if (q < here) {
         const Gathered<T> next(in, first + q);
+        use(next);
 #pragma GCC unroll 4
         for (int v = 0; v < UNROLL; ++v) a[v][q] = next.x[v];
       }
@@ -58,6 +65,9 @@ template <class T, int S> struct Largest {
   }
 };
 
+// A share of a signal's energy that may be rounding.
+template <class T> constexpr T NEARLY_NOTHING = sizeof(T) == 4 ? T(1e-6) : T(1e-14);
+
 // A competition of the members of a bank for WIDTH signals. S is s where that is small, else 0.
 template <class T, int S> struct Contest {
   const BankProgram<T>& bank;
@@ -65,37 +75,70 @@ template <class T, int S> struct Contest {
   int s;
   T* scratch;
 
-  // Before the first member: what is common to all.
-  void open() const {
-    const Scattered<T> in = common();
-    for (int k = 0; k < in.count; ++k) {
-      const Gathered<T> next(in, k);
-      for (int v = 0; v < UNROLL; ++v) store(chosen(next.feature, v), next.x[v]);
+  // Before the first member: what is common to all. False where a signal may have an entry that
+  // is not finite; else no coefficient of any member has.
+  bool open() const {
+    Vec<T> norms[UNROLL] = {};
+    const T* x = memory.board;
+    for (int i = 0; i < bank.base.n; ++i, x += WIDTH<T>)
+#pragma GCC unroll 4
+      for (int v = 0; v < UNROLL; ++v) {
+        const Vec<T> a = load(x + v * LANES<T>);
+        norms[v] += a * a;
+      }
+    Vec<T> zeros = {};
+    for (int v = 0; v < UNROLL; ++v) {
+      zeros += norms[v] * T(0);
+      // A member that keeps all but this cannot be beaten but by rounding.
+      store(memory.norms + v * LANES<T>, norms[v] * (1 - NEARLY_NOTHING<T>));
     }
+    const Scattered<T> in = common();
+    const auto take = [this](const Gathered<T>& next) { take_all(next); };
     if constexpr (S > 0) {
       Largest<T, S> largest = {};
-      largest.merge_all(in);
+      largest.merge_all(in, take);
       for (int v = 0; v < UNROLL; ++v)
         for (int k = 0; k < KEPT<S>; ++k) store(head(k, v), largest.of[v][k]);
+    } else {
+      for (int k = 0; k < in.count; ++k) take(Gathered<T>(in, k));
+    }
+    return all_zero<T>(zeros);
+  }
+
+  // Whether a member could still keep more of some signal than the best so far does.
+  bool is_open() const {
+    Mask<T> open = {};
+    for (int v = 0; v < UNROLL; ++v) {
+      const int at = v * LANES<T>;
+      open |= Mask<T>(load(memory.energies + at) < load(memory.norms + at));
+    }
+    return any<T>(open);
+  }
+
+  // The first member, whose coefficients are at x, takes all signals.
+  void enter_first(const T* x) const {
+    const Scattered<T> in = coefficients(0, x);
+    Vec<T> energies[UNROLL], levels[UNROLL];
+    measure(in, energies, levels, [this](const Gathered<T>& next) { take_all(next); });
+    for (int v = 0; v < UNROLL; ++v) {
+      const int at = v * LANES<T>;
+      store(memory.energies + at, energies[v]);
+      store(memory.levels + at, maximum<T>(levels[v], smallest<T>()));
+      store(memory.winners + at, Vec<T>{});
     }
   }
 
-  // Member b, whose coefficients are at x, takes over the signals of which it keeps more energy
-  // than the best before it.
+  // Member b takes over the signals of which it keeps more energy than the best before it.
   void enter(int b, const T* x) const {
-    const BankMember<T>& member = bank.members[b];
-    const Scattered<T> in = {x, member.places, member.scales, bank.n_varying};
+    const Scattered<T> in = coefficients(b, x);
     Vec<T> energies[UNROLL], levels[UNROLL];
-    if constexpr (S > 0)
-      measure_few(in, energies, levels);
-    else
-      measure_many(in, energies, levels);
+    measure(in, energies, levels, Ignore{});
     Mask<T> better[UNROLL], all = {};
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) {
       const int at = v * LANES<T>;
-      // The first takes all, NaN too, which is found in the end.
-      better[v] = b ? Mask<T>(energies[v] > load(memory.energies + at)) : ~Mask<T>{};
+      const Vec<T> before = load(memory.energies + at);
+      better[v] = Mask<T>(energies[v] > before) & Mask<T>(before < load(memory.norms + at));
       all |= better[v];
       store_where<T>(better[v], memory.energies + at, energies[v]);
       store_where<T>(better[v], memory.levels + at, maximum<T>(levels[v], smallest<T>()));
@@ -110,6 +153,9 @@ template <class T, int S> struct Contest {
   }
 
  private:
+  Scattered<T> coefficients(int b, const T* x) const {
+    return {x, bank.members[b].places, bank.members[b].scales, bank.n_varying};
+  }
   Scattered<T> common() const {
     return {memory.board, bank.common, bank.ones, bank.n_common};
   }
@@ -118,13 +164,30 @@ template <class T, int S> struct Contest {
   }
   T* head(int k, int v) const { return memory.heads + k * WIDTH<T> + v * LANES<T>; }
 
-  FOST_INLINE void measure_few(const Scattered<T>& in, Vec<T>* energies, Vec<T>* levels) const {
+  FOST_INLINE void take_all(const Gathered<T>& next) const {
+#pragma GCC unroll 4
+    for (int v = 0; v < UNROLL; ++v) store(chosen(next.feature, v), next.x[v]);
+  }
+
+  // The energy of the s largest coefficients, and the magnitude of the last of them.
+  template <class Use>
+  FOST_INLINE void measure(const Scattered<T>& in, Vec<T>* energies, Vec<T>* levels,
+                           const Use& use) const {
+    if constexpr (S > 0)
+      measure_few(in, energies, levels, use);
+    else
+      measure_many(in, energies, levels, use);
+  }
+
+  template <class Use>
+  FOST_INLINE void measure_few(const Scattered<T>& in, Vec<T>* energies, Vec<T>* levels,
+                               const Use& use) const {
     Largest<T, S> largest;
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v)
 #pragma GCC unroll 8
       for (int k = 0; k < KEPT<S>; ++k) largest.of[v][k] = load(head(k, v));
-    largest.merge_all(in);
+    largest.merge_all(in, use);
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) {
       energies[v] = Vec<T>{};
@@ -135,18 +198,20 @@ template <class T, int S> struct Contest {
   }
 
   // The energy of all that reach the level, without those that are too many.
-  void measure_many(const Scattered<T>& in, Vec<T>* energies, Vec<T>* levels) const {
+  template <class Use>
+  void measure_many(const Scattered<T>& in, Vec<T>* energies, Vec<T>* levels, const Use& use) const {
     const Scattered<T> fixed = common();
     const int n = in.count + fixed.count;
     const Vec<T> none = {}, one = none + T(1);
+    for (int k = 0; k < in.count; ++k) use(Gathered<T>(in, k));
     for (int v = 0; v < UNROLL; ++v) {
       T* next = scratch;
-      const auto take = [&](const Scattered<T>& from) {
+      const auto list = [&](const Scattered<T>& from) {
         for (int k = 0; k < from.count; ++k, next += LANES<T>)
           store(next, absolute(Gathered<T>(from, k).x[v]));
       };
-      take(fixed);
-      take(in);
+      list(fixed);
+      list(in);
       levels[v] = bisect<T>(scratch, n, s, next);
       Vec<T> sum = none, count = none;
       for (int i = 0; i < n; ++i) {
@@ -164,8 +229,8 @@ template <class T, int S> struct Contest {
 template <class T> BankMemory<T> memory_at(const BankMemory<T>& memory, int n, int lane) {
   const Index tile = static_cast<Index>(n) * lane;
   return {memory.board + 2 * tile,        memory.chosen + tile,    memory.heads + MOST_FEW * lane,
-          memory.energies + lane,         memory.levels + lane,    memory.winners + lane,
-          memory.offsets + lane};
+          memory.norms + lane,            memory.energies + lane,  memory.levels + lane,
+          memory.winners + lane,          memory.offsets + lane};
 }
 
 }  // namespace FOST_NAMESPACE

@@ -99,7 +99,7 @@ template <class T> class BankBuffers {
   BankBuffers(const Bank& bank, Index rows)
       : width_(tile_width(bank, kernels<T>().width, rows)), size_(Index(bank.n) * width_) {
     for (int k = 0; k < get_num_threads(); ++k) {
-      numbers_.emplace_back(3 * size_ + (MOST_FEW + 3) * width_);
+      numbers_.emplace_back(3 * size_ + (MOST_FEW + 4) * width_);
       offsets_.emplace_back(width_);
     }
   }
@@ -108,9 +108,9 @@ template <class T> class BankBuffers {
     T* board = numbers_[thread].get();
     T* chosen = board + 2 * size_;
     T* heads = chosen + size_;
-    T* energies = heads + MOST_FEW * width_;
-    return {board, chosen, heads, energies, energies + width_, energies + 2 * width_,
-            offsets_[thread].get()};
+    T* norms = heads + MOST_FEW * width_;
+    return {board,  chosen,     heads,          norms, norms + width_, norms + 2 * width_,
+            norms + 3 * width_, offsets_[thread].get()};
   }
 
  private:

@@ -100,30 +100,47 @@ template <class T> struct TransformCoder {
 template <class T> struct BankCoder {
   BankProgram<T> program;
   BankMemory<T> memory;
+  Workspace<T> work;  // of members
   int n_rows() const { return program.base.n * program.count; }
 
-  bool operator()(int rows, const Codes<T>& codes, const Workspace<T>& work, Prefetch& ahead) const {
-    const T* tile = run<T, false>(program.base, work.tile, work, ahead);
-    with_constant(codes.s, [&](auto s) { try_members<decltype(s)::value>(tile, codes.s, work, ahead); });
+  // Signals need not be copied to the board where they can be loaded to it.
+  Workspace<T> for_signals() const {
+    Workspace<T> outer = work;
+    if (work.width == WIDTH<T>) outer.tile = memory.board;
+    return outer;
+  }
+
+  bool operator()(int rows, const Codes<T>& codes, const Workspace<T>& outer, Prefetch& ahead) const {
+    const T* tile = run<T, false>(program.base, outer.tile, outer, ahead);
+    const bool sound = with_constant(codes.s, [&](auto s) {
+      return try_members<decltype(s)::value>(tile, codes.s, ahead);
+    });
     Codes<T> next = codes;
-    for (int lane = 0; lane < rows; lane += WIDTH<T>, advance(next, WIDTH<T>))
-      if (!write(lane, rows - lane < WIDTH<T> ? rows - lane : WIDTH<T>, next, ahead)) return false;
+    for (int lane = 0; lane < rows; lane += WIDTH<T>, advance(next, WIDTH<T>)) {
+      const BankMemory<T> here = memory_at(memory, program.base.n, lane);
+      if (!sound && !all_finite<T>(here.chosen, program.base.n * WIDTH<T>, ahead)) return false;
+      write(here, rows - lane < WIDTH<T> ? rows - lane : WIDTH<T>, next, ahead);
+    }
     return true;
   }
 
+  // False where an entry may not be finite.
   template <int S>
-  void try_members(const T* tile, int s, const Workspace<T>& work, Prefetch& ahead) const {
+  bool try_members(const T* tile, int s, Prefetch& ahead) const {
     const int n = program.base.n;
+    bool sound = true, open = true;
     for (int lane = 0; lane < work.width; lane += WIDTH<T>) {
       const BankMemory<T> here = memory_at(memory, n, lane);
-      copy_lanes(tile + lane, work.width, here.board, WIDTH<T>, n);
-      Contest<T, S>{program, here, s, work.scratch}.open();
+      if (tile != here.board) copy_lanes(tile + lane, work.width, here.board, WIDTH<T>, n);
+      sound &= Contest<T, S>{program, here, s, work.scratch}.open();
     }
-    for (int b = 0; b < program.count; ++b) {
+    for (int b = 0; b < program.count && open; ++b) {
       const BankMember<T>& member = program.members[b];
-      const T* result = member.rotates ? nullptr : apply_member(member, work, ahead);
+      const T* result = member.rotates ? nullptr : apply_member(member, ahead);
+      open = false;
       for (int lane = 0; lane < work.width; lane += WIDTH<T>) {
         const BankMemory<T> here = memory_at(memory, n, lane);
+        const Contest<T, S> contest = {program, here, s, work.scratch};
         const T* x = here.board;
         if (member.rotates) {
           turn_rows<T, WIDTH<T>>(member.rotations, here.board, WIDTH<T>, ahead);
@@ -133,26 +150,28 @@ template <class T> struct BankCoder {
           x += n * WIDTH<T>;
           copy_lanes(result + lane, work.width, here.board + n * WIDTH<T>, WIDTH<T>, n);
         }
-        Contest<T, S>{program, here, s, work.scratch}.enter(b, x);
+        if (b)
+          contest.enter(b, x);
+        else
+          contest.enter_first(x);
+        open |= contest.is_open();
       }
     }
+    return sound;
   }
 
-  const T* apply_member(const BankMember<T>& member, const Workspace<T>& work, Prefetch& ahead) const {
+  const T* apply_member(const BankMember<T>& member, Prefetch& ahead) const {
     const int n = program.base.n;
     for (int lane = 0; lane < work.width; lane += WIDTH<T>)
       copy_lanes(memory_at(memory, n, lane).board, WIDTH<T>, work.tile + lane, work.width, n);
     return run<T, false>(member.program, work.tile, work, ahead);
   }
 
-  bool write(int lane, int rows, const Codes<T>& codes, Prefetch& ahead) const {
+  void write(const BankMemory<T>& here, int rows, const Codes<T>& codes, Prefetch& ahead) const {
     const int n = program.base.n;
-    const BankMemory<T> here = memory_at(memory, n, lane);
-    if (!all_finite<T>(here.chosen, n * WIDTH<T>, ahead)) return false;
     for (int l = 0; l < WIDTH<T>; ++l)
       here.offsets[l] = static_cast<std::int32_t>(here.winners[l]) * n;
     collect_tile<T>(here.chosen, WIDTH<T>, n, rows, codes, here.levels, here.offsets, ahead);
-    return true;
   }
 };
 
@@ -181,7 +200,8 @@ template <class T>
 bool encode_bank(const BankProgram<T>& program, const BankMemory<T>& memory,
                  const View<const T>& y, Index first, Index last, const Codes<T>& codes,
                  const Workspace<T>& work) {
-  return encode_with<T>(BankCoder<T>{program, memory}, y, first, last, codes, work);
+  const BankCoder<T> coder = {program, memory, work};
+  return encode_with<T>(coder, y, first, last, codes, coder.for_signals());
 }
 
 template <class T>
@@ -248,7 +268,8 @@ template <class T>
 bool accumulate_bank(const BankProgram<T>& program, const BankMemory<T>& memory,
                      const View<const T>& y, Index first, Index last, Statistic& sums,
                      const Workspace<T>& work) {
-  return accumulate_with<T>(BankCoder<T>{program, memory}, y, first, last, sums, work);
+  const BankCoder<T> coder = {program, memory, work};
+  return accumulate_with<T>(coder, y, first, last, sums, coder.for_signals());
 }
 
 template <class T>

@@ -146,6 +146,8 @@ template <class T> FOST_INLINE bool any(Mask<T> m) {
 #endif
 }
 
+template <class T> FOST_INLINE bool all_zero(Vec<T> v) { return !any<T>(Mask<T>(v != Vec<T>{})); }
+
 // Stores the lanes of v where m is set, and leaves what is in memory elsewhere.
 template <class T> FOST_INLINE void store_where(Mask<T> m, T* p, Vec<T> v) {
 #if defined(__AVX512F__)
