@@ -303,11 +303,13 @@ template <class T> std::vector<std::int32_t> BankTables<T>::move_to_board(BankMe
   member.rotations = {};
   if (!member.rotates || member.program.n_stages == 0) return now;
   member.rotations = member.program.stages[0].forward;
+  int touched = 0;
   auto& rows = rows_.emplace_back();
   for (int k = 0; k < member.rotations.count; ++k) {
     const RowPair from = member.rotations.rows[2 * k], to = member.rotations.rows[2 * k + 1];
     rows.push_back(row_pair(now[first_row(from)], now[second_row(from)]));
-    for (const Index row : {first_row(to), second_row(to)}) now[row] = n + static_cast<int>(row);
+    for (const Index row : {first_row(to), second_row(to)})
+      if (now[row] < n) now[row] = n + touched++;
     rows.push_back(row_pair(now[first_row(to)], now[second_row(to)]));
   }
   member.rotations.rows = rows.data();

@@ -99,7 +99,8 @@ def collect(
     if n_entries < 0:
         return None
     if n_entries < room:  # do not keep the memory of entries that are not there
-        values, indices = values[:n_entries].copy(), indices[:n_entries].copy()
+        values.resize(n_entries, refcheck=False)
+        indices.resize(n_entries, refcheck=False)
     return _sorted_csr(values, indices.astype(index_type, copy=False), indptr, shape)
 
 
