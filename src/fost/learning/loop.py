@@ -184,8 +184,7 @@ def alternate(
     small = problem.n_features <= _SMALL
     with single_threaded_blas if small else nullcontext():
         if state is None:
-            start = structure.initial(problem, init) if isinstance(init, str) else init
-            state = State.at(problem, structure, start)
+            state = State.at(problem, structure, structure.start(problem, init))
             if checkpoint:
                 checkpoint.save(structure, state)
         progress = ProgressLine(verbose, problem.max_iter)
