@@ -35,7 +35,8 @@ def test_the_frontier_is_a_table(fitted):
         assert row.seconds >= 0
     plain = rows.as_dicts()
     assert set(plain[0]) == {
-        "structure", "flops", "n_parameters", "train_error", "held_out_error", "seconds", "best",
+        "structure", "n_transforms", "flops", "n_parameters", "train_error", "held_out_error",
+        "seconds", "best",
     }  # fmt: skip
     assert "DCT 8x8 + 64 rotations" in repr(rows)
 
