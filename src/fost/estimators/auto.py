@@ -23,8 +23,9 @@ from fost.transforms import DCT, Bank, Transform
 
 # Signals that candidates are compared on where they are not all in memory.
 _EXPLORED = 100_000
-# A code in a bank has log2(B) bits more, to name the member: each must lower the error so far.
-_WORTH_OF_A_BIT = 0.02
+# A code in a bank has log2(B) bits more, to name the member, and each must lower the error so
+# far: as much as bits spent on more coefficients would. Less is gained on mere noise too.
+_WORTH_OF_A_BIT = 0.03
 
 
 class AutoDictionary(DictionaryEstimator):
@@ -47,7 +48,7 @@ class AutoDictionary(DictionaryEstimator):
         Shape of a signal, such as (8, 8) for patches: its DCT is tried as a base.
     max_flops : int or float, optional
         Operations per signal at most: the choice is the least held-out error within them, where
-        a bank must be better by 2 % for each doubling of its members.
+        a bank must be better by 3 % for each doubling of its members.
     max_error : float, optional
         Relative error on held-out signals at most: the choice is the cheapest below it.
     max_transforms : int

@@ -142,32 +142,30 @@ def rungs(
 def _banks(
     n: int, base_name: str, base: Transform | None, counts: Sequence[int], limit: int | None
 ) -> Iterator[Rung]:
-    """Banks of rotations over the base, of reflectors and of dense members, all of one size.
-
-    Rotations and reflectors are for members that cost less than half of a dense one.
-    """
+    """Banks of rotations over the base, of reflectors, and of dense members: ladders of sizes."""
     dense = (2 * n - 1) * n
     cost, prefix = (0, "") if base is None else (base.flops, f"{base_name} + ")
-    for g in _member_sizes(max(4, n // 16), 6, dense // 2, cost, counts, limit) if n > 1 else ():
+    for g in _member_sizes(max(4, n // 16), 6, cost, dense, counts, limit):
         yield from _members(prefix, base, Rotations(g), f"{g} rotations", 6 * g, counts)
-    for m in _member_sizes(max(1, n // 32), 4 * n, dense // 2, 0, counts, limit):
+    for m in _member_sizes(max(1, n // 32), 4 * n, 0, dense, counts, limit):
         name = _counted("", m, "reflector")
         yield from _members("", None, Reflectors(m), name, 4 * n * m, counts)
     yield from _members("", None, Full(), "dense", dense, counts)
 
 
 def _member_sizes(
-    least: int, unit: int, most: int, cost: int, counts: Sequence[int], limit: int | None
+    least: int, unit: int, cost: int, dense: int, counts: Sequence[int], limit: int | None
 ) -> list[int]:
-    """Sizes of members from `least` up, of `unit` operations each, `most` with a base of `cost`.
+    """Sizes of members from `least` up, as far as they cost less than half of a dense matrix.
 
-    With a limit those of which so many just fit, and sizes well below them.
+    One more costs `unit` operations, beyond the base's `cost`. With a limit those sizes of
+    which so many members just fit, and others well below.
     """
     sizes = [least * _MEMBER_STEP**k for k in range(11)]
-    sizes = [size for size in sizes if cost + unit * size <= most]
+    sizes = [size for size in sizes if cost + unit * size < dense / 2]
     if limit is None:
         return sizes
-    fitting = {min(most - cost, (limit - cost) // count) // unit for count in counts}
+    fitting = {min(dense - 1 - cost, (limit - cost) // count) // unit for count in counts}
     fitting = {size for size in fitting if size >= least}
     return sorted(fitting.union(size for size in sizes if 2 * size <= min(fitting, default=0)))
 
