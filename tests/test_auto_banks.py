@@ -180,21 +180,26 @@ def test_float32_and_signals_that_are_not_in_memory(fitted, tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("errors", "max_error", "expected"),
     [
-        ({1: 0.10, 2: 0.099, 8: 0.093}, None, 1),
-        ({1: 0.10, 2: 0.090, 8: 0.085}, None, 2),
-        ({1: 0.10, 2: 0.090, 8: 0.080}, None, 8),
+        ({1: 0.2, 2: 0.196, 8: 0.187}, None, 1),
+        ({1: 0.2, 2: 0.180, 8: 0.175}, None, 2),
+        ({1: 0.2, 2: 0.180, 8: 0.150}, None, 8),
         ({1: 1e-16, 2: 1e-17, 8: 0.0}, None, 1),
         ({1: 0.0, 2: 0.0, 8: 0.0}, None, 1),
-        ({1: 0.10, 2: 0.099, 8: 0.096}, 0.0995, 2),
+        ({1: 0.2, 2: 0.196, 8: 0.187}, 0.197, 2),
     ],
 )
 def test_a_bank_must_pay_for_its_bits(errors, max_error, expected):
+    # One more of 512 coefficients leaves 0.8 of the error, and naming one of 8 members takes a
+    # third of the bits of a place: a bank of 8 must leave less than 0.8 ** (1 / 3) = 0.928.
+    Y = np.zeros((1, 512))
+    Y[0, :6] = np.sqrt([1 - errors[1], *[errors[1] / 5] * 5])
+    identity = fost.Dense(np.eye(512))
     rows = [
-        Candidate(str(b), 100 * b, 0, e, e, 0.0, fost.Bank([fost.DCT(8)] * b))
+        Candidate(str(b), 100 * b, 0, e, e, 0.0, fost.Bank([identity] * b) if b > 1 else identity)
         for b, e in errors.items()
     ]
-    auto = fost.AutoDictionary(max_error=max_error)
-    assert auto._choose(Frontier(rows), 1e-15).n_transforms == expected
+    auto = fost.AutoDictionary(1, max_error=max_error)
+    assert auto._choose(Frontier(rows), Y).n_transforms == expected
 
 
 def test_interrupting_banks_leaves_the_single_ones(monkeypatch):

@@ -6,16 +6,17 @@ import sys
 import warnings
 from math import isfinite, log2
 from numbers import Real
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from fost._validation import check_integer
 from fost.estimators.base import DictionaryEstimator, checked
 from fost.learning import as_source, learn
-from fost.learning.frontier import Candidate, Frontier, Rung, explore, rungs
+from fost.learning.frontier import Candidate, Frontier, Rung, explore, relative_error, rungs
 from fost.learning.loop import as_generator
 from fost.learning.sources import Source
 from fost.streams import is_lazy
@@ -23,9 +24,6 @@ from fost.transforms import DCT, Bank, Transform
 
 # Signals that candidates are compared on where they are not all in memory.
 _EXPLORED = 100_000
-# A code in a bank has log2(B) bits more, to name the member, and each must lower the error so
-# far: as much as bits spent on more coefficients would. Less is gained on mere noise too.
-_WORTH_OF_A_BIT = 0.03
 
 
 class AutoDictionary(DictionaryEstimator):
@@ -47,8 +45,9 @@ class AutoDictionary(DictionaryEstimator):
     signal_shape : int or tuple of int, optional
         Shape of a signal, such as (8, 8) for patches: its DCT is tried as a base.
     max_flops : int or float, optional
-        Operations per signal at most: the choice is the least held-out error within them, where
-        a bank must be better by 3 % for each doubling of its members.
+        Operations per signal at most: the choice is the least held-out error within them. A
+        bank must be better by what log2(B) / log2(n) more coefficients would gain, since it
+        takes as many bits to name one of B members as these places.
     max_error : float, optional
         Relative error on held-out signals at most: the choice is the cheapest below it.
     max_transforms : int
@@ -186,7 +185,7 @@ class AutoDictionary(DictionaryEstimator):
                     stacklevel=2,
                 )
         self.frontier_ = Frontier(candidates)
-        self.chosen_ = self._choose(self.frontier_, len(train[0]) * np.finfo(train.dtype).eps)
+        self.chosen_ = self._choose(self.frontier_, held_out)
         rung = next(r for r in todo if r.name == self.chosen_.structure)
         self._continue(source, rung, random)
         return self
@@ -230,24 +229,31 @@ class AutoDictionary(DictionaryEstimator):
             raise ValueError(f"validation_fraction must be between 0 and 1, got {share!r}")
         return min(max(1, round(share * n_signals)), n_signals - 1)
 
-    def _choose(self, frontier: Frontier, rounding: float) -> Candidate:
-        """The best within the bounds; errors below the rounding are the same."""
+    def _choose(self, frontier: Frontier, held_out: NDArray[Any]) -> Candidate:
+        """The cheapest below an error, or the least error at equal bits."""
+        if self.max_error is not None:
+            good = [row for row in frontier if row.held_out_error <= self.max_error]
+            if not good:
+                least = min(frontier, key=lambda row: row.held_out_error)
+                raise ValueError(
+                    f"no candidate reaches max_error={self.max_error}; the best, "
+                    f"{least.structure}, has {least.held_out_error:.4g} (frontier_ has them all)"
+                )
+            return min(good, key=lambda row: (row.flops, row.held_out_error))
+        n = held_out.shape[1]
+        singles = [row for row in frontier if row.n_transforms == 1]
+        best = min(singles, key=lambda row: row.held_out_error)
+        more = relative_error(held_out, best.transform, min(self.n_nonzero_coefs + 1, n))
+        rounding = float(n * np.finfo(held_out.dtype).eps)  # errors below it are the same
+        left = max(more, rounding) / max(best.held_out_error, rounding)
 
-        def worth(row: Candidate) -> tuple[float, int, int]:
-            error = max(row.held_out_error, rounding)
-            bits = log2(row.n_transforms)
-            return error / (1 - _WORTH_OF_A_BIT) ** bits, row.flops, row.n_transforms
+        def at_equal_bits(row: Candidate) -> tuple[float, int, int]:
+            # Naming a member takes the bits that name the places of so many coefficients, each
+            # of which would lower the error too.
+            places = log2(row.n_transforms) / log2(max(n, 2))
+            return max(row.held_out_error, rounding) / left**places, row.flops, row.n_transforms
 
-        if self.max_error is None:
-            return min(frontier, key=worth)
-        good = [row for row in frontier if row.held_out_error <= self.max_error]
-        if not good:
-            least = min(frontier, key=lambda row: row.held_out_error)
-            raise ValueError(
-                f"no candidate reaches max_error={self.max_error}; the best, {least.structure}, "
-                f"has {least.held_out_error:.4g} (frontier_ has them all)"
-            )
-        return min(good, key=lambda row: (row.flops, row.held_out_error))
+        return min(frontier, key=at_equal_bits)
 
     def _continue(self, source: Source, rung: Rung, random: np.random.Generator) -> None:
         """The chosen one, learned further on all signals."""
