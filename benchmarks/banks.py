@@ -1,7 +1,7 @@
 """What banks gain on mixed patches, and what they cost: ``python -m benchmarks.banks``.
 
-Half of the patches of every picture for learning, the other half for judging. Prints the table
-of docs/banks.md.
+Half of the patches of every picture for learning, the other half for judging. Prints the tables
+of docs/banks.md; ``--auto`` prints the one of what AutoDictionary chooses.
 """
 
 from __future__ import annotations
@@ -84,6 +84,25 @@ def main(quick: bool = False) -> None:
         )
 
 
+def automatic() -> None:
+    """What is chosen for a budget, with banks and without."""
+    train, test = mixed()
+    print("| operations at most | banks of at most | chosen | error, others | seconds |")
+    print("|---:|---:|---|---:|---:|")
+    for budget in (700, 1000, 1500, 3072, None):
+        for most in (1, 8):
+            auto = fost.AutoDictionary(
+                S, (8, 8), budget, max_transforms=most, random_state=0, verbose=False
+            )
+            start = time.perf_counter()
+            with threads(1):
+                auto.fit(train)
+            seconds = time.perf_counter() - start
+            name, error = auto.chosen_.structure, -auto.score(test)
+            allowed = f"{budget:,}" if budget else "any"
+            print(f"| {allowed} | {most} | {name} | {error:.2%} | {seconds:.1f} |", flush=True)
+
+
 def _row(
     name: str,
     flops: int,
@@ -111,4 +130,7 @@ def _error(coder: Any, Y: NDArray[Any]) -> float:
 
 
 if __name__ == "__main__":
-    main(quick="--quick" in sys.argv)
+    if "--auto" in sys.argv:
+        automatic()
+    else:
+        main(quick="--quick" in sys.argv)

@@ -28,6 +28,10 @@ from tests.learning.test_loop import correlated
         fost.GivensDictionary(n_rotations=2, n_nonzero_coefs=1),
         fost.GivensDictionary(n_rotations="auto", n_nonzero_coefs=1),
         fost.AutoDictionary(n_nonzero_coefs=1, max_iter=2, verbose=False, random_state=0),
+        fost.AutoDictionary(
+            n_nonzero_coefs=1, max_transforms=3, max_iter=2, random_state=0, sparse_output=False
+        ),
+        fost.AutoDictionary(n_nonzero_coefs=1, max_transforms=1, max_iter=2, random_state=0),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

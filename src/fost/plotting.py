@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -62,17 +64,22 @@ def _draw_candidates(frontier: Frontier, ax: Any) -> None:
     """Ladders as dots, the others as stars with their names, and the line of the best."""
     ladders: dict[str, list[Candidate]] = {}
     for row in frontier:
-        *words, kind = row.structure.split()
-        if kind.rstrip("s") in ("rotation", "reflector"):
-            ladders.setdefault(" ".join([*words[:-1], kind.rstrip("s") + "s"]), []).append(row)
+        if (ladder := _without_sizes(row.structure)) != row.structure:
+            ladders.setdefault(ladder, []).append(row)
             continue
         place = (row.flops, 100 * row.held_out_error)
         ax.plot(*place, "k*", markersize=11)
         offset = {"xytext": (0, 9), "textcoords": "offset points"}
         ax.annotate(row.structure, place, ha="center", fontsize=9, **offset)
-    for (name, rows), marker in zip(sorted(ladders.items()), "osD^vP" * 3, strict=False):
+    for (name, rows), marker in zip(sorted(ladders.items()), cycle("osD^vP"), strict=False):
         ax.plot(*_curve(rows), marker, markersize=5, alpha=0.8, label=name)
     ax.plot(*_curve(frontier.best), color="0.4", linewidth=1, zorder=0, label="best for its cost")
+
+
+def _without_sizes(structure: str) -> str:
+    """What a candidate is called without its numbers of rotations, reflectors and members."""
+    single = re.sub(r"\d+ (rotation|reflector)s?$", r"\1s", structure)
+    return re.sub(r"\d+ x (\w+)$", r"banks of \1", single)
 
 
 def _curve(rows: list[Candidate]) -> tuple[list[int], list[float]]:

@@ -15,6 +15,7 @@ import fost
 from fost import images
 from fost.transforms import read_metadata
 from tests.cli.conftest import Run, make_picture
+from tests.test_auto_banks import walks_and_spikes
 
 
 def test_learn_from_a_picture(run: Run) -> None:
@@ -87,6 +88,26 @@ def test_auto_keeps_to_its_budget(run: Run) -> None:
     run("learn", "signals.npy", "-o", "new.safetensors", "--structure", "auto",
         "--max-flops", "150", "--iterations", "5")  # fmt: skip
     assert fost.load("new.safetensors").flops <= 150
+
+
+def test_auto_tries_banks(run: Run) -> None:
+    auto = ("--structure", "auto", "--max-flops", "400", "--iterations", "5", "--sparsity", "3")
+    np.save("mixed.npy", walks_and_spikes())
+    errors = {}
+    for members in (1, 2, 8):
+        name = f"{members}.safetensors"
+        run("learn", "mixed.npy", "-o", name, *auto, "--members", str(members))
+        model = fost.load(name)
+        count = model.n_transforms if isinstance(model, fost.Bank) else 1
+        assert model.flops <= 400
+        assert (members > 1) == (count > 1)
+        assert count <= members
+        errors[members] = float(read_metadata(name)["relative_error"])
+    assert errors[2] < 0.9 * errors[1]
+    run("learn", "mixed.npy", "-o", "default.safetensors", *auto)
+    assert fost.load("default.safetensors") == fost.load("8.safetensors")
+    told = json.loads(run("info", "8.safetensors", "--json").stdout)
+    assert sum(told["usage"]) == pytest.approx(1, abs=0.01)
 
 
 def test_learn_from_arrays_of_patches(run: Run) -> None:

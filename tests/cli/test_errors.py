@@ -172,6 +172,14 @@ def test_alpha_is_a_warning(folder: Path, name: str) -> None:
     assert lines[1:] == (["fost: warning: no pixel is missing"] if name == "inpaint" else [])
 
 
+@pytest.mark.parametrize("name", ["denoise", "inpaint"])
+def test_a_bank_does_not_restore(fail: Fail, name: str) -> None:
+    fost.Bank([fost.DCT((8, 8))] * 3).save("bank.safetensors")
+    extra = ["--missing-value", "0"] if name == "inpaint" else []
+    message = fail(name, "picture.png", *extra, "--model", "bank.safetensors", "-o", "new.png")
+    assert "'bank.safetensors' is a bank of 3 transforms" in message
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -186,6 +194,8 @@ def test_alpha_is_a_warning(folder: Path, name: str) -> None:
         ("learn picture.png -o new --patch 64x64", "cannot use 'picture.png': image must be at"),
         ("learn picture.png -o new --reflectors 3", "not for givens"),
         ("learn picture.png -o new --structure full --rotations 3", "not for full"),
+        ("learn picture.png -o new --members 3", "structures bank and auto, not for givens"),
+        ("learn picture.png -o new --structure auto --members 0", "Invalid value for '--members'"),
         ("learn picture.png -o new --max-flops 3", "not for givens"),
         ("learn picture.png -o new --structure auto --max-flops 3", "max_flops=3 is below the"),
         (

@@ -42,7 +42,7 @@ def estimators() -> list[Any]:
         fost.HouseholderDictionary(3, 2, orthogonal=True),
         fost.HouseholderDictionary(3, 2, base=fost.DCT(N)),
         fost.GivensDictionary(8, 2, base=fost.DCT(N)),
-        fost.AutoDictionary(2, signal_shape=N, max_flops=400, random_state=0, max_iter=5),
+        fost.AutoDictionary(2, N, 400, max_transforms=1, random_state=0, max_iter=5),
     ]
 
 

@@ -119,6 +119,23 @@ def test_a_bank_can_be_continued():
     np.testing.assert_allclose(np.r_[first.errors, rest.errors[1:]], whole.errors, rtol=1e-9)
 
 
+@pytest.mark.parametrize("member", [fost.Full(), fost.Reflectors(4), fost.Rotations(12)], ids=str)
+def test_a_smaller_bank_is_a_start(member):
+    Y = mixed()
+    options = {"base": fost.DCT(16), "max_iter": 20, "tol": 0, "random_state": 0}
+    two = fost.learn(Y, fost.BankOf(member, 2), 2, **options)
+    four = fost.learn(Y, fost.BankOf(member, 4), 2, init=two.transform, **options)
+    assert four.transform.n_transforms == 4
+    assert four.errors[0] < two.errors[-1], "splitting helps before anything is learned"
+    assert (np.diff(four.errors) <= 1e-12).all()
+    again = fost.learn(Y, fost.BankOf(member, 4), 2, init=two.transform, **options)
+    assert again.transform == four.transform
+    foreign = fost.Bank([fost.DCT(16)])
+    assert fost.learn(Y, fost.BankOf(member, 2), 2, init=foreign, **options).errors[-1] < 0.5
+    online = fost.BankDictionary(4, 2, structure=member, base=fost.DCT(16), init=two.transform)
+    assert online.partial_fit(Y).dictionary_.n_transforms == 4
+
+
 def test_threads_and_types(set_threads):
     results = []
     for count in (1, 3):
@@ -136,8 +153,8 @@ def test_threads_and_types(set_threads):
         (lambda: fost.BankOf(3, 2), TypeError, "member must be Full"),
         (lambda: fost.BankOf(fost.BankOf(fost.Full(), 2), 2), TypeError, "member must be Full"),
         (lambda: learn(init="svd"), ValueError, "init must be .* 'splitting', 'subsets'"),
-        (lambda: learn(init=fost.DCT(16)), ValueError, "init must be a bank of 2"),
-        (lambda: learn(init=fost.Bank([fost.DCT(16)])), ValueError, "init must be a bank of 2"),
+        (lambda: learn(init=fost.DCT(16)), ValueError, "init must be a bank of at most 2"),
+        (lambda: learn(init=fost.Bank([fost.DCT(16)] * 3)), ValueError, "a bank of at most 2"),
         (lambda: learn(init=fost.Bank([fost.DCT(8)] * 2)), ValueError, "n_features=8"),
     ],
 )

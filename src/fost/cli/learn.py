@@ -38,7 +38,7 @@ def learn(
             metavar="NAME",
             help="What the transform is made of: givens (rotations), householder (reflectors), "
             "orthogonal-householder, full (any orthonormal matrix), bank (several of rotations, "
-            "each signal uses the best), or auto (the best single one on held-out signals).",
+            "each signal uses the best), or auto (the best of all these on held-out signals).",
         ),
     ] = StructureName.givens,
     reflectors: Annotated[
@@ -66,7 +66,8 @@ def learn(
             "--members",
             metavar="B",
             min=1,
-            help="Transforms of the structure bank; 8 if not given.",
+            help="Transforms of the structure bank, and at most for auto, which tries single ones "
+            "only with 1; 8 if not given.",
         ),
     ] = None,
     base: Annotated[

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from fost.transforms import Coder
 
 
+# Of a bank, where nobody says how many.
+_MEMBERS = 8
+
+
 class StructureName(StrEnum):
     """What a transform is made of."""
 
@@ -69,8 +73,8 @@ class Plan:
             )
         if self.rotations is not None and name not in (StructureName.givens, StructureName.bank):
             raise UserError(f"--rotations is for the structures givens and bank, not for {name}")
-        if self.members is not None and name is not StructureName.bank:
-            raise UserError(f"--members is for the structure bank, not for {name}")
+        if self.members is not None and name not in (StructureName.bank, StructureName.auto):
+            raise UserError(f"--members is for the structures bank and auto, not for {name}")
         if (max_flops, max_error) != (None, None) and name is not StructureName.auto:
             raise UserError(
                 f"--max-flops and --max-error are for the structure auto, not for {name}"
@@ -108,7 +112,9 @@ class Plan:
         if self.structure is StructureName.givens:
             return fost.Rotations(self.rotations or n_features)
         if self.structure is StructureName.bank:
-            return fost.BankOf(fost.Rotations(self.rotations or n_features), self.members or 8)
+            return fost.BankOf(
+                fost.Rotations(self.rotations or n_features), self.members or _MEMBERS
+            )
         orthogonal = self.structure is StructureName.orthogonal_householder
         return fost.Reflectors(self.reflectors or "auto", orthogonal=orthogonal)
 
@@ -136,7 +142,7 @@ def learn_one(plan: Plan, signals: Signals, checkpoint: Path | None, quiet: bool
 def learn_best(
     plan: Plan, signals: Signals, max_flops: int | None, max_error: float | None, quiet: bool
 ) -> Learned:
-    """The best transform of all structures for a budget."""
+    """The best transform or bank of all structures for a budget."""
     import fost
 
     n = signals.n_features
@@ -145,6 +151,7 @@ def learn_best(
         (signals.patch or n) if plan.has_base() else None,
         max_flops,
         max_error,
+        plan.members or _MEMBERS,
         max_iter=plan.iterations,
         random_state=plan.seed,
         verbose=False if quiet else None,

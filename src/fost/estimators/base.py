@@ -39,7 +39,8 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
         Returns
         -------
-        csr_array of shape (n_signals, n_features)
+        csr_array of shape (n_signals, n_atoms)
+            n_atoms is n_features, for a bank times its members.
             `n_nonzero_coefs` entries per row; an ndarray if `sparse_output` is false. For a Dask
             array, a lazy Dask array of such blocks.
         """
@@ -55,7 +56,7 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
         Parameters
         ----------
-        X : sparse array or array-like of shape (n_signals, n_features)
+        X : sparse array or array-like of shape (n_signals, n_atoms)
 
         Returns
         -------

@@ -32,7 +32,7 @@ class BankOf(Structure):
 
     Starts by name: ``"splitting"`` (the default) begins with one member and splits the one with
     the largest error until there are enough; ``"subsets"`` learns the members from random
-    subsets.
+    subsets. A bank with fewer members is a start too, and is split in the same way.
 
     Parameters
     ----------
@@ -73,17 +73,22 @@ class BankOf(Structure):
     def initial(self, problem: Problem, init: str) -> Any:
         if init not in ("splitting", "subsets"):
             raise unknown_init(init, ("splitting", "subsets"), "BankOf")
-        count = min(_MOST_SIGNALS, _SIGNALS_PER_MEMBER * self.n_transforms)
-        signals = problem.source.sample(count).in_memory()
+        signals = self._sample(problem)
         if init == "subsets":
             parts = np.array_split(problem.random.permutation(len(signals)), self.n_transforms)
             return Bank([self._learned(problem, signals[part]) for part in parts])
-        return self._split(problem, signals)
+        return self._split(problem, signals, [self._learned(problem, signals)])
+
+    def start(self, problem: Problem, init: Any) -> Any:
+        if not isinstance(init, Bank) or init.n_transforms >= self.n_transforms:
+            return super().start(problem, init)
+        members = [self.member.restart(problem, member) for member in init.transforms]
+        return self._split(problem, self._sample(problem), members)
 
     def restart(self, problem: Problem, transform: Any) -> Any:
         if not isinstance(transform, Bank) or transform.n_transforms != self.n_transforms:
             raise ValueError(
-                f"init must be a bank of {self.n_transforms} transforms, or a name, "
+                f"init must be a bank of at most {self.n_transforms} transforms, or a name, "
                 f"got {transform!r}"
             )
         return Bank([self.member.restart(problem, member) for member in transform.transforms])
@@ -106,6 +111,10 @@ class BankOf(Structure):
         n = statistic.matrix.shape[1]
         return statistic.matrix.reshape(self.n_transforms, n, n)
 
+    def _sample(self, problem: Problem) -> NDArray[Any]:
+        count = min(_MOST_SIGNALS, _SIGNALS_PER_MEMBER * self.n_transforms)
+        return problem.source.sample(count).in_memory()
+
     def _learned(self, problem: Problem, signals: NDArray[Any]) -> Transform:
         """A member for some signals, by a few iterations; the start where there are none."""
         from fost.learning.loop import alternate
@@ -115,9 +124,8 @@ class BankOf(Structure):
         quick = problem.but(source=ArraySource(signals), max_iter=_ITERATIONS)
         return alternate(quick, self.member, self.member.default_init).transform
 
-    def _split(self, problem: Problem, signals: NDArray[Any]) -> Bank:
-        """From one member on: the signals that the worst one represents worst get another."""
-        members = [self._learned(problem, signals)]
+    def _split(self, problem: Problem, signals: NDArray[Any], members: list[Transform]) -> Bank:
+        """Until there are enough, the signals that the worst member represents worst get one."""
         quick = problem.but(source=ArraySource(signals))
         while len(members) < self.n_transforms:
             chosen, errors = _coded(problem, members, signals)
@@ -133,8 +141,7 @@ class BankOf(Structure):
 
     def _reseed(self, problem: Problem, members: list[Transform], unused: list[int]) -> None:
         """Members for the signals that are represented worst, in the place of unused ones."""
-        count = min(_MOST_SIGNALS, _SIGNALS_PER_MEMBER * self.n_transforms)
-        signals = problem.source.sample(count).in_memory()
+        signals = self._sample(problem)
         _, errors = _coded(problem, members, signals)
         share = max(1, len(signals) // self.n_transforms)
         worst = np.argsort(-errors, kind="stable")[: share * len(unused)]

@@ -42,7 +42,7 @@ def learn(
     n_nonzero_coefs: int,
     *,
     base: Transform | None = None,
-    init: str | Transform | None = None,
+    init: str | Transform | Bank | None = None,
     max_iter: int = 100,
     tol: float = 1e-6,
     random_state: RandomState = None,
@@ -71,7 +71,8 @@ def learn(
     init : str, Transform or None
         A start by name (each structure says which it knows, and which is its default), or a
         transform whose codes T_s(U^T y) start the alternation. A transform of the same
-        structure, such as an earlier result, is continued exactly.
+        structure, such as an earlier result, is continued exactly. For banks, a bank of at
+        most as many members.
     max_iter : int
         Iterations at most.
     tol : float
@@ -129,7 +130,7 @@ def prepare(
     structure: Structure,
     n_nonzero_coefs: int,
     base: Transform | None,
-    init: str | Transform | None,
+    init: str | Transform | Bank | None,
     max_iter: int,
     tol: float,
     random_state: RandomState,
@@ -184,8 +185,7 @@ def alternate(
     small = problem.n_features <= _SMALL
     with single_threaded_blas if small else nullcontext():
         if state is None:
-            start = structure.initial(problem, init) if isinstance(init, str) else init
-            state = State.at(problem, structure, start)
+            state = State.at(problem, structure, structure.start(problem, init))
             if checkpoint:
                 checkpoint.save(structure, state)
         progress = ProgressLine(verbose, problem.max_iter)

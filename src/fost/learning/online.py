@@ -62,7 +62,7 @@ class OnlineLearner:
         )
         if self._current is None:
             self._structure = self._structure.fit_to(problem)
-            start = self._structure.initial(problem, init) if isinstance(init, str) else init
+            start = self._structure.start(problem, init)
             self._current = self._structure.restart(problem, start)
         else:
             start = self._current

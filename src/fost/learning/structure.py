@@ -68,6 +68,10 @@ class Structure(ABC):
     def initial(self, problem: Problem, init: str) -> Transform:
         """The transform, of any structure, whose codes a named initialisation begins with."""
 
+    def start(self, problem: Problem, init: str | Transform) -> Transform:
+        """The transform whose codes learning begins with, for a name or a given transform."""
+        return self.initial(problem, init) if isinstance(init, str) else init
+
     @abstractmethod
     def restart(self, problem: Problem, transform: Transform) -> Transform:
         """The transform to update first when the codes of any `transform` start the learning."""
