@@ -212,28 +212,41 @@ def sweep_atoms(Y: Array, atoms: Array, X: Array, order: Sequence[int]) -> tuple
 
 def shrink_patches(
     image: Array,
-    matrix: Array,
+    matrices: Sequence[Array],
     shape: tuple[int, int],
     places: Sequence[tuple[int, int]],
     level: float,
     pilot: Array | None = None,
+    sharpness: float = 1.0,
 ) -> tuple[Array, Array]:
-    """Patches shrunk in the domain of U (columns are atoms) and added up, one after another."""
+    """Patches shrunk in the domains of U_1, U_2, ... (columns are atoms) and added up.
 
-    def coefficients(picture: Array, top: int, left: int) -> tuple[Array, float]:
+    One after another; in the mean over the domains those count most that suit a patch best.
+    """
+
+    def patch_at(picture: Array, top: int, left: int) -> tuple[Array, float]:
         patch = picture[top : top + shape[0], left : left + shape[1]].astype(np.float64).ravel()
-        return matrix.T @ (patch - patch.mean()), float(patch.mean())
+        return patch - patch.mean(), float(patch.mean())
 
     sums, weights = np.zeros(image.shape), np.zeros(image.shape)
     for top, left in places:
-        c, mean = coefficients(image, top, left)
-        if pilot is None:
-            gains = (np.abs(c) > level).astype(float)
-        else:
-            squares = coefficients(pilot, top, left)[0] ** 2
-            gains = squares / (squares + level)
-        weight = 1 / (1 + np.sum(gains**2))
+        patch, mean = patch_at(image, top, left)
+        parts, part_weights, costs = [], [], []
+        for U in matrices:
+            c = U.T @ patch
+            if pilot is None:
+                gains = (np.abs(c) > level).astype(float)
+                costs.append(np.minimum(1, (c / level) ** 2).sum())
+            else:
+                squares = (U.T @ patch_at(pilot, top, left)[0]) ** 2
+                gains = squares / (squares + level)
+                costs.append(gains.sum())
+            parts.append(U @ (gains * c))
+            part_weights.append(1 / (1 + np.sum(gains**2)))
+        excess = sharpness * (np.array(costs) - min(costs))
+        beliefs = np.maximum(0, 1 - excess / 8) ** 8
+        shares = beliefs / beliefs.sum() * part_weights
         window = slice(top, top + shape[0]), slice(left, left + shape[1])
-        sums[window] += weight * ((matrix @ (gains * c)).reshape(shape) + mean)
-        weights[window] += weight
+        sums[window] += (shares @ np.array(parts)).reshape(shape) + shares.sum() * mean
+        weights[window] += shares.sum()
     return sums, weights

@@ -175,21 +175,27 @@ void sweep_atoms_array(const Packed<T, nb::ndim<2>>& atoms, const Packed<T, nb::
                  atoms.data(), residual.data());
 }
 
-template <class T>
-void shrink_array(const Plan& plan, const Packed<const T, nb::ndim<2>>& image,
+// The sharpness matters to a bank only.
+template <class Coder, class T>
+void shrink_array(const Coder& coder, const Packed<const T, nb::ndim<2>>& image,
                   const std::optional<Packed<const T, nb::ndim<2>>>& pilot, int height, int width,
                   const Packed<const std::int32_t, Line>& tops,
                   const Packed<const std::int32_t, Line>& lefts, T level,
-                  const Packed<T, nb::ndim<2>>& sums, const Packed<T, nb::ndim<2>>& weights) {
+                  [[maybe_unused]] T sharpness, const Packed<T, nb::ndim<2>>& sums,
+                  const Packed<T, nb::ndim<2>>& weights) {
   const auto same = [&](const auto& other) {
     return other.shape(0) == image.shape(0) && other.shape(1) == image.shape(1);
   };
-  require(height * width == plan.n && same(sums) && same(weights) && (!pilot || same(*pilot)),
+  require(height * width == coder.n && same(sums) && same(weights) && (!pilot || same(*pilot)),
           "shapes do not agree");
   const PatchGrid<T> grid = {image.data(), pointer(pilot), Index(image.shape(1)), height, width,
                              tops.data(), lefts.data(), static_cast<int>(lefts.shape(0))};
+  const Overlay<T> out = {sums.data(), weights.data()};
   nb::gil_scoped_release release;
-  shrink<T>(plan, grid, Index(tops.shape(0)), level, {sums.data(), weights.data()});
+  if constexpr (std::is_same_v<Coder, Bank>)
+    shrink<T>(coder, grid, Index(tops.shape(0)), level, sharpness, out);
+  else
+    shrink<T>(coder, grid, Index(tops.shape(0)), level, out);
 }
 
 // The function behind a capsule of scipy.linalg.cython_blas or cython_lapack.
@@ -208,15 +214,15 @@ template <class Coder, class T> void bind_coding(nb::class_<Coder>& coder) {
             "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
   coder.def("accumulate", &accumulate_array<Coder, T>, "y"_a.noconvert(), "s"_a,
             "matrix"_a.noconvert());
+  coder.def("shrink", &shrink_array<Coder, T>, "image"_a.noconvert(), "pilot"_a.noconvert().none(),
+            "height"_a, "width"_a, "tops"_a.noconvert(), "lefts"_a.noconvert(), "level"_a,
+            "sharpness"_a, "sums"_a.noconvert(), "weights"_a.noconvert());
 }
 
 template <class T> void bind_passes(nb::module_& m, nb::class_<Plan>& plan) {
   plan.def("apply", &apply_array<T>, "y"_a.noconvert(), "out"_a.noconvert(), "inverse"_a);
   plan.def("decode", &decode_array<T>, "values"_a.noconvert(), "indices"_a.noconvert(),
            "indptr"_a.noconvert(), "out"_a.noconvert());
-  plan.def("shrink", &shrink_array<T>, "image"_a.noconvert(), "pilot"_a.noconvert().none(),
-           "height"_a, "width"_a, "tops"_a.noconvert(), "lefts"_a.noconvert(), "level"_a,
-           "sums"_a.noconvert(), "weights"_a.noconvert());
   m.def("pursue", &pursue_array<T, std::int32_t>, "atoms"_a.noconvert(), "gram"_a.noconvert(),
         "scales"_a.noconvert().none(), "squares"_a.noconvert().none(), "y"_a.noconvert(),
         "missing"_a.noconvert().none(), "s"_a, "tol"_a, "values"_a.noconvert(),

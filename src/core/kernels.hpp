@@ -47,9 +47,9 @@ template <class T> struct Kernels {
                       T* residual, double* direction, T* atom);
 
   // Adds the patches of the tops first:last, shrunk in the transform's domain (see
-  // shrinkage.hpp), with `line` (pixels of a row) and `guide` (a tile) to work in.
+  // shrinkage.hpp).
   void (*shrink)(const Program<T>&, const PatchGrid<T>&, T level, Index first, Index last,
-                 const Overlay<T>&, T* line, T* guide, const Workspace<T>&);
+                 const Overlay<T>&, const FilterMemory<T>&, const Workspace<T>&);
 
   // As `encode` and `accumulate`, each signal in the member of a bank that suits it best: entry i
   // of member b is entry b n + i of the codes, and row b n + i of X Y^T.
@@ -57,6 +57,12 @@ template <class T> struct Kernels {
                       Index first, Index last, const Codes<T>&, const Workspace<T>&);
   bool (*accumulate_bank)(const BankProgram<T>&, const BankMemory<T>&, const View<const T>& y,
                           Index first, Index last, Statistic&, const Workspace<T>&);
+
+  // As `shrink`, in the domains of all members: of those that suit a patch about equally well, by
+  // differences of cost against 1 / sharpness.
+  void (*shrink_bank)(const BankProgram<T>&, const BankFilterMemory<T>&, const PatchGrid<T>&,
+                      T level, T sharpness, Index first, Index last, const Overlay<T>&,
+                      const FilterMemory<T>&, const Workspace<T>&);
 };
 
 // Algebra on n x n statistics, always in float64.

@@ -272,43 +272,156 @@ bool accumulate_bank(const BankProgram<T>& program, const BankMemory<T>& memory,
   return accumulate_with<T>(coder, y, first, last, sums, coder.for_signals());
 }
 
-template <class T>
-void shrink(const Program<T>& program, const PatchGrid<T>& grid, T level, Index first, Index last,
-            const Overlay<T>& out, T* line, T* guide, const Workspace<T>& work) {
-  Prefetch none(nullptr, 0);
+template <class T> void square_tile(const T* tile, T* squares, Index size) {
+  for (Index i = 0; i < size; ++i) squares[i] = tile[i] * tile[i];
+}
+
+// Patches without their means, filtered in the domain of a transform ...
+template <class T> struct TransformFilter {
+  Program<T> program;
+  T level;
+  bool guided;
+  T* guide;  // n x width, squared coefficients of the estimate that guides
+
+  // The patches of that estimate are in work.tile.
+  void look(const Workspace<T>& work) const {
+    Prefetch none(nullptr, 0);
+    square_tile(run<T, false>(program, work.tile, work, none), guide, size(work));
+  }
+
+  // Those to be filtered are in work.tile. Returns where they are then, and their weights.
+  T* operator()(T* weights, const Workspace<T>& work) const {
+    Prefetch none(nullptr, 0);
+    T* tile = run<T, false>(program, work.tile, work, none);
+    for (int lane = 0; lane < work.width; lane += WIDTH<T>)
+      shrink_lanes(tile + lane, guide + lane, weights + lane, work.width);
+    return run<T, true>(program, tile, work, none);
+  }
+
+  Index size(const Workspace<T>& work) const { return static_cast<Index>(program.n) * work.width; }
+
+  void shrink_lanes(T* tile, const T* squares, T* weights, int width) const {
+    PerLane<T> lanes;
+    if (guided)
+      shrink_by_guide(program.n, tile, squares, width, level, lanes);
+    else
+      shrink_by_threshold(program.n, tile, width, level, lanes);
+    store_lanes(lanes, weights);
+  }
+};
+
+// ... or in those of all members of a bank: the mean of what they make of a patch, in which those
+// that suit it count more. (To choose the best alone is worse: in noise, which one is best is
+// chance.)
+template <class T> struct BankFilter {
+  BankProgram<T> program;
+  BankFilterMemory<T> memory;
+  T level, sharpness;
+  bool guided;
+
+  void look(const Workspace<T>& work) const {
+    each_member(work, [&](int b, const T* tile) { square_tile(tile, memory.guides + b * size(work), size(work)); });
+  }
+
+  T* operator()(T* weights, const Workspace<T>& work) const {
+    const int width = work.width, count = program.count;
+    each_member(work, [&](int b, const T* tile) {
+      copy_tile(tile, memory.coefficients + b * size(work), size(work));
+      for (int lane = 0; lane < width; lane += WIDTH<T>) {
+        PerLane<T> lanes;
+        if (guided)
+          guide_costs(program.base.n, memory.guides + b * size(work) + lane, width, level, lanes);
+        else
+          threshold_costs(program.base.n, tile + lane, width, level, lanes);
+        store_lanes(lanes, memory.beliefs + b * width + lane);
+      }
+    });
+    for (int lane = 0; lane < width; lane += LANES<T>) {
+      T* costs = memory.beliefs + lane;
+      Vec<T> least = load(costs);
+      for (int b = 1; b < count; ++b) least = minimum<T>(least, load(costs + b * width));
+      Vec<T> sum = {};
+      for (int b = 0; b < count; ++b) {
+        const Vec<T> share = belief<T>((load(costs + b * width) - least) * sharpness);
+        store(costs + b * width, share);
+        sum += share;
+      }
+      for (int b = 0; b < count; ++b) store(costs + b * width, load(costs + b * width) / sum);
+    }
+    for (Index i = 0; i < size(work); ++i) memory.sum[i] = T(0);
+    for (int l = 0; l < width; ++l) weights[l] = T(0);
+    for (int b = 0; b < count; ++b) add_member(b, weights, work);
+    for (int lane = 0; lane < width; lane += LANES<T>)
+      for (int i = 0; i < program.base.n; ++i) {
+        const Index at = i * static_cast<Index>(width) + lane;
+        store(work.tile + at, load(memory.sum + at) / load(weights + lane));
+      }
+    Prefetch none(nullptr, 0);
+    return run<T, true>(program.base, work.tile, work, none);
+  }
+
+  Index size(const Workspace<T>& work) const { return static_cast<Index>(program.base.n) * work.width; }
+
+  // The base once, then use(b, coefficients in member b).
+  template <class Use> void each_member(const Workspace<T>& work, const Use& use) const {
+    Prefetch none(nullptr, 0);
+    copy_tile<T>(run<T, false>(program.base, work.tile, work, none), memory.sum, size(work));
+    for (int b = 0; b < program.count; ++b) {
+      copy_tile<T>(memory.sum, work.tile, size(work));
+      use(b, run<T, false>(program.members[b].program, work.tile, work, none));
+    }
+  }
+
+  // Adds what member b makes of the patches, back in the domain of the base.
+  void add_member(int b, T* weights, const Workspace<T>& work) const {
+    const int n = program.base.n, width = work.width;
+    T* belief = memory.beliefs + b * width;
+    bool any = false;
+    for (int l = 0; l < width; ++l) any |= belief[l] > 0;
+    if (!any) return;
+    const TransformFilter<T> filter = {program.members[b].program, level, guided, nullptr};
+    copy_tile<T>(memory.coefficients + b * size(work), work.tile, size(work));
+    for (int lane = 0; lane < width; lane += WIDTH<T>)
+      filter.shrink_lanes(work.tile + lane, memory.guides + b * size(work) + lane, memory.weights + lane, width);
+    for (int l = 0; l < width; ++l) {
+      belief[l] *= memory.weights[l];
+      weights[l] += belief[l];
+    }
+    Prefetch none(nullptr, 0);
+    const T* tile = run<T, true>(filter.program, work.tile, work, none);
+    for (int i = 0; i < n; ++i)
+      for (int lane = 0; lane < width; lane += LANES<T>) {
+        const Index at = i * static_cast<Index>(width) + lane;
+        store(memory.sum + at, load(memory.sum + at) + load(belief + lane) * load(tile + at));
+      }
+  }
+};
+
+template <class T, class Filter>
+void shrink_with(const Filter& filter, const PatchGrid<T>& grid, Index first, Index last,
+                 const Overlay<T>& out, T* line, T* lanes, const Workspace<T>& work) {
+  const int n = grid.height * grid.width;
+  T *means = lanes, *weights = lanes + work.width;
+  const auto load_from = [&](const T* picture, const std::int32_t* lefts, int count) {
+    load_patches(grid, picture, lefts, count, work.tile, work.width);
+    for (int lane = 0; lane < work.width; lane += WIDTH<T>) {
+      PerLane<T> removed;
+      remove_mean(n, work.tile + lane, work.width, removed);
+      store_lanes(removed, means + lane);
+    }
+  };
   for (Index row = first; row < last; ++row) {
     const Index top = grid.tops[row];
     for (Index i = 0; i < grid.pitch; ++i) line[i] = T(0);
     for (int begin = 0; begin < grid.n_lefts; begin += work.width) {
       const int count = grid.n_lefts - begin < work.width ? grid.n_lefts - begin : work.width;
       const std::int32_t* lefts = grid.lefts + begin;
-      PerLane<T> lanes;
-      T* tile = work.tile;
       if (grid.pilot) {
-        load_patches(grid, grid.pilot + top * grid.pitch, lefts, count, tile, work.width);
-        for (int lane = 0; lane < work.width; lane += WIDTH<T>)
-          remove_mean(program.n, tile + lane, work.width, lanes);
-        tile = run<T, false>(program, tile, work, none);
-        for (Index i = 0; i < static_cast<Index>(program.n) * work.width; ++i)
-          guide[i] = tile[i] * tile[i];
-        tile = work.tile;
+        load_from(grid.pilot + top * grid.pitch, lefts, count);
+        filter.look(work);
       }
-      load_patches(grid, grid.image + top * grid.pitch, lefts, count, tile, work.width);
-      T* means = guide + static_cast<Index>(program.n) * work.width;
-      T* weights = means + work.width;
-      for (int lane = 0; lane < work.width; lane += WIDTH<T>) {
-        remove_mean(program.n, tile + lane, work.width, lanes);
-        store_lanes(lanes, means + lane);
-      }
-      tile = run<T, false>(program, tile, work, none);
-      for (int lane = 0; lane < work.width; lane += WIDTH<T>) {
-        if (grid.pilot)
-          shrink_by_guide(program.n, tile + lane, guide + lane, work.width, level, lanes);
-        else
-          shrink_by_threshold(program.n, tile + lane, work.width, level, lanes);
-        store_lanes(lanes, weights + lane);
-      }
-      tile = run<T, true>(program, tile, work, none);
+      load_from(grid.image + top * grid.pitch, lefts, count);
+      const T* tile = filter(weights, work);
       add_patches(grid, tile, means, weights, lefts, count, work.width,
                   out.sums + top * grid.pitch, line);
     }
@@ -319,6 +432,21 @@ void shrink(const Program<T>& program, const PatchGrid<T>& grid, T level, Index 
   }
 }
 
+template <class T>
+void shrink(const Program<T>& program, const PatchGrid<T>& grid, T level, Index first, Index last,
+            const Overlay<T>& out, const FilterMemory<T>& memory, const Workspace<T>& work) {
+  const TransformFilter<T> filter = {program, level, grid.pilot != nullptr, memory.guide};
+  shrink_with<T>(filter, grid, first, last, out, memory.line, memory.lanes, work);
+}
+
+template <class T>
+void shrink_bank(const BankProgram<T>& program, const BankFilterMemory<T>& bank,
+                 const PatchGrid<T>& grid, T level, T sharpness, Index first, Index last,
+                 const Overlay<T>& out, const FilterMemory<T>& memory, const Workspace<T>& work) {
+  const BankFilter<T> filter = {program, bank, level, sharpness, grid.pilot != nullptr};
+  shrink_with<T>(filter, grid, first, last, out, memory.line, memory.lanes, work);
+}
+
 template <class T> Index scratch_size(Index n) {
   return cosine_scratch<T>(n) > select_scratch<T>(n) ? cosine_scratch<T>(n) : select_scratch<T>(n);
 }
@@ -326,7 +454,7 @@ template <class T> Index scratch_size(Index n) {
 template <class T> constexpr Kernels<T> table() {
   return {WIDTH<T>,     scratch_size<T>, apply<T>,           encode<T>,     decode<T>,
           sum_atoms<T>, accumulate<T>,   pursue<T>, pursue_observed<T>, sweep_atoms<T>,
-          shrink<T>,    encode_bank<T>,  accumulate_bank<T>};
+          shrink<T>,    encode_bank<T>,  accumulate_bank<T>, shrink_bank<T>};
 }
 
 }  // namespace

@@ -13,4 +13,10 @@ template <class T>
 void shrink(const Plan& plan, const PatchGrid<T>& grid, Index n_tops, T level,
             const Overlay<T>& out);
 
+// The same in the domains of all members of a bank: the mean of what they make of a patch, in which
+// those with the lowest cost count most, by about exp(-sharpness * cost).
+template <class T>
+void shrink(const Bank& bank, const PatchGrid<T>& grid, Index n_tops, T level, T sharpness,
+            const Overlay<T>& out);
+
 }  // namespace fost

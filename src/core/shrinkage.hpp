@@ -89,6 +89,38 @@ void shrink_by_guide(int n, T* tile, const T* guide, int width, T level, PerLane
   for (int k = 0; k < UNROLL; ++k) weights.v[k] = one / kept.v[k];
 }
 
+// How badly a transform suits a patch: the squares that a threshold takes out, and its own square
+// for each coefficient that is kept, in units of that.
+template <class T> void threshold_costs(int n, const T* tile, int width, T threshold, PerLane<T>& costs) {
+  const Vec<T> one = Vec<T>{} + T(1);
+  costs = {};
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < UNROLL; ++k) {
+      const Vec<T> c = load(tile + i * static_cast<Index>(width) + k * LANES<T>) * (1 / threshold);
+      costs.v[k] += c * c < one ? c * c : one;
+    }
+}
+
+// The same for Wiener's filter: the noise that it lets through, in units of the noise.
+template <class T> void guide_costs(int n, const T* guide, int width, T level, PerLane<T>& costs) {
+  costs = {};
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < UNROLL; ++k) {
+      const Vec<T> square = load(guide + i * static_cast<Index>(width) + k * LANES<T>);
+      costs.v[k] += square / (square + level);
+    }
+}
+
+// What a transform counts for a patch whose cost in it exceeds the least by `excess`: nearly
+// exp(-excess), and nothing from 8 on.
+template <class T> FOST_INLINE Vec<T> belief(Vec<T> excess) {
+  const Vec<T> zero = {}, rest = T(1) - excess * T(0.125);
+  Vec<T> power = rest > zero ? rest : zero;
+  power *= power;
+  power *= power;
+  return power * power;
+}
+
 // Adds weight * (patch + mean) to the rows of the sums, and the weights of a row of patches to
 // the line that all its pixel rows share.
 template <class T>

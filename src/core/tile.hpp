@@ -73,6 +73,10 @@ void store_tile(const T* tile, int width, const View<T>& x, Index first, int row
   }
 }
 
+template <class T> void copy_tile(const T* from, T* to, Index size) {
+  for (Index i = 0; i < size; i += LANES<T>) store(to + i, load(from + i));
+}
+
 // WIDTH lanes of n rows, from one width of rows to another.
 template <class T> void copy_lanes(const T* from, Index from_width, T* to, Index to_width, int n) {
   for (int i = 0; i < n; ++i, from += from_width, to += to_width)

@@ -196,6 +196,22 @@ template <class T> struct Overlay {
   T* weights;
 };
 
+// Memory of one thread to filter patches in.
+template <class T> struct FilterMemory {
+  T* line;    // pixels of a row of the picture
+  T* lanes;   // 2 x width
+  T* guide;   // n x width
+};
+
+// The same for a bank, beyond that.
+template <class T> struct BankFilterMemory {
+  T* sum;           // n x width, in the domain of the base
+  T* coefficients;  // n x width for each member
+  T* guides;        // n x width for each member
+  T* beliefs;       // width for each member: what it counts for a patch
+  T* weights;       // width
+};
+
 // Up to this many coefficients of a signal are selected in registers (see select.hpp).
 constexpr int MOST_FEW = 8;
 

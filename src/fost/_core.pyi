@@ -44,6 +44,7 @@ class Plan:
         tops: NDArray[np.int32],
         lefts: NDArray[np.int32],
         level: float,
+        sharpness: float,
         sums: NDArray[Any],
         weights: NDArray[Any],
     ) -> None: ...
@@ -63,6 +64,19 @@ class Bank:
         indices: NDArray[np.int32],
         indptr: NDArray[Any],
     ) -> int: ...
+    def shrink(
+        self,
+        image: NDArray[Any],
+        pilot: NDArray[Any] | None,
+        height: int,
+        width: int,
+        tops: NDArray[np.int32],
+        lefts: NDArray[np.int32],
+        level: float,
+        sharpness: float,
+        sums: NDArray[Any],
+        weights: NDArray[Any],
+    ) -> None: ...
     def accumulate(self, y: NDArray[Any], s: int, matrix: NDArray[np.float64]) -> float: ...
 
 def sum_atoms(

@@ -121,18 +121,19 @@ def statistic(
 
 
 def shrink(
-    plan: _core.Plan,
+    plan: _core.Plan | _core.Bank,
     image: NDArray[Any],
     pilot: NDArray[Any] | None,
     shape: tuple[int, int],
     tops: NDArray[np.int32],
     lefts: NDArray[np.int32],
     level: float,
+    sharpness: float,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """The patches of a picture, shrunk, as sums and weights; see `fost.images.shrinkage`."""
     sums, weights = np.zeros_like(image), np.zeros_like(image)
     with _blas_threads(plan):
-        plan.shrink(image, pilot, *shape, tops, lefts, level, sums, weights)
+        plan.shrink(image, pilot, *shape, tops, lefts, level, sharpness, sums, weights)
     return sums, weights
 
 

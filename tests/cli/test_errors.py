@@ -172,14 +172,6 @@ def test_alpha_is_a_warning(folder: Path, name: str) -> None:
     assert lines[1:] == (["fost: warning: no pixel is missing"] if name == "inpaint" else [])
 
 
-@pytest.mark.parametrize("name", ["denoise", "inpaint"])
-def test_a_bank_does_not_restore(fail: Fail, name: str) -> None:
-    fost.Bank([fost.DCT((8, 8))] * 3).save("bank.safetensors")
-    extra = ["--missing-value", "0"] if name == "inpaint" else []
-    message = fail(name, "picture.png", *extra, "--model", "bank.safetensors", "-o", "new.png")
-    assert "'bank.safetensors' is a bank of 3 transforms" in message
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fost
+from fost.images import shrinkage
 from fost.images.grid import Grid
 from fost.images.shrinkage import threshold, wiener
 from tests import reference
@@ -17,11 +18,18 @@ from tests.cases import dtypes, random_orthonormal, random_vectors, seeds
 
 
 def transforms(rng, shape):
-    """One of each kind: with stages in lanes, with a product, and with both."""
+    """One of each kind: with stages in lanes, with a product, with both, and several of them."""
     n = shape[0] * shape[1]
+    base = fost.DCT(shape)
     reflectors = fost.Householder(random_vectors(rng, min(3, n), n))
     dense = fost.Dense(random_orthonormal(rng, n))
-    return [fost.DCT(shape), reflectors, dense, fost.Chain([fost.DCT(shape), dense])]
+    bank = fost.Bank([fost.Chain([base, dense]), base, fost.Chain([base, reflectors])])
+    return [base, reflectors, dense, fost.Chain([base, dense]), bank, fost.Bank([dense, base])]
+
+
+def matrices(transform):
+    members = transform.transforms if isinstance(transform, fost.Bank) else [transform]
+    return [member.matrix for member in members]
 
 
 @given(
@@ -30,7 +38,7 @@ def transforms(rng, shape):
     st.tuples(st.integers(0, 25), st.integers(0, 70)),
     st.tuples(st.integers(1, 9), st.integers(1, 4)),
     dtypes,
-    st.integers(0, 3),
+    st.integers(0, 5),
     st.booleans(),
 )
 def test_equals_its_twin(isa, seed, shape, more, stride, dtype, kind, guided):
@@ -47,7 +55,10 @@ def test_equals_its_twin(isa, seed, shape, more, stride, dtype, kind, guided):
     else:
         ours = threshold(image, transform, grid, 0.7)
     level = 0.5**2 if guided else 0.7
-    theirs = reference.shrink_patches(image, transform.matrix, shape, places, level, pilot)
+    sharpness = shrinkage._SHARPNESS_OF_WIENER if guided else shrinkage._SHARPNESS_OF_THRESHOLD
+    theirs = reference.shrink_patches(
+        image, matrices(transform), shape, places, level, pilot, sharpness
+    )
     assert ours[0].dtype == dtype
     means = [sums / weights for sums, weights in (ours, theirs)]
     # A coefficient at the threshold may fall on either side of it; that is rare.
@@ -58,15 +69,19 @@ def test_equals_its_twin(isa, seed, shape, more, stride, dtype, kind, guided):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("stride", [1, 3])
-def test_threads_do_not_change_a_bit(dtype, stride, set_threads):
+@pytest.mark.parametrize("kind", ["transform", "bank"])
+def test_threads_do_not_change_a_bit(dtype, stride, kind, set_threads):
     rng = np.random.default_rng(0)
+    transform = fost.DCT((8, 8))
+    if kind == "bank":
+        transform = fost.Bank([transform, fost.Dense(random_orthonormal(rng, 64))])
     image = rng.standard_normal((300, 290)).astype(dtype)
     grid = Grid.over(image.shape, (8, 8), stride)
     results = []
     for count in (1, 2, 5):
         set_threads(count)
-        first = threshold(image, fost.DCT((8, 8)), grid, 1.0)
-        results.append([*first, *wiener(image, first[0] / first[1], fost.DCT((8, 8)), grid, 1.0)])
+        first = threshold(image, transform, grid, 1.0)
+        results.append([*first, *wiener(image, first[0] / first[1], transform, grid, 1.0)])
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -86,3 +101,31 @@ def test_a_flat_picture_stays_flat():
         wiener(image, image, fost.DCT((8, 8)), grid, 0.0),
     ):
         np.testing.assert_allclose(sums / weights, 0.3, rtol=1e-6)
+
+
+def test_a_bank_of_equals_is_one_of_them():
+    image = np.random.default_rng(0).random((40, 50))
+    grid = Grid.over(image.shape, (8, 8), 1)
+    one, bank = fost.DCT((8, 8)), fost.Bank([fost.DCT((8, 8))] * 3)
+    for ours, theirs in zip(threshold(image, bank, grid, 0.5), threshold(image, one, grid, 0.5)):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+
+
+def test_a_member_that_does_not_suit_a_patch_does_not_count():
+    """Half of the picture is waves, half is dots: members for each leave the other alone."""
+    rng = np.random.default_rng(0)
+    clean = np.zeros((64, 128))
+    clean[:, :64] = np.cos(np.arange(64)[:, None] * 0.9) * 2
+    clean[:, 64:] = 3 * (rng.random((64, 64)) < 0.05)
+    noisy = clean + 0.3 * rng.standard_normal(clean.shape)
+    grid = Grid.over(clean.shape, (8, 8), 1)
+    waves, dots = fost.DCT((8, 8)), fost.Dense(np.eye(64))
+    errors = {}
+    for name, transform in (
+        ("waves", waves),
+        ("dots", dots),
+        ("both", fost.Bank([waves, dots])),
+    ):
+        sums, weights = threshold(noisy, transform, grid, 0.8)
+        errors[name] = np.square(sums / weights - clean).mean()
+    assert errors["both"] < 0.75 * min(errors["waves"], errors["dots"])

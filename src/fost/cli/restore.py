@@ -191,16 +191,10 @@ def _from_value(image: NDArray[Any], value: float | None) -> NDArray[Any]:
 def _dictionary(model: Path | None) -> dict[str, Any]:
     """The arguments that say which transform to use, and of which patches."""
     from fost.cli.models import load_model
-    from fost.transforms import Bank
 
     if model is None:
         return {"dictionary": None}
     loaded = load_model(model)
-    if isinstance(loaded.transform, Bank):
-        raise UserError(
-            f"{str(model)!r} is a bank of {len(loaded.transform)} transforms, but restoring "
-            "pictures needs a single one"
-        )
     return {"dictionary": loaded.transform, "patch": loaded.patch_or_complain("restoring pictures")}
 
 

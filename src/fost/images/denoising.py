@@ -22,7 +22,7 @@ from fost.images.pictures import (
 )
 from fost.images.shrinkage import threshold, wiener
 from fost.learning.loop import RandomState, as_generator
-from fost.transforms import DCT, Transform
+from fost.transforms import DCT, Bank, Transform
 
 # A coefficient is kept where it exceeds so many standard deviations of the noise.
 _THRESHOLD = 2.6
@@ -40,7 +40,7 @@ _QUIETEST = 0.1
 def denoise(
     image: ArrayLike,
     sigma: float | None = None,
-    dictionary: Transform | None = None,
+    dictionary: Transform | Bank | None = None,
     stride: Pair = 1,
     *,
     patch: Pair | None = None,
@@ -63,9 +63,10 @@ def denoise(
     sigma : float, optional
         The standard deviation of the noise, in the numbers of the picture. If None it is
         estimated by `noise_level`.
-    dictionary : Transform, optional
-        For patches in rows, such as `fost.learn` gives, and then no other is used. If None, one
-        is learned from the picture.
+    dictionary : Transform or Bank, optional
+        For patches in rows, such as `fost.learn` gives, and then no other is used. Of a bank all
+        members are used for a patch, most of all those that suit it. If None, one is learned
+        from the picture.
     stride : int or pair of int
         Steps from one patch to the next. 1 is best; larger ones are faster.
     patch : int or pair of int, optional
@@ -120,7 +121,7 @@ def denoise(
 class _View:
     """One way of looking at a picture: patches of a shape in a transform's domain."""
 
-    transform: Transform
+    transform: Transform | Bank
     grid: Grid
 
 
@@ -202,10 +203,10 @@ def check_finite(image: ArrayLike) -> NDArray[Any]:
     return picture
 
 
-def patch_shape(patch: Pair | None, dictionary: Transform | None) -> tuple[int, int]:
+def patch_shape(patch: Pair | None, dictionary: Transform | Bank | None) -> tuple[int, int]:
     """The shape of patches, from what a user said about it."""
-    if dictionary is not None and not isinstance(dictionary, Transform):
-        raise TypeError(f"dictionary must be a transform, got {type(dictionary).__name__}")
+    if dictionary is not None and not isinstance(dictionary, Transform | Bank):
+        raise TypeError(f"dictionary must be a transform or a bank, got {type(dictionary).__name__}")
     if patch is not None:
         height, width = (patch, patch) if isinstance(patch, int) else patch
         if height < 1 or width < 1:

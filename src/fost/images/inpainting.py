@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fost.coding import shrink
 from fost.images.adaptation import adapted, general
 from fost.images.denoising import patch_shape
 from fost.images.filling import fill
 from fost.images.grid import Pair
 from fost.images.patches import Assembler, blocks
 from fost.images.pictures import PictureFormat, check_picture
+from fost.images.shrinkage import threshold_at
 from fost.learning.loop import RandomState, as_generator
 from fost.learning.progress import ProgressLine
 from fost.pursuit import pursue
-from fost.transforms import DCT, Transform
+from fost.transforms import DCT, Bank, Transform
 
 # Thresholds fall from the first to the last, in grey values from 0 to 1; the first is lower
 # where little is missing, because the start is better then.
@@ -39,7 +39,7 @@ _LEAST_IMPORTANCE = 1e-3
 def inpaint(
     image: ArrayLike,
     missing: ArrayLike,
-    dictionary: Transform | None = None,
+    dictionary: Transform | Bank | None = None,
     n_nonzero_coefs: int = 6,
     stride: Pair | None = None,
     *,
@@ -67,8 +67,9 @@ def inpaint(
         What it holds where pixels are missing does not matter; NaN is fine there.
     missing : array-like of bool of shape (height, width) or that of the image
         True where a pixel is missing.
-    dictionary : Transform, optional
-        For patches in rows, means removed. If None, one is learned from the picture, or a
+    dictionary : Transform or Bank, optional
+        For patches in rows, means removed. Of a bank, all members are used for a patch, most of
+        all those that suit it ("shrinkage"), or any of their atoms ("pursuit"). If None, one is learned from the picture, or a
         general one is used where too little of it is left.
     n_nonzero_coefs : int
         Entries per code, of the method "pursuit".
@@ -135,7 +136,7 @@ def inpaint(
 def _by_shrinkage(
     image: NDArray[Any],
     missing: NDArray[np.bool_],
-    dictionary: Transform | None,
+    dictionary: Transform | Bank | None,
     shape: tuple[int, int],
     stride: Pair | None,
     max_iter: int | None,
@@ -150,7 +151,7 @@ def _by_shrinkage(
     if max_iter is None:
         wanted = max(_PASSES / max(1 - share, 0.05) ** 2, 5 * n_scales)
         max_iter = round(min(max(wanted, _FEWEST), _MOST))
-    transform = dictionary if dictionary is not None else DCT(shape)
+    transform: Transform | Bank = dictionary if dictionary is not None else DCT(shape)
     first = _LAST + (_FIRST - _LAST) * share
     relaxation = holes * estimate.dtype.type(_RELAXATION)
     progress = ProgressLine(verbose, max_iter)
@@ -171,7 +172,7 @@ def _by_shrinkage(
             _starts(size, side, step, random)
             for size, side, step in zip(estimate.shape, shape, steps, strict=True)
         )
-        sums, weights = shrink(transform._plan, estimate, None, shape, tops, lefts, float(level))
+        sums, weights = threshold_at(estimate, transform, shape, tops, lefts, float(level))
         sums /= weights
         sums -= estimate
         sums *= relaxation if k < max_iter - 1 else holes
@@ -184,7 +185,7 @@ def _by_shrinkage(
 def _by_pursuit(
     image: NDArray[Any],
     missing: NDArray[np.bool_],
-    dictionary: Transform,
+    dictionary: Transform | Bank,
     shape: tuple[int, int],
     stride: Pair | None,
     n_nonzero_coefs: int,
@@ -271,7 +272,7 @@ def check_gaps(missing: ArrayLike, picture: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _shape(
-    patch: Pair | None, dictionary: Transform | None, missing: NDArray[np.bool_]
+    patch: Pair | None, dictionary: Transform | Bank | None, missing: NDArray[np.bool_]
 ) -> tuple[int, int]:
     if patch is None and dictionary is None and missing.mean() > _LARGE:
         return 16, 16
