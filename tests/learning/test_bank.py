@@ -55,7 +55,7 @@ def test_statistic_equals_brute_force(seed, count, with_base):
     "structure", [fost.Full(), fost.Reflectors(4), fost.Rotations(12)], ids=str
 )
 @pytest.mark.parametrize("base", [None, fost.DCT(16)], ids=str)
-@pytest.mark.parametrize("init", ["splitting", "subsets"])
+@pytest.mark.parametrize("init", ["splitting", "farthest", "subsets"])
 def test_the_error_never_rises(structure, base, init):
     Y = mixed()
     result = fost.learn(
@@ -96,12 +96,41 @@ def test_an_unused_member_is_replaced_and_the_error_does_not_rise():
     assert len(set(new.members(new.encode(Y, 2)))) == 3
 
 
+def test_replaced_members_are_recorded(tmp_path):
+    Y = mixed()
+    same = fost.Bank([fost.DCT(16)] * 3)
+    bank = fost.BankDictionary(3, 2, structure=fost.Full(), init=same, max_iter=6, tol=0)
+    assert bank.fit(Y).reseeded_.tolist() == [2, 0, 0, 0, 0, 0]
+    assert (np.diff(bank.errors_) <= 1e-12).all()
+    single = fost.learn(Y, fost.Full(), 2, max_iter=3, tol=0)
+    assert single.reseeded.tolist() == [0, 0, 0]
+    # A run that goes on from a checkpoint remembers.
+    options = {"init": same, "tol": 0, "random_state": 0, "checkpoint": tmp_path / "state"}
+    stop = {"callback": lambda iteration, *_: iteration == 2}
+    half = fost.learn(Y, fost.BankOf(fost.Full(), 3), 2, max_iter=6, **options, **stop)
+    whole = fost.learn(Y, fost.BankOf(fost.Full(), 3), 2, max_iter=6, **options)
+    assert (half.n_iter, whole.n_iter) == (2, 6)
+    assert whole.reseeded.tolist() == [2, 0, 0, 0, 0, 0]
+
+
+def test_what_was_decided_about_members_is_kept_in_checkpoints(tmp_path):
+    Y = mixed()
+    structure = fost.BankOf(fost.Reflectors("auto"), 2)
+    options = {"max_iter": 6, "tol": 0, "random_state": 0}
+    stop = {"callback": lambda iteration, *_: iteration == 2}
+    fost.learn(Y, structure, 2, **options, **stop, checkpoint=tmp_path / "state")
+    resumed = fost.learn(Y, structure, 2, **options, checkpoint=tmp_path / "state")
+    whole = fost.learn(Y, structure, 2, **options)
+    assert resumed.transform == whole.transform
+    np.testing.assert_array_equal(resumed.errors, whole.errors)
+
+
 @pytest.mark.parametrize(
     "Y",
     [np.zeros((40, 8)), np.ones((40, 8)), np.eye(8)[:2], np.repeat(np.eye(8)[:2], 20, axis=0)],
     ids=["zeros", "one signal", "two signals", "two kinds"],
 )
-@pytest.mark.parametrize("init", ["splitting", "subsets"])
+@pytest.mark.parametrize("init", ["splitting", "farthest", "subsets"])
 def test_more_members_than_distinct_signals(Y, init):
     for structure in (fost.Full(), fost.Reflectors(2), fost.Rotations(3)):
         result = fost.learn(Y, fost.BankOf(structure, 5), 1, init=init, random_state=0, max_iter=5)
@@ -152,7 +181,11 @@ def test_threads_and_types(set_threads):
         (lambda: fost.BankOf(fost.Full(), 0), ValueError, "n_transforms must be between 1"),
         (lambda: fost.BankOf(3, 2), TypeError, "member must be Full"),
         (lambda: fost.BankOf(fost.BankOf(fost.Full(), 2), 2), TypeError, "member must be Full"),
-        (lambda: learn(init="svd"), ValueError, "init must be .* 'splitting', 'subsets'"),
+        (
+            lambda: learn(init="svd"),
+            ValueError,
+            "init must be .* 'splitting', 'farthest', 'subsets'",
+        ),
         (lambda: learn(init=fost.DCT(16)), ValueError, "init must be a bank of at most 2"),
         (lambda: learn(init=fost.Bank([fost.DCT(16)] * 3)), ValueError, "a bank of at most 2"),
         (lambda: learn(init=fost.Bank([fost.DCT(8)] * 2)), ValueError, "n_features=8"),

@@ -124,26 +124,6 @@ def test_auto_stops_where_rotations_stop_paying():
     assert gain_below > gain_above
 
 
-def test_layers_of_disjoint_rotations_do_not_change_a_bit(isa):
-    """The core reorders rotations that commute: the same numbers come out."""
-    rng = np.random.default_rng(0)
-    n, g = 20, 100
-    pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(g)])
-    angles = rng.uniform(0, 2 * np.pi, g)
-    c, s = np.cos(angles), np.sin(angles)
-    blocks = np.moveaxis(np.array([[c, s], [-s, c]]), 2, 0)
-    Y = rng.standard_normal((50, n))
-    together = fost.Givens(pairs, blocks, n)
-    one_by_one = Y
-    for pair, block in zip(pairs[::-1], blocks[::-1], strict=True):
-        one_by_one = fost.Givens([pair], [block], n).forward(one_by_one)
-    np.testing.assert_array_equal(together.forward(Y), one_by_one)
-    back = one_by_one
-    for pair, block in zip(pairs, blocks, strict=True):
-        back = fost.Givens([pair], [block], n).inverse(back)
-    np.testing.assert_array_equal(together.inverse(one_by_one), back)
-
-
 @pytest.mark.parametrize(
     ("g", "error", "match"),
     [

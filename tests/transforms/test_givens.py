@@ -167,3 +167,30 @@ def test_as_many_blocks_as_pairs(blocks: Any) -> None:
 def test_bad_n_features(n_features: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="n_features must be"):
         fost.Givens([], [], n_features)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [2, 3, 20])
+@pytest.mark.parametrize("angle", ["any", "eighths", "tiny", "quarters"])
+def test_many_rotations_stay_accurate(isa, dtype, n, angle):
+    """Features are kept up to factors of their own, which neither lose digits nor overflow."""
+    rng = np.random.default_rng(0)
+    g = 3000
+    pairs = cases.random_pairs(rng, g, n)
+    angles = {
+        "any": rng.uniform(0, 2 * np.pi, g),
+        "eighths": np.full(g, np.pi / 4),  # the factors grow fastest
+        "tiny": rng.uniform(-1e-9, 1e-9, g),
+        "quarters": np.pi / 2 * rng.integers(0, 4, g) + 1e-12,
+    }[angle]
+    c, s = np.cos(angles), np.sin(angles)
+    blocks = np.moveaxis(np.array([[c, s], [-s, c]]), 2, 0)
+    transform = fost.Givens(pairs, blocks, n)
+    Y = (rng.standard_normal((50, n)) * 1e30).astype(dtype)
+    exact = reference.givens_forward(transform.pairs, transform.blocks, Y.astype(np.float64))
+    # Equal angles are all rounded in the same direction, so that errors add up.
+    steps = g / 2 if angle == "eighths" else np.sqrt(g)
+    tolerance = steps * np.finfo(dtype).eps * np.linalg.norm(exact, axis=1).max()
+    X = transform.forward(Y)
+    assert np.abs(X - exact).max() < tolerance
+    assert np.abs(transform.inverse(X) - Y).max() < 2 * tolerance

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fost.estimators.base import LearnedDictionary
-from fost.learning import BankOf, Rotations, Structure
+from fost.learning import BankOf, LearningResult, Rotations, Structure
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting
 from fost.transforms import Bank, Transform
@@ -32,7 +32,7 @@ class BankDictionary(LearnedDictionary):
         rotations as features if None.
     base : Transform, optional
         A fixed transform under all members, such as ``fost.DCT((8, 8))``; applied once.
-    init : {"splitting", "subsets"}, Bank or None
+    init : {"splitting", "farthest", "subsets"}, Bank or None
         Where learning starts; ``"splitting"`` if None (see `fost.BankOf`).
     max_iter : int
         Iterations at most.
@@ -62,6 +62,8 @@ class BankDictionary(LearnedDictionary):
         Relative error of the start and after each iteration.
     n_iter_ : int
         Iterations done.
+    reseeded_ : ndarray of shape (n_iter_,)
+        How many members were replaced in each iteration of `fit`, because no signal used them.
 
     Examples
     --------
@@ -113,3 +115,7 @@ class BankDictionary(LearnedDictionary):
     def _structure(self, n_features: int) -> Structure:
         member = Rotations(n_features) if self.structure is None else self.structure
         return BankOf(member, self.n_transforms)
+
+    def _take(self, result: LearningResult) -> None:
+        super()._take(result)
+        self.reseeded_ = result.reseeded

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fost.learning import Structure, as_source, learn
+from fost.learning import LearningResult, Structure, as_source, learn
 from fost.learning.frontier import relative_error
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting, OnlineLearner
@@ -142,11 +142,15 @@ class LearnedDictionary(DictionaryEstimator):
             verbose=self.verbose,
             checkpoint=self.checkpoint,
         )
+        self._take(result)
+        self._online: OnlineLearner | None = None
+        return self
+
+    def _take(self, result: LearningResult) -> None:
+        """Keep what was learned."""
         self.dictionary_ = result.transform
         self.errors_ = result.errors
         self.n_iter_ = result.n_iter
-        self._online: OnlineLearner | None = None
-        return self
 
     def partial_fit(self, X: ArrayLike, y: None = None) -> LearnedDictionary:
         """Learn from one more batch of signals, which is not kept: one pass and one update.

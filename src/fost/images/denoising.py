@@ -206,7 +206,9 @@ def check_finite(image: ArrayLike) -> NDArray[Any]:
 def patch_shape(patch: Pair | None, dictionary: Transform | Bank | None) -> tuple[int, int]:
     """The shape of patches, from what a user said about it."""
     if dictionary is not None and not isinstance(dictionary, Transform | Bank):
-        raise TypeError(f"dictionary must be a transform or a bank, got {type(dictionary).__name__}")
+        raise TypeError(
+            f"dictionary must be a transform or a bank, got {type(dictionary).__name__}"
+        )
     if patch is not None:
         height, width = (patch, patch) if isinstance(patch, int) else patch
         if height < 1 or width < 1:

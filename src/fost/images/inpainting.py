@@ -69,8 +69,8 @@ def inpaint(
         True where a pixel is missing.
     dictionary : Transform or Bank, optional
         For patches in rows, means removed. Of a bank, all members are used for a patch, most of
-        all those that suit it ("shrinkage"), or any of their atoms ("pursuit"). If None, one is learned from the picture, or a
-        general one is used where too little of it is left.
+        all those that suit it ("shrinkage"), or any of their atoms ("pursuit"). If None, one is
+        learned from the picture, or a general one is used where too little of it is left.
     n_nonzero_coefs : int
         Entries per code, of the method "pursuit".
     stride : int or pair of int, optional

@@ -84,7 +84,7 @@ def _shrink(
     level: float,
     sharpness: float,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    places = (np.asarray(k, dtype=np.int32) for k in (tops, lefts))
+    rows, columns = (np.asarray(k, dtype=np.int32) for k in (tops, lefts))
     # Zero in the denominator of Wiener's filter would make 0 / 0 of a flat patch.
     level = max(level, float(np.finfo(image.dtype).tiny))
-    return coding.shrink(transform._plan, image, pilot, shape, *places, level, sharpness)
+    return coding.shrink(transform._plan, image, pilot, shape, rows, columns, level, sharpness)

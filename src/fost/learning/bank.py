@@ -19,6 +19,7 @@ _MOST_SIGNALS = 65536
 _ITERATIONS = 5
 # The share of a member's signals, those represented worst, that a new member is learned from.
 _WORST = 0.5
+_STARTS = ("splitting", "farthest", "subsets")
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class BankOf(Structure):
     the signals that are represented worst, which cannot raise the error either.
 
     Starts by name: ``"splitting"`` (the default) begins with one member and splits the one with
-    the largest error until there are enough; ``"subsets"`` learns the members from random
+    the largest error until there are enough; ``"farthest"`` adds members for the signals of
+    which all others leave the largest share; ``"subsets"`` learns the members from random
     subsets. A bank with fewer members is a start too, and is split in the same way.
 
     Parameters
@@ -71,12 +73,14 @@ class BankOf(Structure):
         return replace(self, member=self.member.fit_to(problem))
 
     def initial(self, problem: Problem, init: str) -> Any:
-        if init not in ("splitting", "subsets"):
-            raise unknown_init(init, ("splitting", "subsets"), "BankOf")
+        if init not in _STARTS:
+            raise unknown_init(init, _STARTS, "BankOf")
         signals = self._sample(problem)
         if init == "subsets":
             parts = np.array_split(problem.random.permutation(len(signals)), self.n_transforms)
             return Bank([self._learned(problem, signals[part]) for part in parts])
+        if init == "farthest":
+            return self._farthest(problem, signals)
         return self._split(problem, signals, [self._learned(problem, signals)])
 
     def start(self, problem: Problem, init: Any) -> Any:
@@ -106,6 +110,9 @@ class BankOf(Structure):
         if unused:
             self._reseed(problem, members, unused)
         return Bank(members)
+
+    def n_unused(self, statistic: Statistic) -> int:
+        return sum(not matrix.any() for matrix in self._parts(statistic))
 
     def _parts(self, statistic: Statistic) -> NDArray[np.float64]:
         n = statistic.matrix.shape[1]
@@ -137,6 +144,19 @@ class BankOf(Structure):
             for _ in range(_ITERATIONS):
                 bank = Bank(members)
                 members = list(stage.update(quick, quick.code(bank), bank).transforms)
+        return Bank(members)
+
+    def _farthest(self, problem: Problem, signals: NDArray[Any]) -> Bank:
+        """Member after member for those signals of which the others leave the largest share."""
+        energies = np.square(signals, dtype=np.float64).sum(axis=1)
+        share = max(1, len(signals) // self.n_transforms)
+        members = [self._learned(problem, signals)]
+        while len(members) < self.n_transforms:
+            _, errors = _coded(problem, members, signals)
+            left = np.divide(errors, energies, out=np.zeros_like(errors), where=energies > 0)
+            members.append(
+                self._learned(problem, signals[np.argsort(-left, kind="stable")[:share]])
+            )
         return Bank(members)
 
     def _reseed(self, problem: Problem, members: list[Transform], unused: list[int]) -> None:

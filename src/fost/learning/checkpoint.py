@@ -94,6 +94,7 @@ class Checkpoint:
             "energy": state.statistic.energy,
             "own_start": state.own_start,
             "converged": state.converged,
+            "reseeded": state.reseeded,
             "random": self._problem.random.bit_generator.state,
         }
         text = json.dumps(notes, sort_keys=True, default=lambda array: array.tolist())
@@ -160,7 +161,21 @@ def _fields(structure: Structure) -> dict[str, Any]:
     if not dataclasses.is_dataclass(structure):
         return {}
     values = {f.name: getattr(structure, f.name) for f in dataclasses.fields(structure) if f.init}
-    return {k: v for k, v in values.items() if isinstance(v, bool | int | float | str)}
+    plain = {k: v for k, v in values.items() if isinstance(v, bool | int | float | str)}
+    return plain | {k: _fields(v) for k, v in values.items() if isinstance(v, Structure)}
+
+
+def _decided(structure: Structure, fields: dict[str, Any], problem: Problem) -> Structure:
+    """A structure as it was decided."""
+    if not fields:
+        return structure.fit_to(problem)
+    values = {
+        name: _decided(getattr(structure, name), value, problem)
+        if isinstance(value, dict)
+        else value
+        for name, value in fields.items()
+    }
+    return dataclasses.replace(structure, **values)  # type: ignore[type-var]
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -183,10 +198,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 def _restored(
     notes: dict[str, Any], arrays: dict[str, NDArray[Any]], structure: Structure, problem: Problem
 ) -> tuple[Structure, State]:
-    if notes["structure"]:
-        structure = dataclasses.replace(structure, **notes["structure"])  # type: ignore[type-var]
-    else:
-        structure = structure.fit_to(problem)
+    structure = _decided(structure, notes["structure"], problem)
     state = State(
         transform=storage.build(notes["transform"], "transform.", arrays, exact=True),
         statistic=Statistic(arrays["statistic"], notes["energy"]),
@@ -195,5 +207,6 @@ def _restored(
         best=storage.build(notes["best"], "best.", arrays, exact=True),
         best_error=notes["best_error"],
         converged=notes["converged"],
+        reseeded=notes["reseeded"],
     )
     return structure, state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,15 @@ class LearningResult:
         Iterations done.
     converged : bool
         Whether the error changed by less than `tol` in the last iteration.
+    reseeded : ndarray of shape (n_iter,)
+        How many members of a bank were replaced in each iteration, because no signal used them.
     """
 
     transform: Transform
     errors: NDArray[np.float64]
     n_iter: int
     converged: bool
+    reseeded: NDArray[np.intp]
 
 
 class ObjectiveRoseWarning(RuntimeWarning):
@@ -53,6 +56,7 @@ class State:
     best: Transform
     best_error: float
     converged: bool = False
+    reseeded: list[int] = field(default_factory=list)
 
     @classmethod
     def at(cls, problem: Problem, structure: Structure, start: Transform) -> State:
@@ -67,6 +71,7 @@ class State:
 
     def step(self, problem: Problem, structure: Structure) -> None:
         """One iteration: update the transform, code the signals."""
+        self.reseeded.append(structure.n_unused(self.statistic))
         transform = structure.update(problem, self.statistic, self.transform)
         statistic = problem.code(transform)
         error, before = problem.error(statistic), self.errors[-1]
@@ -84,7 +89,8 @@ class State:
         if self.n_iter == 0 and not self.own_start:
             # What is returned is not the start, so its own error is reported.
             errors = [problem.error(problem.code(self.best))]
-        return LearningResult(self.best, np.array(errors), self.n_iter, self.converged)
+        reseeded = np.array(self.reseeded, dtype=np.intp)
+        return LearningResult(self.best, np.array(errors), self.n_iter, self.converged, reseeded)
 
 
 def _check_descent(problem: Problem, error: float, before: float, iteration: int) -> None:

@@ -72,6 +72,10 @@ class Structure(ABC):
         """The transform whose codes learning begins with, for a name or a given transform."""
         return self.initial(problem, init) if isinstance(init, str) else init
 
+    def n_unused(self, statistic: Statistic) -> int:
+        """How many parts of the transform no signal used, which the next update replaces."""
+        return 0
+
     @abstractmethod
     def restart(self, problem: Problem, transform: Transform) -> Transform:
         """The transform to update first when the codes of any `transform` start the learning."""
