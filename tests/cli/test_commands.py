@@ -262,6 +262,14 @@ def test_bank(run: Run) -> None:
     run("encode", "bank.safetensors", "picture.png", "-o", "codes.npz")
     run("decode", "bank.safetensors", "codes.npz", "-o", "back.png")
     assert images.psnr(images.read("picture.png"), images.read("back.png")) > 25
+    clean = images.read("picture.png")
+    images.write("dark.png", np.where(clean > 200, 0, clean))
+    run(
+        "inpaint", "dark.png", "--missing-value", "0", "--model", "bank.safetensors", "-o", "in.png"
+    )
+    assert images.read("in.png")[clean > 200].min() > 0
+    run("denoise", "picture.png", "--model", "bank.safetensors", "-o", "de.png")
+    assert images.psnr(clean, images.read("de.png")) > 25
 
 
 def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

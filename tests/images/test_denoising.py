@@ -49,6 +49,18 @@ def test_a_dictionary_of_ones_own(camera):
     assert psnr(camera, coarse) > psnr(camera, image) + 5
 
 
+def test_a_bank(camera):
+    Y = fost.images.patches(camera / 255, 8, 3)
+    Y -= Y.mean(axis=1, keepdims=True)
+    base, image = fost.DCT((8, 8)), noisy(camera, 20)
+    bank = fost.learn(Y, fost.BankOf(fost.Rotations(64), 4), 4, base=base, random_state=0).transform
+    single = fost.learn(Y, fost.Rotations(64), 4, base=base).transform
+    ours, theirs = (psnr(camera, denoise(image, 20, each)) for each in (bank, single))
+    assert ours > theirs + 0.1
+    one = denoise(image, 20, fost.Bank([single]))
+    assert np.abs(one.astype(int) - denoise(image, 20, single)).max() <= 1
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int16, np.float32, np.float64])
 def test_type_and_range_stay(camera, dtype):
     image = noisy(camera[:64, :64], 20)

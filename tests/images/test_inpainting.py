@@ -162,6 +162,21 @@ def test_errors_are_at_or_below_the_paper(picture, name, paper_images):
         assert np.sqrt(np.mean(errors**2)) <= PAPER[picture, name][1]
 
 
+@pytest.mark.parametrize("method", ["shrinkage", "pursuit"])
+def test_a_bank(camera, method):
+    Y = fost.images.patches(camera / 255, 8, 3)
+    Y -= Y.mean(axis=1, keepdims=True)
+    base = fost.DCT((8, 8))
+    bank = fost.learn(Y, fost.BankOf(fost.Rotations(64), 4), 4, base=base, random_state=0).transform
+    single = fost.learn(Y, fost.Rotations(64), 4, base=base).transform
+    missing = holes(camera.shape, 0.4)
+    ours, theirs = (
+        psnr(camera, inpaint(camera, missing, dictionary, method=method))
+        for dictionary in (bank, single)
+    )
+    assert ours > theirs
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
