@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import bench_encode, bench_images, bench_learn, bench_pursuit
+from benchmarks import bench_banks, bench_encode, bench_images, bench_learn, bench_pursuit
 from benchmarks.harness import Report, machine
 
 BENCHMARKS = {
@@ -13,6 +13,7 @@ BENCHMARKS = {
     "learn": bench_learn.run,
     "pursuit": bench_pursuit.run,
     "images": bench_images.run,
+    "banks": bench_banks.run,
 }
 
 

@@ -35,7 +35,7 @@ def atoms_from(Y: NDArray[Any], count: int) -> NDArray[Any]:
 
 def _pursuit(report: Report, Y: NDArray[Any]) -> None:
     report.section(f"OMP, N = {len(Y):,}, n = 64, s = {S}, {Y.dtype}, one thread", "ns per signal")
-    spams = _imported("spams")
+    spams = imported("spams")
     few = Y[: len(Y) // 8]  # scikit-learn takes long
     columns = np.asfortranarray(Y.T)
     for count in (64, 256):
@@ -110,10 +110,10 @@ def _with_threads(count: int, Y: NDArray[Any], D: NDArray[Any]) -> None:
 
 
 def _ksvd(report: Report, Y: NDArray[Any], iterations: int) -> None:
-    dictlearn = _imported("dictlearn")
+    dictlearn = imported("dictlearn")
     if not dictlearn:
         return
-    numba = "with" if _imported("numba") else "without"
+    numba = "with" if imported("numba") else "without"
     report.section(
         f"K-SVD, N = {len(Y):,}, s = {S}, K = {iterations}, float64, one thread",
         f"ns per signal and iteration; dictlearn {numba} Numba, from the same start",
@@ -144,7 +144,7 @@ def _ksvd(report: Report, Y: NDArray[Any], iterations: int) -> None:
         print(f"  {count} atoms: relative error {errors[0]:.6f}, dictlearn {errors[1]:.6f}")
 
 
-def _imported(name: str) -> Any:
+def imported(name: str) -> Any:
     try:
         return __import__(name)
     except ImportError:

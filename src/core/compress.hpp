@@ -8,18 +8,22 @@
 namespace fost {
 
 // Moves the entries of all rows together and fills in where each row begins; returns how many
-// entries there are.
+// entries there are. Nearly all rows are full, and those between two others move as one piece.
 template <class T, class I> Index compress(const Codes<T>& codes, Index rows, I* indptr) {
   Index end = 0;
   indptr[0] = 0;
-  for (Index row = 0; row < rows; ++row) {
-    const Index begin = row * codes.s, count = codes.counts[row];
+  for (Index row = 0; row < rows;) {
+    const Index begin = row * codes.s;
+    Index count = 0;
+    do {
+      count += codes.counts[row++];
+      indptr[row] = static_cast<I>(end + count);
+    } while (row < rows && codes.counts[row - 1] == codes.s);
     if (begin != end) {
       std::copy(codes.values + begin, codes.values + begin + count, codes.values + end);
       std::copy(codes.indices + begin, codes.indices + begin + count, codes.indices + end);
     }
     end += count;
-    indptr[row + 1] = static_cast<I>(end);
   }
   return end;
 }
