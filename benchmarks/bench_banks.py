@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def _growth(report: Report, Y: NDArray[Any], banks: dict[int, fost.Bank]) -> Non
     report.section("Banks of more and more members, float32, one thread", "ns per signal")
     sizes = list(banks)
     with threads(1):
-        for few, many in zip(sizes, sizes[1:], strict=False):
+        for few, many in pairwise(sizes):
             report.compare(
                 f"encode, {few} members",
                 partial(banks[few].encode, Y, S),

@@ -160,6 +160,8 @@ class Bank(Coder):
             return made
 
         shared, rests = self._split
+        if len(rests) == 1:  # there is nothing to choose from
+            shared, rests = rests[0], ((),)
         return _core.Bank(plan(shared), [plan(rest) for rest in rests])
 
     def _atoms(self, dtype: np.dtype[Any]) -> NDArray[Any]:
