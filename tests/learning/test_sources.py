@@ -91,8 +91,12 @@ def test_sums_do_not_depend_on_the_place(place: str, dtype: Any, tmp_path: Path)
 @places
 @pytest.mark.parametrize(
     ("structure", "base", "dtype"),
-    [(fost.Reflectors(4), None, np.float32), (fost.Rotations(12), fost.DCT(n), np.float64)],
-    ids=["reflectors", "rotations"],
+    [
+        (fost.Reflectors(4), None, np.float32),
+        (fost.Rotations(12), fost.DCT(n), np.float64),
+        (fost.BankOf(fost.Rotations(12), 3), fost.DCT(n), np.float64),
+    ],
+    ids=["reflectors", "rotations", "bank"],
 )
 def test_learning_does_not_depend_on_the_place(
     place: str, structure: fost.Structure, base: Any, dtype: Any, tmp_path: Path
@@ -105,7 +109,7 @@ def test_learning_does_not_depend_on_the_place(
     expected, codes = here.transform.encode(Y, S), result.transform.encode(there, S)
     if place.startswith("Dask"):
         assert isinstance(codes, da.Array)
-        assert codes.chunks[0] == there.chunks[0]
+        assert codes.chunks == (there.chunks[0], (result.transform.n_atoms,))
         codes = codes.compute()
     np.testing.assert_array_equal(codes.indices, expected.indices, "the supports")
     np.testing.assert_array_equal(codes.indptr, expected.indptr)
