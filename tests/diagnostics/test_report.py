@@ -46,6 +46,22 @@ def estimators() -> list[Any]:
     ]
 
 
+def test_banks(signals: NDArray[np.float64]) -> None:
+    bank = fost.BankDictionary(3, 2, base=fost.DCT(N), random_state=0).fit(signals)
+    found, text = text_of(bank, signals)
+    assert found.relative_error == pytest.approx(bank.errors_[-1], rel=1e-9)
+    assert found.flops == bank.dictionary_.flops
+    assert (found.n_atoms, found.gershgorin, found.spectrum) == (3 * N, None, None)
+    assert "Bank(n_features=16, n_transforms=3" in text
+    again, _ = text_of(bank.dictionary_, signals, 2)
+    assert again.relative_error == found.relative_error
+    start = fost.Bank([fost.DCT(N), fost.Dense(np.eye(N))])
+    one = diagnostics.one_more_reflector(start, signals, 2)
+    before, after = (text_of(each, signals, 2)[0] for each in (start, one.add_to(start)))
+    assert after.relative_error <= before.relative_error - one.relative_gain + 1e-12
+    assert one.relative_gain > 0
+
+
 def text_of(dictionary: Any, *arguments: Any) -> tuple[diagnostics.Report, str]:
     file = io.StringIO()
     found = diagnostics.report(dictionary, *arguments, file=file)

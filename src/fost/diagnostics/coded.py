@@ -18,7 +18,7 @@ from fost.diagnostics.findings import check_entries
 from fost.learning import LearningResult
 from fost.learning.sources import ArraySource
 from fost.pursuit import omp
-from fost.transforms import Chain, Dense, Householder, Transform
+from fost.transforms import Bank, Chain, Dense, Householder, Transform
 
 # Atoms are orthonormal where max|D^T D - I| is at most this: more than rounding to float32 makes
 # it, less than Dense would mend.
@@ -33,6 +33,7 @@ class Dictionary:
 
     atoms: NDArray[np.float64]  # in rows, of unit length
     transform: Transform | None  # where it is orthonormal
+    coder: Transform | Bank | None  # what finds codes; None for matching pursuit
     base: Transform | None  # the fixed part that an estimator says it has
     name: str
     n_nonzero_coefs: int | None  # where an estimator says it
@@ -88,7 +89,7 @@ class Coded:
     @property
     def error(self) -> float:
         """||Y - D X||_F^2."""
-        if self.dictionary.transform is not None:
+        if self.dictionary.coder is not None:  # a code is a projection on orthonormal atoms
             return max(0.0, self.total - self.energy)
         common = float(np.trace(self.reconstruction))
         return max(0.0, self.total - 2 * common + self.decoded_energy)
@@ -118,17 +119,17 @@ class Coded:
 
 
 def as_dictionary(dictionary: Any) -> Dictionary:
-    """A transform, a result of `learn`, a fitted estimator or atoms in rows, in one form."""
+    """A transform, a bank, a result of `learn`, an estimator or atoms in rows, in one form."""
     base = getattr(dictionary, "base", None)
     base = base if isinstance(base, Transform) else None
     count = getattr(dictionary, "n_nonzero_coefs", None)
     found = dictionary.transform if isinstance(dictionary, LearningResult) else dictionary
     name = ""
-    if not isinstance(found, Transform) and not isinstance(found, np.ndarray):
+    if not isinstance(found, Transform | Bank | np.ndarray):
         kind = type(found).__name__
         for attribute in ("dictionary_", "components_", "atoms"):
             value = getattr(found, attribute, None)
-            if isinstance(value, Transform | np.ndarray):
+            if isinstance(value, Transform | Bank | np.ndarray):
                 name, found = kind, value
                 break
         else:
@@ -136,16 +137,17 @@ def as_dictionary(dictionary: Any) -> Dictionary:
                 from sklearn.exceptions import NotFittedError
 
                 raise NotFittedError(f"dictionary must be fitted, but this {kind} is not")
-    if isinstance(found, Transform):
+    if isinstance(found, Transform | Bank):
         name = f"{name}: {found!r}" if name else repr(found)
-        return Dictionary(found.matrix.T, found, base, name, count)
+        single = found if isinstance(found, Transform) else None
+        return Dictionary(found.matrix.T, single, found, base, name, count)
     atoms = check_atoms(found)
     n_atoms, n = atoms.shape
     name = f"{name or 'array'} of {n_atoms} atoms, {n} features"
     if n_atoms == n and np.abs(atoms @ atoms.T - np.eye(n)).max() <= _ORTHONORMAL:
         transform = Dense(atoms.T)
-        return Dictionary(transform.matrix.T, transform, base, name, count)
-    return Dictionary(atoms, None, base, name, count)
+        return Dictionary(transform.matrix.T, transform, transform, base, name, count)
+    return Dictionary(atoms, None, None, base, name, count)
 
 
 def check_atoms(atoms: ArrayLike) -> NDArray[np.float64]:
@@ -176,8 +178,8 @@ def code(dictionary: Any, Y: ArrayLike, n_nonzero_coefs: int | None) -> Coded:
         raise ValueError("n_nonzero_coefs must be given: this dictionary does not say it")
     s = check_entries(n_nonzero_coefs, n, form.n_atoms)
     total = float(np.trace(source.gram(None)))
-    if form.transform is not None:
-        found = source.statistic(None, form.transform, s)
+    if form.coder is not None:
+        found = source.statistic(None, form.coder, s)
         M, energy, decoded = found.matrix, found.energy, found.energy
         # Row i of X U^T Y has the entries of row i of X where X has any.
         energies = np.einsum("ij,ij->i", M, form.atoms)

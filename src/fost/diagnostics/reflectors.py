@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fost.diagnostics.coded import Coded, as_dictionary, code
 from fost.diagnostics.findings import Finding, check_tolerance, counted, percent, percents
 from fost.learning.initialise import fixed_signs
-from fost.transforms import Chain, Householder, Transform
+from fost.transforms import Bank, Chain, Householder, Transform
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,17 +56,21 @@ class OneMoreReflector(Finding):
         """The reflector U_1 alone."""
         return Householder(self.vector[None, :])
 
-    def add_to(self, dictionary: Any) -> Transform | NDArray[np.float64]:
+    def add_to(self, dictionary: Any) -> Transform | Bank | NDArray[np.float64]:
         """U_1 D: the dictionary with the reflector in front.
 
         Of reflectors, alone or at the end of a chain, come reflectors; of any other transform a
-        chain. Of atoms that are not orthonormal come atoms, in rows.
+        chain, and of a bank one of these. Of other atoms that are not orthonormal come atoms, in
+        rows.
         """
         form = as_dictionary(dictionary)
         if form.n_features != len(self.vector):
             raise ValueError(
                 f"dictionary has {form.n_features} features, but the reflector {len(self.vector)}"
             )
+        if isinstance(form.coder, Bank):
+            # Its members are transforms, and of these come transforms.
+            return Bank(self.add_to(member) for member in form.coder.transforms)  # type: ignore[misc]
         if form.transform is None:
             return form.atoms - 2 * np.outer(form.atoms @ self.vector, self.vector)
         prefix, reflectors = form.before_reflectors, form.reflectors

@@ -57,8 +57,8 @@ class Report(Finding):
     coherence : float
         Mutual coherence of the atoms.
     flops : int
-        Operations to code one signal: of the transform, or of Batch-OMP where the atoms are not
-        orthonormal.
+        Operations to code one signal: of the transform or the bank, or of Batch-OMP where there
+        is neither.
     other_flops : dict
         The same of others: a dense orthonormal dictionary, the fast cosine transform along one
         axis, OMP-Cholesky and Batch-OMP with as many atoms.
@@ -121,7 +121,7 @@ def report(
 
     Parameters
     ----------
-    dictionary : Transform, fitted estimator, result of `learn`, or array of atoms in rows
+    dictionary : Transform, Bank, fitted estimator, result of `learn`, or array of atoms in rows
         Estimators are those of fost, or any other with atoms in `components_`.
     Y : array-like of shape (n_signals, n_features)
         Signals in rows.
@@ -159,7 +159,7 @@ def report(
 def _examine(coded: Coded, base: Transform | None, tol: float) -> Report:
     form, n, s = coded.dictionary, coded.n_features, coded.n_nonzero_coefs
     batch = batch_omp_flops(n, s, form.n_atoms)
-    flops = batch if form.transform is None else form.transform.flops
+    flops = batch if form.coder is None else form.coder.flops
     others = {
         "dense orthonormal": dense_flops(n),
         "1-D fast cosine": cosine_flops(n),

@@ -36,7 +36,7 @@ class AutoDictionary(DictionaryEstimator):
 
     A bank suits mixed signals (see `fost.Bank`). Its codes have a column for each atom of each
     member: where their number must be known beforehand, or where `dictionary_` must be one
-    orthonormal transform, as for `fost.diagnostics` and `fost.images`, set ``max_transforms=1``.
+    orthonormal transform, set ``max_transforms=1``.
 
     Parameters
     ----------
