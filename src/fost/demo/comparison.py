@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ PICTURES = ("camera", "astronaut", "brick", "grass", "gravel", "moon")
 SIDE = 8
 S = 4
 
-Learner = Callable[[NDArray[np.float64]], fost.Transform]
+Coder: TypeAlias = fost.Transform | fost.Bank
+Learner = Callable[[NDArray[np.float64]], Coder]
 
 
 def learned(structure: fost.Structure, **options: Any) -> Learner:
@@ -34,6 +35,9 @@ METHODS: dict[str, Learner] = {
     "2-D DCT + 16 rotations": learned(fost.Rotations(16), base=fost.DCT((SIDE, SIDE))),
     "2-D DCT + 64 rotations": learned(fost.Rotations(64), base=fost.DCT((SIDE, SIDE))),
     "2-D DCT + 256 rotations": learned(fost.Rotations(256), base=fost.DCT((SIDE, SIDE))),
+    "bank: 8 x 16 rotations": learned(
+        fost.BankOf(fost.Rotations(16), 8), base=fost.DCT((SIDE, SIDE))
+    ),
     "Q-DLA": learned(fost.Full()),
 }
 
@@ -55,11 +59,11 @@ def patches(image: NDArray[np.float64], side: int = SIDE) -> NDArray[np.float64]
     return np.asarray(Y - Y.mean(axis=1, keepdims=True))
 
 
-def rmse(Y: NDArray[np.float64], transform: fost.Transform) -> float:
+def rmse(Y: NDArray[np.float64], transform: Coder) -> float:
     return float(np.sqrt(np.mean((Y - transform.decode(transform.encode(Y, S))) ** 2)))
 
 
-def nanoseconds(transform: fost.Transform) -> float:
+def nanoseconds(transform: Coder) -> float:
     """To encode one float32 patch, on one thread, the best of several runs."""
     Y = np.random.default_rng(0).standard_normal((20_000, SIDE * SIDE)).astype(np.float32)
     before = fost.get_num_threads()
@@ -75,7 +79,7 @@ def nanoseconds(transform: fost.Transform) -> float:
     return min(times) / len(Y) * 1e9
 
 
-def draw_atoms(transform: fost.Transform, path: Path) -> None:
+def draw_atoms(transform: Coder, path: Path) -> None:
     """All atoms as small patches, most used first."""
     plt = pyplot()
     fig, axes = plt.subplots(8, 8, figsize=(6, 6.4), layout="constrained")
@@ -94,14 +98,14 @@ def draw_atoms(transform: fost.Transform, path: Path) -> None:
 
 
 def draw_pictures(
-    Y: NDArray[np.float64], transforms: dict[str, dict[str, fost.Transform]], path: Path
+    Y: NDArray[np.float64], transforms: dict[str, dict[str, Coder]], path: Path
 ) -> None:
     """A part of one picture, coded by several methods."""
     plt = pyplot()
     image = picture("camera")
     means = fost.images.patches(image, SIDE).mean(axis=1, keepdims=True)
     shown = {"original": image}
-    for method in ("1-D DCT (the paper's)", "2-D DCT", "H12", "2-D DCT + 64 rotations", "Q-DLA"):
+    for method in ("1-D DCT (the paper's)", "2-D DCT", "H12", "bank: 8 x 16 rotations", "Q-DLA"):
         transform = transforms[method]["camera"]
         decoded = transform.decode(transform.encode(Y, S)) + means
         title = f"{method}\n{transform.flops:,} operations, RMSE {rmse(Y, transform):.4f}"
