@@ -119,7 +119,7 @@ template <class T> struct BankCoder {
     for (int lane = 0; lane < rows; lane += WIDTH<T>, advance(next, WIDTH<T>)) {
       const BankMemory<T> here = memory_at(memory, program.base.n, lane);
       if (!sound && !all_finite<T>(here.chosen, program.base.n * WIDTH<T>, ahead)) return false;
-      write(here, rows - lane < WIDTH<T> ? rows - lane : WIDTH<T>, next, ahead);
+      write(here, rows - lane < WIDTH<T> ? rows - lane : WIDTH<T>, next);
     }
     return true;
   }
@@ -167,11 +167,11 @@ template <class T> struct BankCoder {
     return run<T, false>(member.program, work.tile, work, ahead);
   }
 
-  void write(const BankMemory<T>& here, int rows, const Codes<T>& codes, Prefetch& ahead) const {
+  void write(const BankMemory<T>& here, int rows, const Codes<T>& codes) const {
     const int n = program.base.n;
     for (int l = 0; l < WIDTH<T>; ++l)
       here.offsets[l] = static_cast<std::int32_t>(here.winners[l]) * n;
-    collect_tile<T>(here.chosen, WIDTH<T>, n, rows, codes, here.levels, here.offsets, ahead);
+    collect_tile<T>(here.chosen, WIDTH<T>, n, rows, codes, here.levels, here.offsets);
   }
 };
 

@@ -3,8 +3,8 @@
 //
 // 1. A threshold per lane that s magnitudes reach (more than s only where several equal
 //    the s-th largest). Few entries (s <= 8): the largest magnitudes so far are kept in
-//    registers, sorted; four features are merged at once, or skipped where no lane can
-//    improve. Many entries: bisection, whose cost does not depend on s.
+//    registers, sorted, and four features are merged at once. Many entries: bisection, whose
+//    cost does not depend on s.
 // 2. The features that reach it, as bits: one set of lanes per feature, turned around into
 //    one set of features per lane.
 #pragma once
@@ -25,7 +25,6 @@ template <class T> struct Lanes {
   int rows;      // lanes in use
   Codes<T> out;  // of the first lane
   const std::int32_t* offsets;  // of the indices of each lane
-  Prefetch& ahead;
 };
 
 // The smallest positive number: a threshold that only zeros do not reach.
@@ -47,9 +46,10 @@ template <class T, int S> FOST_INLINE void sort_bitonic(Vec<T>* v) {
   }
 }
 
-// The KEEP = 2^k largest of KEEP sorted magnitudes and four more, of which the first two are no
-// smaller than the last two, sorted.
-template <class T, int KEEP> FOST_INLINE void merge_halves(Vec<T>* best, Vec<T>* a) {
+// The KEEP = 2^k largest of KEEP sorted magnitudes and those of four more numbers, sorted.
+template <class T, int KEEP> FOST_INLINE void merge_magnitudes(Vec<T>* best, Vec<T>* a) {
+  sort_magnitudes(a[0], a[2]);
+  sort_magnitudes(a[1], a[3]);
   sort_down<T>(a[0], a[1]);
   sort_down<T>(a[2], a[3]);
   sort_down<T>(a[1], a[2]);
@@ -64,52 +64,8 @@ template <class T, int KEEP> FOST_INLINE void merge_halves(Vec<T>* best, Vec<T>*
   }
 }
 
-// The KEEP = 2^k largest of KEEP sorted magnitudes and four more, sorted.
-template <class T, int KEEP> FOST_INLINE void merge(Vec<T>* best, Vec<T>* a) {
-  sort_down<T>(a[0], a[2]);
-  sort_down<T>(a[1], a[3]);
-  merge_halves<T, KEEP>(best, a);
-}
-
-// The same for four numbers of any sign.
-template <class T, int KEEP> FOST_INLINE void merge_magnitudes(Vec<T>* best, Vec<T>* a) {
-  sort_magnitudes(a[0], a[2]);
-  sort_magnitudes(a[1], a[3]);
-  merge_halves<T, KEEP>(best, a);
-}
-
 // How many magnitudes are kept in registers to find the S-th largest.
 template <int S> constexpr int KEPT = S <= 2 ? S : S <= 4 ? 4 : 8;
-
-// The KEPT<S> largest magnitudes, or smallest<T>() where there are fewer, sorted. `zeros` gets
-// NaN where a coefficient is not finite. With no fewer than S of them right, the rest may not be.
-template <class T, int S>
-FOST_INLINE void largest_few(const Lanes<T>& lanes, Vec<T>& zeros, Vec<T>* best) {
-  constexpr int KEEP = KEPT<S>;
-#pragma GCC unroll 8
-  for (int k = 0; k < KEEP; ++k) best[k] = smallest<T>();
-  Prefetch local = lanes.ahead;
-  const T* x = lanes.x;
-  for (int i = 0; i < lanes.n; i += 4) {
-    Vec<T> a[4];
-#pragma GCC unroll 4
-    for (int q = 0; q < 4; ++q, x += lanes.width) {
-      a[q] = i + q < lanes.n ? absolute(load(x)) : Vec<T>{};
-      zeros += a[q] * T(0);
-      local.step();
-    }
-    const Vec<T> top = maximum<T>(maximum<T>(a[0], a[2]), maximum<T>(a[1], a[3]));
-    if (at_least(top, best[S - 1])) merge<T, KEEP>(best, a);
-  }
-  lanes.ahead = local;
-}
-
-// The S-th largest magnitude.
-template <class T, int S> FOST_INLINE Vec<T> threshold_few(const Lanes<T>& lanes, Vec<T>& zeros) {
-  Vec<T> best[KEPT<S>];
-  largest_few<T, S>(lanes, zeros, best);
-  return best[S - 1];
-}
 
 // How many of the n magnitudes reach a level.
 template <class T> FOST_INLINE Mask<T> count_at_least(const T* magnitudes, int n, Vec<T> level) {
@@ -150,18 +106,6 @@ template <class T> Vec<T> bisect(const T* magnitudes, int n, int s, T* scratch) 
     high = (open & (count < wanted)) ? middle : high;
     high = (open & (count == wanted)) ? low + 1 : high;
   }
-}
-
-template <class T> Vec<T> threshold_many(const Lanes<T>& lanes, Vec<T>& zeros, T* scratch) {
-  constexpr int L = LANES<T>;
-  for (int i = 0; i < lanes.n; ++i) {
-    const Vec<T> a = absolute(load(lanes.x + i * lanes.width));
-    zeros += a * T(0);
-    store(scratch + i * L, a);
-    lanes.ahead.step();
-  }
-  T* rest = scratch + lanes.n * static_cast<Index>(L);
-  return maximum<T>(bisect<T>(scratch, lanes.n, lanes.out.s, rest), smallest<T>());
 }
 
 // The code of one lane with special cases: where more than s magnitudes reach the level,
@@ -248,16 +192,63 @@ template <class T> FOST_INLINE void advance(Codes<T>& codes, Index rows) {
   codes.counts += rows;
 }
 
-template <class T, int S> bool select_lanes(const Lanes<T>& lanes, T* scratch) {
-  Vec<T> zeros = {}, level;
-  if constexpr (S > 0)
-    level = threshold_few<T, S>(lanes, zeros);
-  else
-    level = threshold_many<T>(lanes, zeros, scratch);
-  for (int l = 0; l < LANES<T>; ++l)
-    if (zeros[l] != T(0)) return false;
-  collect<T, S>(lanes, level);
-  return true;
+// Merges up to four rows of UNROLL vectors side by side. `zeros` gets NaN where a coefficient is
+// not finite.
+template <class T, int KEEP>
+FOST_INLINE void merge_rows(const T* rows, Index width, int count, Vec<T> (*best)[KEEP],
+                            Vec<T>* zeros, Prefetch& ahead) {
+#pragma GCC unroll 4
+  for (int v = 0; v < UNROLL; ++v) {
+    Vec<T> a[4];
+#pragma GCC unroll 4
+    for (int q = 0; q < 4; ++q) {
+      a[q] = q < count ? load(rows + q * width + v * LANES<T>) : Vec<T>{};
+      zeros[v] += a[q] * T(0);
+      ahead.step();
+    }
+    merge_magnitudes<T, KEEP>(best[v], a);
+  }
+}
+
+// The S-th largest magnitudes of UNROLL vectors side by side, without branches: of so many lanes
+// one nearly always has something to merge, and two chains of comparisons hide each other's
+// latency. False where a coefficient is not finite.
+template <class T, int S>
+bool thresholds_few(const T* tile, Index width, int n, Vec<T>* levels, Prefetch& ahead) {
+  Vec<T> best[UNROLL][KEPT<S>], zeros[UNROLL] = {};
+#pragma GCC unroll 4
+  for (int v = 0; v < UNROLL; ++v)
+#pragma GCC unroll 8
+    for (int k = 0; k < KEPT<S>; ++k) best[v][k] = smallest<T>();
+  Prefetch local = ahead;
+  int i = 0;
+  for (; i + 4 <= n; i += 4) merge_rows<T>(tile + i * width, width, 4, best, zeros, local);
+  if (i < n) merge_rows<T>(tile + i * width, width, n - i, best, zeros, local);
+  ahead = local;
+  Vec<T> sum = {};
+  for (int v = 0; v < UNROLL; ++v) {
+    levels[v] = best[v][S - 1];
+    sum += zeros[v];
+  }
+  return all_zero<T>(sum);
+}
+
+// The same for any s, one vector after another.
+template <class T>
+bool thresholds_many(const T* tile, Index width, int n, int s, Vec<T>* levels, T* scratch,
+                     Prefetch& ahead) {
+  Vec<T> zeros = {};
+  for (int v = 0; v < UNROLL; ++v) {
+    T* next = scratch;
+    for (int i = 0; i < n; ++i, next += LANES<T>) {
+      const Vec<T> a = absolute(load(tile + i * width + v * LANES<T>));
+      zeros += a * T(0);
+      store(next, a);
+      ahead.step();
+    }
+    levels[v] = maximum<T>(bisect<T>(scratch, n, s, next), smallest<T>());
+  }
+  return all_zero<T>(zeros);
 }
 
 // Calls use(Constant<S>) with S = s where that is small, else with 0.
@@ -283,24 +274,36 @@ constexpr std::int32_t NO_OFFSETS[LANES<float>] = {};
 template <class T>
 bool select_tile(const T* tile, int width, int n, int rows, Codes<T> out, T* scratch,
                  Prefetch& ahead) {
-  for (int lane = 0; lane < rows; lane += LANES<T>) {
-    const int here = rows - lane < LANES<T> ? rows - lane : LANES<T>;
-    const Lanes<T> lanes = {tile + lane, width, n, here, out, NO_OFFSETS, ahead};
-    if (!with_constant(out.s, [&](auto s) { return select_lanes<T, decltype(s)::value>(lanes, scratch); }))
-      return false;
-    advance(out, LANES<T>);
-  }
-  return true;
+  return with_constant(out.s, [&](auto s) {
+    constexpr int S = decltype(s)::value;
+    for (int lane = 0; lane < rows; lane += WIDTH<T>) {
+      Vec<T> levels[UNROLL];
+      bool finite;
+      if constexpr (S > 0)
+        finite = thresholds_few<T, S>(tile + lane, width, n, levels, ahead);
+      else
+        finite = thresholds_many<T>(tile + lane, width, n, out.s, levels, scratch, ahead);
+      if (!finite) return false;
+      for (int v = 0; v < UNROLL; ++v) {
+        const int first = lane + v * LANES<T>, left = rows - first;
+        if (left <= 0) break;
+        collect<T, S>({tile + first, width, n, left < LANES<T> ? left : LANES<T>, out, NO_OFFSETS},
+                      levels[v]);
+        advance(out, LANES<T>);
+      }
+    }
+    return true;
+  });
 }
 
 // The same for finite coefficients whose s-th largest magnitudes, or smallest<T>() where there
 // are fewer, are known. Each signal has an offset of its indices.
 template <class T>
 void collect_tile(const T* tile, int width, int n, int rows, Codes<T> out, const T* levels,
-                  const std::int32_t* offsets, Prefetch& ahead) {
+                  const std::int32_t* offsets) {
   for (int lane = 0; lane < rows; lane += LANES<T>) {
     const int here = rows - lane < LANES<T> ? rows - lane : LANES<T>;
-    const Lanes<T> lanes = {tile + lane, width, n, here, out, offsets + lane, ahead};
+    const Lanes<T> lanes = {tile + lane, width, n, here, out, offsets + lane};
     const Vec<T> level = load(levels + lane);
     with_constant(out.s, [&](auto s) { collect<T, decltype(s)::value>(lanes, level); });
     advance(out, LANES<T>);
