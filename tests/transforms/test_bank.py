@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import fost
+from fost._threads import at_most
+from fost.images.shrinkage import threshold_at
 from tests.cases import dtypes, random_orthonormal, random_pairs, random_vectors, seeds
 
 
@@ -97,6 +99,26 @@ def test_threads_do_not_change_a_bit(dtype, set_threads):
         np.testing.assert_array_equal(codes.indices, results[0][0].indices)
         np.testing.assert_array_equal(M, results[0][1])
         assert energy == results[0][2]
+
+
+def test_limits_of_threads_may_exceed_their_number(set_threads):
+    """There is memory for every thread that runs, not only for `fost.get_num_threads()`."""
+    rng = np.random.default_rng(0)
+    bank = fost.Bank(members(rng, 64, 4, False))
+    Y = rng.standard_normal((100_000, 64)).astype(np.float32)
+    image = rng.standard_normal((200, 300)).astype(np.float32)
+    results = []
+    set_threads(1)
+    for limit in (1, 5):
+        M = np.empty((4 * 64, 64))
+        with at_most(limit):
+            codes = bank.encode(Y, 4)
+            bank._plan.accumulate(Y, 4, M)
+            tops, lefts = np.arange(193), np.arange(293)
+            shrunk = threshold_at(image, bank, (8, 8), tops, lefts, 2.0)
+        results.append((codes.data, codes.indices, M, *shrunk))
+    for one, several in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, several)
 
 
 @given(seeds, st.integers(1, 40), st.integers(1, 5), dtypes)
