@@ -103,7 +103,7 @@ template <class T> class BankBuffers {
   BankBuffers(const Bank& bank, Index rows, int threads)
       : width_(tile_width(bank, kernels<T>().width, rows)), size_(Index(bank.n) * width_) {
     for (int k = 0; k < threads; ++k) {
-      numbers_.emplace_back(3 * size_ + (MOST_FEW + 4) * width_);
+      numbers_.emplace_back(3 * size_ + (MOST_FEW + 5) * width_);
       offsets_.emplace_back(width_);
     }
   }
@@ -112,9 +112,16 @@ template <class T> class BankBuffers {
     T* board = numbers_[thread].get();
     T* chosen = board + 2 * size_;
     T* heads = chosen + size_;
-    T* norms = heads + MOST_FEW * width_;
-    return {board,  chosen,     heads,          norms, norms + width_, norms + 2 * width_,
-            norms + 3 * width_, offsets_[thread].get()};
+    T* units = heads + MOST_FEW * width_;
+    return {board,
+            chosen,
+            heads,
+            units,
+            units + width_,
+            units + 2 * width_,
+            units + 3 * width_,
+            units + 4 * width_,
+            offsets_[thread].get()};
   }
 
  private:

@@ -83,6 +83,36 @@ def test_zero_signals_have_empty_codes():
     np.testing.assert_array_equal(bank.decode(codes), np.zeros((5, 8)))
 
 
+@pytest.mark.parametrize(
+    ("dtype", "powers"), [(np.float32, (-105, -70, 70, 120)), (np.float64, (-990, -530, 530, 1000))]
+)
+@pytest.mark.parametrize("s", [3, 11])
+def test_the_scale_of_signals_does_not_matter(isa, dtype, powers, s):
+    """Not even where their squares overflow or vanish; signals beside them do not change."""
+    rng = np.random.default_rng(0)
+    bank = fost.Bank([fost.Dense(np.eye(24)), fost.DCT(24), *members(rng, 24, 4, True)])
+    Y = rng.standard_normal((100, 24)).astype(dtype)
+    Y[::4] *= rng.random((25, 24)) < 0.1
+    codes = bank.encode(Y, s)
+    assert len(np.unique(bank.members(codes))) > 2
+    for power in powers:
+        scales = np.where(np.arange(100) % 3, 1, dtype(2) ** power).astype(dtype)[:, None]
+        scaled = bank.encode(Y * scales, s)
+        np.testing.assert_array_equal(scaled.toarray(), codes.toarray() * scales)
+
+
+@pytest.mark.parametrize("s", [3, 11])
+def test_the_smallest_numbers(isa, s):
+    rng = np.random.default_rng(0)
+    bank = fost.Bank([fost.DCT(24), fost.Dense(np.eye(24))])
+    for dtype in (np.float32, np.float64):
+        Y = np.zeros((50, 24), dtype)
+        Y[np.arange(50), rng.integers(0, 24, 50)] = np.finfo(dtype).smallest_subnormal * 1000
+        codes = bank.encode(Y, s)
+        np.testing.assert_array_equal(bank.members(codes), 1)
+        np.testing.assert_array_equal(bank.decode(codes), Y)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_do_not_change_a_bit(dtype, set_threads):
     rng = np.random.default_rng(0)
