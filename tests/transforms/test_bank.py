@@ -169,6 +169,7 @@ def test_decoding_is_a_sum_of_atoms():
     codes = bank.encode(rng.standard_normal((30, 12)), 3)
     np.testing.assert_allclose(bank.decode(codes), codes @ bank.matrix.T, atol=1e-12)
     assert bank.matrix.shape == (12, 48)
+    np.testing.assert_allclose(bank.decode(codes.toarray()), bank.decode(codes), atol=1e-12)
     whole = bank.encode(rng.standard_normal((30, 12)), 12)
     assert whole.nnz == 30 * 12
 
@@ -219,6 +220,8 @@ def test_files_equality_and_repr(tmp_path):
         (lambda: BANK.encode(np.ones((2, 4)), 5), ValueError, "n_nonzero_coefs must be between"),
         (lambda: BANK.encode(np.full((2, 4), np.nan), 1), ValueError, "Y contains NaN"),
         (lambda: BANK.decode(csr_array(np.eye(4))), ValueError, "codes have 4 columns"),
+        (lambda: BANK.decode(np.eye(4)), ValueError, "codes has 4 features"),
+        (lambda: BANK.decode(np.full((1, 8), np.nan)), ValueError, "codes contain NaN"),
         (lambda: BANK.members(np.eye(4)), TypeError, "codes must be"),
     ],
 )

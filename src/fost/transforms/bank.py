@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
 from fost import _core, coding
+from fost._validation import check_signals
 from fost.transforms.base import Transform
 from fost.transforms.chain import Chain
 from fost.transforms.coder import Coder
@@ -117,16 +119,18 @@ class Bank(Coder):
         return chosen
 
     def decode(self, codes: Any) -> NDArray[Any]:
-        """Signals with given codes, as sums of atoms.
+        """Signals with given codes, sparse (from `encode`) or dense, as sums of atoms.
 
         Parameters
         ----------
-        codes : sparse array of shape (n_signals, n_transforms * n_features)
+        codes : sparse array or array-like of shape (n_signals, n_transforms * n_features)
 
         Returns
         -------
         ndarray of shape (n_signals, n_features)
         """
+        if not issparse(codes):
+            codes = csr_array(check_signals(codes, "codes", self.n_atoms, self._owner))
         codes = coding.check_codes(codes, self.n_atoms, self._owner)
         return coding.decode_by_atoms(self._atoms(codes.dtype), codes)
 
