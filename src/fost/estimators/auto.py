@@ -36,7 +36,7 @@ class AutoDictionary(DictionaryEstimator):
 
     A bank suits mixed signals (see `fost.Bank`). Its codes have a column for each atom of each
     member: where their number must be known beforehand, or where `dictionary_` must be one
-    orthonormal transform, as for `fost.diagnostics` and `fost.images`, set ``max_transforms=1``.
+    orthonormal transform, as for `fost.diagnostics`, set ``max_transforms=1``.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ class AutoDictionary(DictionaryEstimator):
         Members of a bank at most: banks of 2, 4, 8 and so on are tried up to this, as far as
         there are as many signals per member as features. 1 tries single transforms only, in
         about half of the time. Operations leave out the selection of coefficients, which a
-        bank does for every member: of equal operations, 8 members take about three times as
-        long as a single transform to encode signals.
+        bank does for every member: of equal operations, 8 members take about one and a half
+        times as long as a single transform to encode signals.
     validation_fraction : float
         The share of the signals that is held out.
     max_iter : int
