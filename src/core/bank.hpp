@@ -68,6 +68,19 @@ template <class T, int S> struct Largest {
 // A share of a signal's energy that may be rounding.
 template <class T> constexpr T NEARLY_NOTHING = sizeof(T) == 4 ? T(1e-6) : T(1e-14);
 
+// Energies beyond these may overflow, or lose digits by underflow.
+template <class T> constexpr T LEAST_ENERGY = sizeof(T) == 4 ? T(1e-24) : T(1e-280);
+template <class T> constexpr T MOST_ENERGY = sizeof(T) == 4 ? T(1e37) : T(1e307);
+
+// A power of two that brings a magnitude to about one.
+template <class T> FOST_INLINE Vec<T> one_over(Vec<T> magnitude) {
+  using Integer = typename IntegerOf<T>::type;
+  constexpr int DIGITS = sizeof(T) == 4 ? 23 : 52, LARGEST = sizeof(T) == 4 ? 254 : 2046;
+  const Mask<T> exponent = reinterpret_cast<Mask<T>>(magnitude) >> DIGITS;
+  const Mask<T> inverse = static_cast<Integer>(LARGEST) - exponent, one = Mask<T>{} + 1;
+  return reinterpret_cast<Vec<T>>((inverse > one ? inverse : one) << DIGITS);
+}
+
 // A competition of the members of a bank for WIDTH signals. S is s where that is small, else 0.
 template <class T, int S> struct Contest {
   const BankProgram<T>& bank;
@@ -89,6 +102,7 @@ template <class T, int S> struct Contest {
     Vec<T> zeros = {};
     for (int v = 0; v < UNROLL; ++v) {
       zeros += norms[v] * T(0);
+      set_unit(v, norms[v]);
       // A member that keeps all but this cannot be beaten but by rounding.
       store(memory.norms + v * LANES<T>, norms[v] * (1 - NEARLY_NOTHING<T>));
     }
@@ -164,6 +178,26 @@ template <class T, int S> struct Contest {
   }
   T* head(int k, int v) const { return memory.heads + k * WIDTH<T> + v * LANES<T>; }
 
+  // One, but where the norm is beyond what energies can be compared by: there it is found anew.
+  void set_unit(int v, Vec<T>& norm) const {
+    const Vec<T> none = {}, one = none + T(1);
+    Vec<T> unit = one;
+    const Mask<T> usual = Mask<T>(norm >= none + LEAST_ENERGY<T>) & Mask<T>(norm <= none + MOST_ENERGY<T>);
+    if (any<T>(~usual)) {
+      const T* x = memory.board + v * LANES<T>;
+      Vec<T> largest = none, sum = none;
+      for (int i = 0; i < bank.base.n; ++i)
+        largest = maximum<T>(absolute(load(x + i * WIDTH<T>)), largest);
+      unit = usual ? one : one_over<T>(largest);
+      for (int i = 0; i < bank.base.n; ++i) {
+        const Vec<T> a = unit * load(x + i * WIDTH<T>);
+        sum += a * a;
+      }
+      norm = usual ? norm : sum;
+    }
+    store(memory.units + v * LANES<T>, unit);
+  }
+
   FOST_INLINE void take_all(const Gathered<T>& next) const {
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) store(chosen(next.feature, v), next.x[v]);
@@ -191,8 +225,12 @@ template <class T, int S> struct Contest {
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) {
       energies[v] = Vec<T>{};
+      const Vec<T> unit = load(memory.units + v * LANES<T>);
 #pragma GCC unroll 8
-      for (int k = 0; k < S; ++k) energies[v] += largest.of[v][k] * largest.of[v][k];
+      for (int k = 0; k < S; ++k) {
+        const Vec<T> a = unit * largest.of[v][k];
+        energies[v] += a * a;
+      }
       levels[v] = largest.of[v][S - 1];
     }
   }
@@ -213,14 +251,15 @@ template <class T, int S> struct Contest {
       list(fixed);
       list(in);
       levels[v] = bisect<T>(scratch, n, s, next);
+      const Vec<T> unit = load(memory.units + v * LANES<T>), least = unit * levels[v];
       Vec<T> sum = none, count = none;
       for (int i = 0; i < n; ++i) {
-        const Vec<T> a = load(scratch + i * LANES<T>);
-        sum += a >= levels[v] ? a * a : none;
+        const Vec<T> a = load(scratch + i * LANES<T>), scaled = unit * a;
+        sum += a >= levels[v] ? scaled * scaled : none;
         count += a >= levels[v] ? one : none;
       }
       const Vec<T> beyond = count - static_cast<T>(s);
-      energies[v] = sum - (beyond > none ? beyond * levels[v] * levels[v] : none);
+      energies[v] = sum - (beyond > none ? beyond * least * least : none);
     }
   }
 };
@@ -228,9 +267,9 @@ template <class T, int S> struct Contest {
 // The memory of the WIDTH signals at `lane` of a tile.
 template <class T> BankMemory<T> memory_at(const BankMemory<T>& memory, int n, int lane) {
   const Index tile = static_cast<Index>(n) * lane;
-  return {memory.board + 2 * tile,        memory.chosen + tile,    memory.heads + MOST_FEW * lane,
-          memory.norms + lane,            memory.energies + lane,  memory.levels + lane,
-          memory.winners + lane,          memory.offsets + lane};
+  return {memory.board + 2 * tile, memory.chosen + tile,   memory.heads + MOST_FEW * lane,
+          memory.units + lane,     memory.norms + lane,    memory.energies + lane,
+          memory.levels + lane,    memory.winners + lane,  memory.offsets + lane};
 }
 
 }  // namespace FOST_NAMESPACE

@@ -26,11 +26,14 @@ Gemm<float> gemm_single = nullptr;
 Gemm<double> gemm_full = nullptr;
 Stemr stemr = nullptr;
 
+// Threads for one pass over so many signals.
+int threads_for_pass(const Demands& plan, Index rows) { return threads_for(nanoseconds(plan, rows)); }
+
 // Calls body(first, last, workspace, thread) for ranges that cover all rows, each a multiple of the
 // tile but the last.
 template <class T, class Body>
-void over_rows(const Demands& plan, const Kernels<T>& kernels, Index rows, int s, const Body& body) {
-  const int threads = threads_for(nanoseconds(plan, rows));
+void over_rows(const Demands& plan, const Kernels<T>& kernels, Index rows, int s, int threads,
+               const Body& body) {
   std::vector<Memory<T>> memory;
   for (int k = 0; k < threads; ++k) memory.emplace_back(plan, kernels, rows, s);
   const Index width = memory[0].workspace().width;
@@ -58,7 +61,8 @@ bool apply(const Plan& plan, bool inverse, const View<const T>& y, const View<T>
   const Kernels<T>& kernels = fost::kernels<T>();
   const Program<T> program = plan.program<T>();
   std::atomic<bool> finite{true};
-  over_rows(plan, kernels, y.rows, 0, [&](Index first, Index last, const Workspace<T>& work, int) {
+  over_rows(plan, kernels, y.rows, 0, threads_for_pass(plan, y.rows),
+            [&](Index first, Index last, const Workspace<T>& work, int) {
     if (!kernels.apply(program, inverse, y, x, first, last, work)) finite = false;
   });
   return finite;
@@ -70,12 +74,12 @@ namespace {
 // a range, false where one is not finite.
 template <class T, class I, class Kernel>
 Index encode_by(const Demands& plan, const View<const T>& y, int s, T* values,
-                std::int32_t* indices, I* indptr, const Kernel& kernel) {
+                std::int32_t* indices, I* indptr, int threads, const Kernel& kernel) {
   const Buffer<std::int32_t> counts(y.rows);
   const Codes<T> codes = {values, indices, counts.get(), s};
   std::atomic<bool> finite{true}, full{true};
   indptr[0] = 0;
-  over_rows(plan, kernels<T>(), y.rows, s,
+  over_rows(plan, kernels<T>(), y.rows, s, threads,
             [&](Index first, Index last, const Workspace<T>& work, int thread) {
     if (!kernel(first, last, codes, work, thread)) {
       finite = false;
@@ -93,13 +97,13 @@ Index encode_by(const Demands& plan, const View<const T>& y, int s, T* values,
   return full ? y.rows * s : compress(codes, y.rows, indptr);
 }
 
-// The memory of a bank, for all threads that may run.
+// The memory of a bank, for each of the threads.
 template <class T> class BankBuffers {
  public:
-  BankBuffers(const Bank& bank, Index rows)
+  BankBuffers(const Bank& bank, Index rows, int threads)
       : width_(tile_width(bank, kernels<T>().width, rows)), size_(Index(bank.n) * width_) {
-    for (int k = 0; k < get_num_threads(); ++k) {
-      numbers_.emplace_back(3 * size_ + (MOST_FEW + 4) * width_);
+    for (int k = 0; k < threads; ++k) {
+      numbers_.emplace_back(3 * size_ + (MOST_FEW + 5) * width_);
       offsets_.emplace_back(width_);
     }
   }
@@ -108,9 +112,16 @@ template <class T> class BankBuffers {
     T* board = numbers_[thread].get();
     T* chosen = board + 2 * size_;
     T* heads = chosen + size_;
-    T* norms = heads + MOST_FEW * width_;
-    return {board,  chosen,     heads,          norms, norms + width_, norms + 2 * width_,
-            norms + 3 * width_, offsets_[thread].get()};
+    T* units = heads + MOST_FEW * width_;
+    return {board,
+            chosen,
+            heads,
+            units,
+            units + width_,
+            units + 2 * width_,
+            units + 3 * width_,
+            units + 4 * width_,
+            offsets_[thread].get()};
   }
 
  private:
@@ -127,7 +138,7 @@ Index encode(const Plan& plan, const View<const T>& y, int s, T* values, std::in
              I* indptr) {
   const Kernels<T>& kernels = fost::kernels<T>();
   const Program<T> program = plan.program<T>();
-  return encode_by(plan, y, s, values, indices, indptr,
+  return encode_by(plan, y, s, values, indices, indptr, threads_for_pass(plan, y.rows),
                    [&](Index first, Index last, const Codes<T>& codes, const Workspace<T>& work, int) {
     return kernels.encode(program, y, first, last, codes, work);
   });
@@ -137,8 +148,9 @@ template <class T, class I>
 Index encode(const Bank& bank, const View<const T>& y, int s, T* values, std::int32_t* indices,
              I* indptr) {
   const Kernels<T>& kernels = fost::kernels<T>();
-  const BankBuffers<T> buffers(bank, y.rows);
-  return encode_by(bank, y, s, values, indices, indptr,
+  const int threads = threads_for_pass(bank, y.rows);
+  const BankBuffers<T> buffers(bank, y.rows, threads);
+  return encode_by(bank, y, s, values, indices, indptr, threads,
                    [&](Index first, Index last, const Codes<T>& codes, const Workspace<T>& work, int thread) {
     return kernels.encode_bank(bank.program<T>(), buffers.memory(thread), y, first, last, codes, work);
   });
@@ -147,7 +159,8 @@ Index encode(const Bank& bank, const View<const T>& y, int s, T* values, std::in
 template <class T> void decode(const Plan& plan, const SparseRows<T>& codes, const View<T>& x) {
   const Kernels<T>& kernels = fost::kernels<T>();
   const Program<T> program = plan.program<T>();
-  over_rows(plan, kernels, x.rows, 0, [&](Index first, Index last, const Workspace<T>& work, int) {
+  over_rows(plan, kernels, x.rows, 0, threads_for_pass(plan, x.rows),
+            [&](Index first, Index last, const Workspace<T>& work, int) {
     kernels.decode(program, codes, x, first, last, work);
   });
 }
@@ -164,16 +177,21 @@ template <class T> void sum_atoms(const T* atoms, const SparseRows<T>& codes, co
 
 namespace {
 
+// Threads to add up a statistic: a pass over the signals, and as much again.
+int threads_for_statistic(const Demands& plan, Index rows) {
+  return threads_for(2 * nanoseconds(plan, rows));
+}
+
 // X Y^T (n_rows x n) and ||X||_F^2: kernel(first, last, sums, workspace, thread) adds a range.
 template <class T, class Kernel>
 double accumulate_by(const Demands& plan, const View<const T>& y, int s, Index n_rows,
-                     double* matrix, const Kernel& kernel) {
+                     double* matrix, int most_threads, const Kernel& kernel) {
   const Index size = n_rows * plan.n;
   // The ranges follow from the sizes alone, and their sums are added in order, so that the
   // number of threads cannot change a bit.
   const Index room = std::clamp<Index>(STATISTIC_BYTES / (size * Index(sizeof(double))), 1, STATISTIC_RANGES);
   const Index ranges = std::clamp<Index>(y.rows / RANGE_SIGNALS, 1, room);
-  const int threads = static_cast<int>(std::min<Index>(ranges, threads_for(2 * nanoseconds(plan, y.rows))));
+  const int threads = static_cast<int>(std::min<Index>(ranges, most_threads));
   std::vector<Memory<T>> memory;
   for (int k = 0; k < threads; ++k) memory.emplace_back(plan, kernels<T>(), y.rows, s, n_rows);
   const Buffer<double> partial(ranges * size);
@@ -202,7 +220,7 @@ template <class T>
 double accumulate(const Plan& plan, const View<const T>& y, int s, double* matrix) {
   const Kernels<T>& kernels = fost::kernels<T>();
   const Program<T> program = plan.program<T>();
-  return accumulate_by(plan, y, s, plan.n, matrix,
+  return accumulate_by(plan, y, s, plan.n, matrix, threads_for_statistic(plan, y.rows),
                        [&](Index first, Index last, Statistic& sums, const Workspace<T>& work, int) {
     return kernels.accumulate(program, y, first, last, sums, work);
   });
@@ -211,8 +229,9 @@ double accumulate(const Plan& plan, const View<const T>& y, int s, double* matri
 template <class T>
 double accumulate(const Bank& bank, const View<const T>& y, int s, double* matrix) {
   const Kernels<T>& kernels = fost::kernels<T>();
-  const BankBuffers<T> buffers(bank, y.rows);
-  return accumulate_by(bank, y, s, Index(bank.n) * bank.count, matrix,
+  const int threads = threads_for_statistic(bank, y.rows);
+  const BankBuffers<T> buffers(bank, y.rows, threads);
+  return accumulate_by(bank, y, s, Index(bank.n) * bank.count, matrix, threads,
                        [&](Index first, Index last, Statistic& sums, const Workspace<T>& work, int thread) {
     return kernels.accumulate_bank(bank.program<T>(), buffers.memory(thread), y, first, last, sums, work);
   });

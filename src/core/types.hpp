@@ -220,6 +220,7 @@ template <class T> struct BankMemory {
   T* board;               // 2 n rows, see BankMember
   T* chosen;              // n rows, coefficients in the best member so far
   T* heads;               // MOST_FEW rows, the largest magnitudes of common features
+  T* units;               // energies are in units of one over the squares of these
   T* norms;               // all the energy there is, but for rounding
   T* energies;            // what the best member so far keeps
   T* levels;              // the s-th largest magnitude in it

@@ -13,6 +13,7 @@ import scipy.sparse
 
 import fost
 from fost import images
+from fost.cli.info import draw_atoms
 from fost.transforms import read_metadata
 from tests.cli.conftest import Run, make_picture
 from tests.test_auto_banks import walks_and_spikes
@@ -255,9 +256,9 @@ def test_bank(run: Run) -> None:
     told = json.loads(run("info", "bank.safetensors", "--atoms", "atoms.png", "--json").stdout)
     assert len(told["usage"]) == len(told["structure"]) == 3
     assert sum(told["usage"]) == pytest.approx(1, abs=0.01)
-    one = images.read("atoms.png").shape
-    run("info", "model.safetensors", "--atoms", "one.png")
-    assert one[0] > 2.5 * images.read("one.png").shape[0]
+    sheet = images.read("atoms.png")
+    assert sheet.shape == (2 * 274 + 8, 2 * 274 + 8), "of three members, two in a row"
+    np.testing.assert_array_equal(sheet[282:, :274], draw_atoms(bank[2].matrix.T, (8, 8)))
     assert "of the signals" in run("info", "bank.safetensors").stdout
     run("encode", "bank.safetensors", "picture.png", "-o", "codes.npz")
     run("decode", "bank.safetensors", "codes.npz", "-o", "back.png")

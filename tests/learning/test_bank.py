@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
@@ -138,6 +140,15 @@ def test_more_members_than_distinct_signals(Y, init):
         assert np.isfinite(result.errors).all()
 
 
+@pytest.mark.parametrize("init", ["splitting", "farthest", "subsets"])
+def test_many_more_members_than_signals(init):
+    Y = mixed(count=12)
+    structure = fost.BankOf(fost.Rotations(3), 300)
+    result = fost.learn(Y, structure, 2, init=init, random_state=0, max_iter=3)
+    assert result.transform.n_transforms == 300
+    assert (np.diff(result.errors) <= 1e-12).all()
+
+
 def test_a_bank_can_be_continued():
     Y = mixed()
     structure = fost.BankOf(fost.Rotations(12), 3)
@@ -185,6 +196,12 @@ def test_threads_and_types(set_threads):
             lambda: learn(init="svd"),
             ValueError,
             "init must be .* 'splitting', 'farthest', 'subsets'",
+        ),
+        (lambda: learn(base=bank_of_two()), TypeError, "base must be a transform, got a Bank"),
+        (
+            lambda: fost.learn(mixed(), fost.Full(), 2, init=bank_of_two()),
+            TypeError,
+            "init must be a name or a transform, got a Bank",
         ),
         (lambda: learn(init=fost.DCT(16)), ValueError, "init must be a bank of at most 2"),
         (lambda: learn(init=fost.Bank([fost.DCT(16)] * 3)), ValueError, "a bank of at most 2"),
@@ -263,3 +280,15 @@ def test_scaled_statistics_keep_members_apart():
     small = np.concatenate([M[:8], 1e-30 * M[8:]])
     first, second = (structure.update(problem, Statistic(m, 1.0), bank) for m in (M, small))
     np.testing.assert_allclose(first[1].matrix, second[1].matrix, atol=1e-9)
+
+
+def bank_of_two():
+    return fost.Bank([fost.DCT(16), fost.Dense(np.eye(16))])
+
+
+def test_dense_codes_go_back_through_a_pipeline():
+    Y = mixed()
+    pipeline = make_pipeline(
+        StandardScaler(), fost.BankDictionary(2, 16, fost.Full(), sparse_output=False)
+    ).fit(Y)
+    np.testing.assert_allclose(pipeline.inverse_transform(pipeline.transform(Y)), Y, atol=1e-10)

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import fost
+from fost._threads import at_most
+from fost.images.shrinkage import threshold_at
 from tests.cases import dtypes, random_orthonormal, random_pairs, random_vectors, seeds
 
 
@@ -73,12 +75,49 @@ def test_ties_go_to_the_lower_member():
     assert (bank.members(codes) == 0).all()
 
 
+def test_members_of_dense_codes():
+    rng = np.random.default_rng(0)
+    bank = fost.Bank(members(rng, 12, 4, True))
+    codes = bank.encode(rng.standard_normal((50, 12)), 3)
+    np.testing.assert_array_equal(bank.members(codes.toarray()), bank.members(codes))
+
+
 def test_zero_signals_have_empty_codes():
     bank = fost.Bank([fost.DCT(8), fost.Dense(np.eye(8))])
     codes = bank.encode(np.zeros((5, 8)), 2)
     assert codes.nnz == 0
     np.testing.assert_array_equal(bank.members(codes), 0)
     np.testing.assert_array_equal(bank.decode(codes), np.zeros((5, 8)))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "powers"), [(np.float32, (-105, -70, 70, 120)), (np.float64, (-990, -530, 530, 1000))]
+)
+@pytest.mark.parametrize("s", [3, 11])
+def test_the_scale_of_signals_does_not_matter(isa, dtype, powers, s):
+    """Not even where their squares overflow or vanish; signals beside them do not change."""
+    rng = np.random.default_rng(0)
+    bank = fost.Bank([fost.Dense(np.eye(24)), fost.DCT(24), *members(rng, 24, 4, True)])
+    Y = rng.standard_normal((100, 24)).astype(dtype)
+    Y[::4] *= rng.random((25, 24)) < 0.1
+    codes = bank.encode(Y, s)
+    assert len(np.unique(bank.members(codes))) > 2
+    for power in powers:
+        scales = np.where(np.arange(100) % 3, 1, dtype(2) ** power).astype(dtype)[:, None]
+        scaled = bank.encode(Y * scales, s)
+        np.testing.assert_array_equal(scaled.toarray(), codes.toarray() * scales)
+
+
+@pytest.mark.parametrize("s", [3, 11])
+def test_the_smallest_numbers(isa, s):
+    rng = np.random.default_rng(0)
+    bank = fost.Bank([fost.DCT(24), fost.Dense(np.eye(24))])
+    for dtype in (np.float32, np.float64):
+        Y = np.zeros((50, 24), dtype)
+        Y[np.arange(50), rng.integers(0, 24, 50)] = np.finfo(dtype).smallest_subnormal * 1000
+        codes = bank.encode(Y, s)
+        np.testing.assert_array_equal(bank.members(codes), 1)
+        np.testing.assert_array_equal(bank.decode(codes), Y)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -99,6 +138,26 @@ def test_threads_do_not_change_a_bit(dtype, set_threads):
         assert energy == results[0][2]
 
 
+def test_limits_of_threads_may_exceed_their_number(set_threads):
+    """There is memory for every thread that runs, not only for `fost.get_num_threads()`."""
+    rng = np.random.default_rng(0)
+    bank = fost.Bank(members(rng, 64, 4, False))
+    Y = rng.standard_normal((100_000, 64)).astype(np.float32)
+    image = rng.standard_normal((200, 300)).astype(np.float32)
+    results = []
+    set_threads(1)
+    for limit in (1, 5):
+        M = np.empty((4 * 64, 64))
+        with at_most(limit):
+            codes = bank.encode(Y, 4)
+            bank._plan.accumulate(Y, 4, M)
+            tops, lefts = np.arange(193), np.arange(293)
+            shrunk = threshold_at(image, bank, (8, 8), tops, lefts, 2.0)
+        results.append((codes.data, codes.indices, M, *shrunk))
+    for one, several in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, several)
+
+
 @given(seeds, st.integers(1, 40), st.integers(1, 5), dtypes)
 def test_the_statistic_is_that_of_the_codes(isa, seed, n, count, dtype):
     rng = np.random.default_rng(seed)
@@ -117,6 +176,7 @@ def test_decoding_is_a_sum_of_atoms():
     codes = bank.encode(rng.standard_normal((30, 12)), 3)
     np.testing.assert_allclose(bank.decode(codes), codes @ bank.matrix.T, atol=1e-12)
     assert bank.matrix.shape == (12, 48)
+    np.testing.assert_allclose(bank.decode(codes.toarray()), bank.decode(codes), atol=1e-12)
     whole = bank.encode(rng.standard_normal((30, 12)), 12)
     assert whole.nnz == 30 * 12
 
@@ -167,7 +227,9 @@ def test_files_equality_and_repr(tmp_path):
         (lambda: BANK.encode(np.ones((2, 4)), 5), ValueError, "n_nonzero_coefs must be between"),
         (lambda: BANK.encode(np.full((2, 4), np.nan), 1), ValueError, "Y contains NaN"),
         (lambda: BANK.decode(csr_array(np.eye(4))), ValueError, "codes have 4 columns"),
-        (lambda: BANK.members(np.eye(4)), TypeError, "codes must be"),
+        (lambda: BANK.decode(np.eye(4)), ValueError, "codes has 4 features"),
+        (lambda: BANK.decode(np.full((1, 8), np.nan)), ValueError, "codes contain NaN"),
+        (lambda: BANK.members(np.eye(4)), ValueError, "codes ha[sv]e? 4"),
     ],
 )
 def test_bad_input(call, error, message):

@@ -36,7 +36,7 @@ def info(
     """Describe a model: its structure, its costs, and whether it is orthonormal.
 
     The picture of atoms has them in their order, row by row; grey is zero, and each atom's
-    largest entry is black or white.
+    largest entry is black or white. The members of a bank are side by side, in their order too.
     """
     from fost.cli.models import load_model
 
@@ -57,7 +57,7 @@ def info(
 
 
 def draw_model(transform: Any, patch: tuple[int, int]) -> NDArray[Any]:
-    """The atoms of a transform, or those of a bank's members one below the other."""
+    """The atoms of a transform, or those of a bank's members in a grid, row by row."""
     import numpy as np
 
     from fost.transforms import Bank
@@ -65,9 +65,15 @@ def draw_model(transform: Any, patch: tuple[int, int]) -> NDArray[Any]:
     if not isinstance(transform, Bank):
         return draw_atoms(transform.matrix.T, patch)
     pictures = [draw_atoms(member.matrix.T, patch) for member in transform.transforms]
-    gap = np.full((4 * _GAP, pictures[0].shape[1]), 255, pictures[0].dtype)
-    stacked = [part for picture in pictures for part in (picture, gap)]
-    return np.concatenate(stacked[:-1])
+    across = ceil(sqrt(len(pictures)))
+    down = ceil(len(pictures) / across)
+    rows, columns = pictures[0].shape
+    gap = 4 * _GAP
+    sheet = np.full((down * (rows + gap) - gap, across * (columns + gap) - gap), 255, np.uint8)
+    for k, picture in enumerate(pictures):
+        top, left = k // across * (rows + gap), k % across * (columns + gap)
+        sheet[top : top + rows, left : left + columns] = picture
+    return sheet
 
 
 def described(model: Model) -> tuple[dict[str, str], dict[str, Any]]:

@@ -54,8 +54,8 @@ class AutoDictionary(DictionaryEstimator):
         Members of a bank at most: banks of 2, 4, 8 and so on are tried up to this, as far as
         there are as many signals per member as features. 1 tries single transforms only, in
         about half of the time. Operations leave out the selection of coefficients, which a
-        bank does for every member: of equal operations, 8 members take about three times as
-        long as a single transform to encode signals.
+        bank does for every member: of equal operations, 8 members take about one and a half
+        times as long as a single transform to encode signals.
     validation_fraction : float
         The share of the signals that is held out.
     max_iter : int

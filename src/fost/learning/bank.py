@@ -135,6 +135,8 @@ class BankOf(Structure):
         """Until there are enough, the signals that the worst member represents worst get one."""
         quick = problem.but(source=ArraySource(signals))
         while len(members) < self.n_transforms:
+            if len(members) >= len(signals):  # there is nothing left to split
+                return Bank([*members, *members[:1] * (self.n_transforms - len(members))])
             chosen, errors = _coded(problem, members, signals)
             totals = np.bincount(chosen, errors, minlength=len(members))
             own = np.flatnonzero(chosen == np.argmax(totals))
@@ -154,9 +156,10 @@ class BankOf(Structure):
         while len(members) < self.n_transforms:
             _, errors = _coded(problem, members, signals)
             left = np.divide(errors, energies, out=np.zeros_like(errors), where=energies > 0)
-            members.append(
-                self._learned(problem, signals[np.argsort(-left, kind="stable")[:share]])
-            )
+            if not left.any():  # nothing is left for more members
+                return Bank([*members, *members[:1] * (self.n_transforms - len(members))])
+            worst = np.argsort(-left, kind="stable")[:share]
+            members.append(self._learned(problem, signals[worst]))
         return Bank(members)
 
     def _reseed(self, problem: Problem, members: list[Transform], unused: list[int]) -> None:
@@ -165,8 +168,10 @@ class BankOf(Structure):
         _, errors = _coded(problem, members, signals)
         share = max(1, len(signals) // self.n_transforms)
         worst = np.argsort(-errors, kind="stable")[: share * len(unused)]
+        worst = worst[errors[worst] > 0]  # others need no member
         for b, part in zip(unused, np.array_split(worst, len(unused)), strict=True):
-            members[b] = self._learned(problem, signals[part])
+            if len(part):
+                members[b] = self._learned(problem, signals[part])
 
 
 def _coded(

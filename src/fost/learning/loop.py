@@ -22,6 +22,7 @@ import numpy as np
 
 from fost._threads import single_threaded_blas
 from fost._validation import check_integer
+from fost.learning.bank import BankOf
 from fost.learning.checkpoint import Checkpoint
 from fost.learning.progress import ProgressLine
 from fost.learning.sources import as_source
@@ -146,10 +147,14 @@ def prepare(
     source = as_source(Y)
     n = source.n_features
     if base is not None:
+        if isinstance(base, Bank):
+            raise TypeError("base must be a transform, got a Bank")
         _check_size(base, "base", n)
     if init is None:
         init = structure.default_init
     elif isinstance(init, Transform | Bank):
+        if isinstance(init, Bank) and not isinstance(structure, BankOf):
+            raise TypeError("init must be a name or a transform, got a Bank; BankOf takes one")
         _check_size(init, "init", n)
         init = _beyond(base, init)
     elif not isinstance(init, str):

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
 from fost import _core, coding
+from fost._validation import check_signals
 from fost.transforms.base import Transform
 from fost.transforms.chain import Chain
 from fost.transforms.coder import Coder
@@ -102,14 +104,14 @@ class Bank(Coder):
 
         Parameters
         ----------
-        codes : sparse array of shape (n_signals, n_transforms * n_features)
+        codes : sparse array or array-like of shape (n_signals, n_transforms * n_features)
             From `encode`.
 
         Returns
         -------
         ndarray of shape (n_signals,)
         """
-        codes = coding.check_codes(codes, self.n_atoms, self._owner)
+        codes = self._checked_codes(codes)
         starts = codes.indptr[:-1]
         used = np.diff(codes.indptr) > 0
         chosen = np.zeros(len(starts), dtype=np.intp)
@@ -117,17 +119,17 @@ class Bank(Coder):
         return chosen
 
     def decode(self, codes: Any) -> NDArray[Any]:
-        """Signals with given codes, as sums of atoms.
+        """Signals with given codes, sparse (from `encode`) or dense, as sums of atoms.
 
         Parameters
         ----------
-        codes : sparse array of shape (n_signals, n_transforms * n_features)
+        codes : sparse array or array-like of shape (n_signals, n_transforms * n_features)
 
         Returns
         -------
         ndarray of shape (n_signals, n_features)
         """
-        codes = coding.check_codes(codes, self.n_atoms, self._owner)
+        codes = self._checked_codes(codes)
         return coding.decode_by_atoms(self._atoms(codes.dtype), codes)
 
     @cached_property
@@ -163,6 +165,11 @@ class Bank(Coder):
         if len(rests) == 1:  # there is nothing to choose from
             shared, rests = rests[0], ((),)
         return _core.Bank(plan(shared), [plan(rest) for rest in rests])
+
+    def _checked_codes(self, codes: Any) -> csr_array:
+        if not issparse(codes):
+            codes = csr_array(check_signals(codes, "codes", self.n_atoms, self._owner))
+        return coding.check_codes(codes, self.n_atoms, self._owner)
 
     def _atoms(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         cached: dict[np.dtype[Any], NDArray[Any]] = self.__dict__.setdefault("_atoms_of", {})
