@@ -186,3 +186,27 @@ def test_results_of_any_layout(isa: str, layout: str) -> None:
         assert transform._plan.apply(Y, out, False)
         assert cases.same_bits(out, transform.forward(Y))
         assert np.count_nonzero(room == 7) >= 70 * 45, "wrote outside"
+
+
+def test_registers_are_left_clean(isa):
+    """Upper halves of vector registers in use would slow down others' SSE code."""
+    rng = np.random.default_rng(0)
+    Y = rng.standard_normal((100, 64)).astype(np.float32)
+    base = fost.DCT((8, 8))
+    bank = fost.Bank([base, fost.Dense(np.eye(64))])
+    passes = {
+        "apply": lambda: base.forward(Y),
+        "encode": lambda: base.encode(Y, 4),
+        "encode many": lambda: base.encode(Y, 20),
+        "encode a bank": lambda: bank.encode(Y, 4),
+        "pursue": lambda: fost.omp(Y, bank.matrix.T, 4),
+        "learn": lambda: fost.learn(Y, fost.Reflectors(2), 4, max_iter=2),
+        "denoise": lambda: fost.images.denoise(Y, 0.1, stride=4),
+    }
+    passes["apply"]()
+    np.ones(8).sum()
+    if _core.registers_clean() is not True:
+        pytest.skip("this processor does not tell which registers are in use")
+    for name, run in passes.items():
+        run()
+        assert _core.registers_clean(), name

@@ -295,6 +295,7 @@ NB_MODULE(_core, m) {
   m.def("sweep_rotations", &sweep_rotations_array, "statistic"_a.noconvert(),
         "pairs"_a.noconvert(), "blocks"_a.noconvert(), "gains"_a.noconvert(), "least"_a);
   m.attr("PITCH") = PITCH;
+  m.def("registers_clean", &registers_clean);
   m.def("available_isas", &available_isas);
   m.def("get_isa", &get_isa);
   m.def("set_isa", &set_isa, "name"_a);

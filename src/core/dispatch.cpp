@@ -1,5 +1,9 @@
 #include "dispatch.hpp"
 
+#if defined(FOST_X86)
+#include <cpuid.h>
+#endif
+
 #include <atomic>
 #include <cstdlib>
 #include <stdexcept>
@@ -74,5 +78,19 @@ void set_isa(const std::string& name) { current.store(find(name)); }
 template <> const Kernels<float>& kernels<float>() { return *in_use().single; }
 template <> const Kernels<double>& kernels<double>() { return *in_use().full; }
 const Algebra& algebra() { return *in_use().algebra; }
+
+#if defined(FOST_X86)
+std::optional<bool> registers_clean() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned TELLS_USE = 1u << 2, UPPER_HALVES = 1u << 2;
+  if (!__builtin_cpu_supports("avx") || !__get_cpuid_count(0xd, 1, &a, &b, &c, &d) || !(a & TELLS_USE))
+    return std::nullopt;
+  unsigned low = 0, high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+  return !(low & UPPER_HALVES);
+}
+#else
+std::optional<bool> registers_clean() { return std::nullopt; }
+#endif
 
 }  // namespace fost

@@ -1,6 +1,7 @@
 // Which instruction set the kernels use, chosen when the module is loaded.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,9 @@ void set_isa(const std::string& name);
 
 template <class T> const Kernels<T>& kernels();
 const Algebra& algebra();
+
+// Whether the upper halves of the vector registers are clean in this thread (see CleanRegisters);
+// nothing where the processor does not say. For tests.
+std::optional<bool> registers_clean();
 
 }  // namespace fost

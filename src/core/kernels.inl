@@ -452,16 +452,28 @@ template <class T> Index scratch_size(Index n) {
 }
 
 template <class T> constexpr Kernels<T> table() {
-  return {WIDTH<T>,     scratch_size<T>, apply<T>,           encode<T>,     decode<T>,
-          sum_atoms<T>, accumulate<T>,   pursue<T>, pursue_observed<T>, sweep_atoms<T>,
-          shrink<T>,    encode_bank<T>,  accumulate_bank<T>, shrink_bank<T>};
+  return {WIDTH<T>,
+          scratch_size<T>,
+          Clean<apply<T>>::call,
+          Clean<encode<T>>::call,
+          Clean<decode<T>>::call,
+          Clean<sum_atoms<T>>::call,
+          Clean<accumulate<T>>::call,
+          Clean<pursue<T>>::call,
+          Clean<pursue_observed<T>>::call,
+          Clean<sweep_atoms<T>>::call,
+          Clean<shrink<T>>::call,
+          Clean<encode_bank<T>>::call,
+          Clean<accumulate_bank<T>>::call,
+          Clean<shrink_bank<T>>::call};
 }
 
 }  // namespace
 
 extern const Kernels<float> single = table<float>();
 extern const Kernels<double> full = table<double>();
-extern const Algebra algebra = {sweep_reflectors, lowest_eigenvectors, sweep_rotations};
+extern const Algebra algebra = {Clean<sweep_reflectors>::call, Clean<lowest_eigenvectors>::call,
+                                Clean<sweep_rotations>::call};
 
 }  // namespace FOST_NAMESPACE
 }  // namespace fost

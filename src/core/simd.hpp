@@ -28,6 +28,27 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
+// Clears the upper halves of the vector registers at the end of its scope. Left as they are they
+// would slow down all SSE code that runs later in the same thread, several times; the compiler
+// does not see to it on every way out.
+struct CleanRegisters {
+  ~CleanRegisters() {
+#if defined(__AVX__)
+    _mm256_zeroupper();
+#endif
+  }
+};
+
+// A function that leaves clean registers.
+template <auto Function> struct Clean;
+template <class Result, class... Arguments, Result (*Function)(Arguments...)>
+struct Clean<Function> {
+  static Result call(Arguments... arguments) {
+    const CleanRegisters cleaned;
+    return Function(arguments...);
+  }
+};
+
 template <class T> struct IntegerOf;
 template <> struct IntegerOf<float> { using type = std::int32_t; };
 template <> struct IntegerOf<double> { using type = std::int64_t; };
