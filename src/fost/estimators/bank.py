@@ -63,7 +63,8 @@ class BankDictionary(LearnedDictionary):
     n_iter_ : int
         Iterations done.
     reseeded_ : ndarray of shape (n_iter_,)
-        How many members were replaced in each iteration of `fit`, because no signal used them.
+        How many members no signal used before each iteration of `fit`, which replaced them as
+        far as there were signals to learn others from.
 
     Examples
     --------

@@ -136,7 +136,7 @@ class BankOf(Structure):
         quick = problem.but(source=ArraySource(signals))
         while len(members) < self.n_transforms:
             if len(members) >= len(signals):  # there is nothing left to split
-                return Bank([*members, *members[:1] * (self.n_transforms - len(members))])
+                return self._filled_up(members)
             chosen, errors = _coded(problem, members, signals)
             totals = np.bincount(chosen, errors, minlength=len(members))
             own = np.flatnonzero(chosen == np.argmax(totals))
@@ -157,10 +157,14 @@ class BankOf(Structure):
             _, errors = _coded(problem, members, signals)
             left = np.divide(errors, energies, out=np.zeros_like(errors), where=energies > 0)
             if not left.any():  # nothing is left for more members
-                return Bank([*members, *members[:1] * (self.n_transforms - len(members))])
+                return self._filled_up(members)
             worst = np.argsort(-left, kind="stable")[:share]
             members.append(self._learned(problem, signals[worst]))
         return Bank(members)
+
+    def _filled_up(self, members: list[Transform]) -> Bank:
+        """With copies of the first, which no signal uses, until there are enough."""
+        return Bank([*members, *members[:1] * (self.n_transforms - len(members))])
 
     def _reseed(self, problem: Problem, members: list[Transform], unused: list[int]) -> None:
         """Members for the signals that are represented worst, in the place of unused ones."""

@@ -31,7 +31,7 @@ from fost.learning.structure import Problem, Structure
 from fost.transforms import Transform, storage
 
 FORMAT = "fost checkpoint"
-VERSION = "1"
+VERSION = "2"
 
 # A file is written when so many iterations or seconds have gone by since the last one.
 _ITERATIONS = 10

@@ -30,7 +30,8 @@ class LearningResult:
     converged : bool
         Whether the error changed by less than `tol` in the last iteration.
     reseeded : ndarray of shape (n_iter,)
-        How many members of a bank were replaced in each iteration, because no signal used them.
+        How many members of a bank no signal used before each iteration, which replaced them as
+        far as there were signals to learn others from.
     """
 
     transform: Transform

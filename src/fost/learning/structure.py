@@ -73,7 +73,7 @@ class Structure(ABC):
         return self.initial(problem, init) if isinstance(init, str) else init
 
     def n_unused(self, statistic: Statistic) -> int:
-        """How many parts of the transform no signal used, which the next update replaces."""
+        """How many parts of the transform no signal used, which the next update may replace."""
         return 0
 
     @abstractmethod
