@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from math import inf, isfinite
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -69,8 +71,14 @@ def check_signals(array: ArrayLike, name: str, n_features: int, owner: str) -> N
 
 
 def check_integer(value: Any, name: str, low: int, high: int, high_name: str = "") -> int:
-    """An integer in [low, high]; `high_name` says where the upper limit comes from."""
+    """An integer in [low, high], of Python or NumPy; `high_name` says where the limit is from.
+
+    Floats are refused even where they are whole, and so are booleans: an argument that slipped
+    into the place of another is noticed.
+    """
     try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
         integer = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be an integer, got {value!r}") from None
@@ -78,6 +86,32 @@ def check_integer(value: Any, name: str, low: int, high: int, high_name: str = "
         limit = f"{high_name}={high}" if high_name else str(high)
         raise ValueError(f"{name} must be between {low} and {limit}, got {integer}")
     return integer
+
+
+def check_number(
+    value: Any, name: str, low: float = -inf, high: float = inf, *, above: float | None = None
+) -> float:
+    """A finite real number in [low, high], of Python or NumPy, and greater than `above` if given.
+
+    Strings, booleans and complex numbers are refused, and so is NaN.
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    try:
+        number = float(value)
+    except OverflowError:  # integers and fractions beyond all floats
+        number = inf
+    inside = isfinite(number) and low <= number <= high
+    if not inside or (above is not None and not number > above):
+        least = f"at least {low:g}" if low > -inf else ""
+        if above is not None:
+            least = f"greater than {above:g}"
+        most = f"at most {high:g}" if high < inf else "finite"
+        wanted = " and ".join(filter(None, (least, most)))
+        raise ValueError(f"{name} must be {wanted}, got {value!r}")
+    return number
 
 
 def not_finite(array: NDArray[Any], name: str) -> ValueError:
