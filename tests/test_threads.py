@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import fost
 from fost import _core, coding
@@ -166,31 +166,50 @@ def test_transforms_work_after_a_fork(set_threads: SetThreads, kind: str) -> Non
     assert same_as_parent()
 
 
+# Locks that another thread holds at the moment of a fork stay locked in the child: those of
+# threadpoolctl and OpenBLAS where limits are changed, those of OpenBLAS in products.
 @needs_fork
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_fork_while_another_thread_works(set_threads: SetThreads) -> None:
+@pytest.mark.parametrize("what", ["changes limits", "multiplies"])
+def test_a_fork_while_another_thread_works(set_threads: SetThreads, what: str) -> None:
     set_threads(2)
     rng = np.random.default_rng(0)
     transform = cases.make_transform("dense", 300, rng)
     Y = cases.make_signals("normal", 4_000, 300, np.float64, rng)
-    expected = transform.encode(Y, 4)
+    few, expected = Y[:100], transform.encode(Y[:100], 4)
     stop = threading.Event()
 
     def keep_busy() -> None:
         while not stop.is_set():
-            with single_threaded_blas:
-                time.sleep(1e-4)
+            if what == "multiplies":
+                transform.forward(Y)
+            else:
+                with single_threaded_blas:
+                    pass
 
-    other = threading.Thread(target=keep_busy)
-    other.start()
+    others = [threading.Thread(target=keep_busy) for _ in range(2)]
+    for other in others:
+        other.start()
     try:
-        for _ in range(5):
-            code = run_in_fork(lambda: cases.same_codes(transform.encode(Y, 4), expected))
+        for _ in range(25):
+            code = run_in_fork(lambda: cases.same_codes(transform.encode(few, 4), expected))
             assert code is not None, "the child hangs"
             assert code == 0
     finally:
         stop.set()
-        other.join()
+        for other in others:
+            other.join()
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_inside_the_limit() -> None:
+    with single_threaded_blas:
+        assert run_in_fork(lambda: set(blas_threads()) == {1}) == 0
+    before = blas_threads()
+    with single_threaded_blas:
+        pass
+    assert blas_threads() == before
 
 
 def blas_threads() -> list[int]:
@@ -313,3 +332,43 @@ def test_a_limit_keeps_threads_from_being_started(set_threads: SetThreads) -> No
 
     assert most_threads(1) == 1, "the one that calls"
     assert most_threads(4) > 1
+
+
+def learned(Y: Any, structure: Any) -> Any:
+    return fost.learn(Y, structure, 4, max_iter=2, tol=0).transform.matrix
+
+
+def learned_online(Y: Any) -> Any:
+    dictionary = fost.HouseholderDictionary("auto", 4)
+    return dictionary.partial_fit(Y).partial_fit(Y[::-1]).components_
+
+
+def diagnosed(Y: Any) -> Any:
+    found = fost.diagnostics.spectrum(fost.DCT(Y.shape[1]), Y, 4)
+    return found.eigenvalues
+
+
+# Beyond 256 features LAPACK's own threads would begin to change last bits.
+ALGEBRA: dict[str, Callable[[Any], Any]] = {
+    "Q": lambda Y: learned(Y, fost.Full()),
+    "QH": lambda Y: learned(Y, fost.Reflectors(100, orthogonal=True)),
+    "H": lambda Y: learned(Y, fost.Reflectors(3)),
+    "H, auto": lambda Y: learned(Y, fost.Reflectors("auto")),
+    "rotations": lambda Y: learned(Y, fost.Rotations(20)),
+    "bank": lambda Y: learned(Y, fost.BankOf(fost.Full(), 2)),
+    "online": learned_online,
+    "omp": lambda Y: fost.omp(Y, Y[:400], 4).toarray(),
+    "K-SVD": lambda Y: fost.baselines.KSVD(320, 4, max_iter=1, random_state=0).fit(Y).components_,
+    "diagnostics": diagnosed,
+}
+
+
+@pytest.mark.parametrize("name", ALGEBRA)
+def test_threads_of_blas_do_not_change_a_bit(set_threads: SetThreads, name: str) -> None:
+    Y = np.random.default_rng(0).standard_normal((600, 320))
+    results = []
+    for n_threads in (1, 4):
+        set_threads(n_threads)
+        with threadpool_limits(n_threads, "blas"):
+            results.append(ALGEBRA[name](Y))
+    assert cases.same_bits(*results)

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "blas.hpp"
 #include "dispatch.hpp"
 #include "engine.hpp"
 #include "parallel.hpp"

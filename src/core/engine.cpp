@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 
+#include "blas.hpp"
 #include "buffer.hpp"
 #include "compress.hpp"
 #include "dispatch.hpp"
@@ -21,10 +22,6 @@ constexpr int LANCZOS_STEPS = 200;
 constexpr Index RANGE_SIGNALS = 1024;
 constexpr Index STATISTIC_RANGES = 64;
 constexpr Index STATISTIC_BYTES = 32 * 1024 * 1024;
-
-Gemm<float> gemm_single = nullptr;
-Gemm<double> gemm_full = nullptr;
-Stemr stemr = nullptr;
 
 // Threads for one pass over so many signals.
 int threads_for_pass(const Demands& plan, Index rows) { return threads_for(nanoseconds(plan, rows)); }
@@ -47,14 +44,6 @@ void over_rows(const Demands& plan, const Kernels<T>& kernels, Index rows, int s
 }
 
 }  // namespace
-
-template <> Gemm<float> gemm<float>() { return gemm_single; }
-template <> Gemm<double> gemm<double>() { return gemm_full; }
-
-void set_gemm(Gemm<float> single, Gemm<double> full) {
-  gemm_single = single;
-  gemm_full = full;
-}
 
 template <class T>
 bool apply(const Plan& plan, bool inverse, const View<const T>& y, const View<T>& x) {
@@ -237,8 +226,6 @@ double accumulate(const Bank& bank, const View<const T>& y, int s, double* matri
   });
 }
 
-void set_stemr(Stemr routine) { stemr = routine; }
-
 namespace {
 
 // The memory behind a SweepMemory.
@@ -270,7 +257,7 @@ class SweepBuffers {
     lanczos.real_work = take(18 * (Index(steps_) + 1));
     lanczos.support = integers_.get();
     lanczos.integer_work = integers_.get() + 2;
-    lanczos.stemr = stemr;
+    lanczos.stemr = stemr();
     return {matrices_.get(), matrices_.get() + Index(n_) * n_, lines_.get(), lanczos};
   }
 

@@ -6,12 +6,6 @@
 
 namespace fost {
 
-// The BLAS products that dense stages use; must be set before a plan with such a stage runs.
-void set_gemm(Gemm<float> single, Gemm<double> full);
-template <class T> Gemm<T> gemm();
-template <> Gemm<float> gemm<float>();
-template <> Gemm<double> gemm<double>();
-
 // x = forward(y) or inverse(y). False where a result is not finite.
 template <class T>
 bool apply(const Plan& plan, bool inverse, const View<const T>& y, const View<T>& x);
@@ -40,9 +34,6 @@ Index encode(const Bank& bank, const View<const T>& y, int s, T* values, std::in
              I* indptr);
 template <class T>
 double accumulate(const Bank& bank, const View<const T>& y, int s, double* matrix);
-
-// The LAPACK routine that sweeps use; must be set before one runs.
-void set_stemr(Stemr stemr);
 
 // Updates the rows of `vectors` (m x n) in the given order for the statistic (n x n).
 void sweep_reflectors(const double* statistic, int n, double* vectors, int m,

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "blas.hpp"
 #include "buffer.hpp"
 #include "compress.hpp"
 #include "dispatch.hpp"
-#include "engine.hpp"
 #include "parallel.hpp"
 
 namespace fost {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "blas.hpp"
 #include "buffer.hpp"
-#include "engine.hpp"
 #include "kernels.hpp"
 
 namespace fost {

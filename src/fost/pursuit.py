@@ -86,6 +86,7 @@ def omp(
     return codes
 
 
+@single_threaded_blas
 def pursue(
     Y: NDArray[Any],
     atoms: NDArray[Any],
@@ -109,13 +110,12 @@ def pursue(
     elif normalize:
         squares = np.square(D)
     limit = -1.0 if tol is None else float(tol)
-    with single_threaded_blas:
-        codes = collect(
-            lambda *out: _core.pursue(D, gram, scales, squares, Y, missing, s, limit, *out),
-            (len(Y), n_atoms),
-            s,
-            Y.dtype,
-        )
+    codes = collect(
+        lambda *out: _core.pursue(D, gram, scales, squares, Y, missing, s, limit, *out),
+        (len(Y), n_atoms),
+        s,
+        Y.dtype,
+    )
     return codes if codes is not None and np.isfinite(codes.data).all() else None
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
+from fost._threads import single_threaded_blas
 from fost.diagnostics.coded import Coded, code
 from fost.diagnostics.findings import Finding, percent
 from fost.transforms import Transform
@@ -87,6 +88,7 @@ def symmetric_bound(
     return symmetric_bound_of(code(dictionary, Y, n_nonzero_coefs), base)
 
 
+@single_threaded_blas
 def symmetric_bound_of(coded: Coded, base: Transform | None) -> SymmetricBound:
     M = coded.square_statistic(base, "Remark 5")
     full = 2 * float(scipy.linalg.svdvals(M, check_finite=False).sum())

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fost._threads import single_threaded_blas
 from fost._validation import check_parameters, check_real
 from fost.diagnostics.findings import check_entries
 from fost.learning import LearningResult
@@ -118,6 +119,7 @@ class Coded:
         return base.forward(self.statistic)
 
 
+@single_threaded_blas
 def as_dictionary(dictionary: Any) -> Dictionary:
     """A transform, a bank, a result of `learn`, an estimator or atoms in rows, in one form."""
     base = getattr(dictionary, "base", None)
@@ -164,6 +166,7 @@ def check_atoms(atoms: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(checked / np.linalg.norm(checked, axis=1, keepdims=True))
 
 
+@single_threaded_blas
 def code(dictionary: Any, Y: ArrayLike, n_nonzero_coefs: int | None) -> Coded:
     """One pass over the signals: their codes in the dictionary, as sums."""
     form = as_dictionary(dictionary)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fost._threads import single_threaded_blas
 from fost.diagnostics.coded import Dictionary, as_dictionary
 
 
@@ -30,6 +31,7 @@ def mutual_coherence(dictionary: Any) -> float:
     return coherence_of(as_dictionary(dictionary))
 
 
+@single_threaded_blas
 def coherence_of(dictionary: Dictionary) -> float:
     gram = np.abs(dictionary.atoms @ dictionary.atoms.T)
     np.fill_diagonal(gram, 0.0)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fost._threads import single_threaded_blas
 from fost.diagnostics.coded import Coded, code
 from fost.diagnostics.findings import Finding, check_tolerance, percent
 from fost.diagnostics.remarks import asymmetry, lowest_eigenvalue
@@ -115,6 +116,7 @@ def gershgorin(
     return gershgorin_of(code(dictionary, Y, n_nonzero_coefs), check_tolerance(tol))
 
 
+@single_threaded_blas
 def gershgorin_of(coded: Coded, tol: float) -> Gershgorin:
     if coded.dictionary.transform is None:
         raise ValueError("dictionary must be orthonormal for Remark 1, but its atoms are not")

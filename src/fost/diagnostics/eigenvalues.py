@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
+from fost._threads import single_threaded_blas
 from fost._validation import check_integer
 from fost.diagnostics.coded import Coded, code
 from fost.diagnostics.findings import Finding, counted, percent
@@ -138,6 +139,7 @@ def spectrum(
     return spectrum_of(code(dictionary, Y, n_nonzero_coefs), base)
 
 
+@single_threaded_blas
 def spectrum_of(coded: Coded, base: Transform | None) -> Spectrum:
     M = coded.square_statistic(base, "the spectrum of X Y^T + Y X^T")
     values = scipy.linalg.eigvalsh(M + M.T, check_finite=False)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
+from fost._threads import single_threaded_blas
 from fost.diagnostics.coded import Coded, as_dictionary, code
 from fost.diagnostics.findings import Finding, check_tolerance, counted, percent, percents
 from fost.learning.initialise import fixed_signs
@@ -136,6 +137,7 @@ def one_more_reflector(
     return one_more_reflector_of(code(dictionary, Y, n_nonzero_coefs), check_tolerance(tol))
 
 
+@single_threaded_blas
 def one_more_reflector_of(coded: Coded, tol: float) -> OneMoreReflector:
     W = coded.reconstruction
     values, vectors = scipy.linalg.eigh(W + W.T, check_finite=False)
@@ -242,6 +244,7 @@ def each_reflector(
     return each_reflector_of(code(dictionary, Y, n_nonzero_coefs), check_tolerance(tol))
 
 
+@single_threaded_blas
 def each_reflector_of(coded: Coded, tol: float) -> EachReflector:
     prefix, reflectors = coded.dictionary.before_reflectors, coded.dictionary.reflectors
     if reflectors is None:

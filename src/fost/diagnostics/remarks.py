@@ -13,6 +13,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
+from fost._threads import single_threaded_blas
 from fost.diagnostics.coded import Coded, code
 from fost.diagnostics.findings import Finding, check_tolerance, percent
 
@@ -90,6 +91,7 @@ def symmetry(
     return symmetry_of(code(dictionary, Y, n_nonzero_coefs), check_tolerance(tol))
 
 
+@single_threaded_blas
 def symmetry_of(coded: Coded, tol: float) -> Symmetry:
     W = coded.reconstruction.T
     return Symmetry(asymmetry(W), coded.relative(lowest_eigenvalue(W)), tol)
@@ -181,6 +183,7 @@ def procrustes(
     return procrustes_of(code(dictionary, Y, n_nonzero_coefs), check_tolerance(tol))
 
 
+@single_threaded_blas
 def procrustes_of(coded: Coded, tol: float) -> Procrustes:
     u, values, vt = scipy.linalg.svd(coded.reconstruction.T, check_finite=False)
     trace, nuclear = float(np.trace(coded.reconstruction)), float(values.sum())

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from fost._threads import single_threaded_blas
 from fost._validation import check_integer
 from fost.estimators.base import DictionaryEstimator, checked
 from fost.learning import as_source, learn
@@ -155,7 +156,7 @@ class AutoDictionary(DictionaryEstimator):
         todo = self._todo(self.n_features_in_, len(signals) - count)
         order = random.permutation(len(signals))
         train, held_out = signals[np.sort(order[count:])], signals[np.sort(order[:count])]
-        with self._progress() as progress:
+        with single_threaded_blas, self._progress() as progress:
             task = progress.add_task("learning", total=len(todo))
 
             def report(rung: Rung) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from fost._threads import single_threaded_blas
+
 # Rows (1, 1, 1), (1, 0, -1), (1, -2, 1), normalised: the DCT of length 3.
 _LUMA_CHROMA = np.array([[1.0, 1.0, 1.0], [1.0, 0.0, -1.0], [1.0, -2.0, 1.0]])
 _LUMA_CHROMA /= np.linalg.norm(_LUMA_CHROMA, axis=1, keepdims=True)
@@ -178,6 +180,7 @@ def from_luma_chroma(image: ArrayLike) -> NDArray[Any]:
     return _recoloured(image, _LUMA_CHROMA)
 
 
+@single_threaded_blas
 def _recoloured(image: ArrayLike, matrix: NDArray[np.float64]) -> NDArray[Any]:
     array = check_picture(image, "image")
     if array.ndim != 3 or array.shape[2] != 3:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -29,9 +28,6 @@ from fost.learning.sources import as_source
 from fost.learning.state import LearningResult, State
 from fost.learning.structure import Problem, Structure
 from fost.transforms import Bank, Chain, Dense, Transform, with_base
-
-# Features up to which the n x n algebra stays on one thread.
-_SMALL = 256
 
 Callback = Callable[[int, float, Transform], Any]
 RandomState = int | np.random.Generator | np.random.RandomState | None
@@ -107,23 +103,26 @@ def learn(
     >>> bool(result.errors[-1] < result.errors[0])
     True
     """
-    problem, init = prepare(Y, structure, n_nonzero_coefs, base, init, max_iter, tol, random_state)
-    keeper, resumed = None, None
-    if checkpoint is not None:
-        keeper = Checkpoint(checkpoint, problem, structure, init, random_state is not None)
-        resumed = keeper.resume()
-    structure, state = resumed or (structure.fit_to(problem), None)
-    result = alternate(
-        problem,
-        structure,
-        init,
-        callback,
-        verbose,
-        interruptible=True,
-        checkpoint=keeper,
-        state=state,
-    )
-    return replace(result, transform=with_base(base, result.transform))
+    with single_threaded_blas:
+        problem, init = prepare(
+            Y, structure, n_nonzero_coefs, base, init, max_iter, tol, random_state
+        )
+        keeper, resumed = None, None
+        if checkpoint is not None:
+            keeper = Checkpoint(checkpoint, problem, structure, init, random_state is not None)
+            resumed = keeper.resume()
+        structure, state = resumed or (structure.fit_to(problem), None)
+        result = alternate(
+            problem,
+            structure,
+            init,
+            callback,
+            verbose,
+            interruptible=True,
+            checkpoint=keeper,
+            state=state,
+        )
+        return replace(result, transform=with_base(base, result.transform))
 
 
 def prepare(
@@ -170,6 +169,7 @@ def prepare(
     return problem, init
 
 
+@single_threaded_blas
 def alternate(
     problem: Problem,
     structure: Structure,
@@ -186,37 +186,34 @@ def alternate(
     KeyboardInterrupt, as everywhere, if it is part of something larger. It begins with `init`
     unless there is a `state` to go on from.
     """
-    # Threads do not help BLAS and LAPACK with small matrices, and hurt on a busy machine.
-    small = problem.n_features <= _SMALL
-    with single_threaded_blas if small else nullcontext():
-        if state is None:
-            state = State.at(problem, structure, structure.start(problem, init))
+    if state is None:
+        state = State.at(problem, structure, structure.start(problem, init))
+        if checkpoint:
+            checkpoint.save(structure, state)
+    progress = ProgressLine(verbose, problem.max_iter)
+    try:
+        while not state.converged and state.n_iter < problem.max_iter:
+            state.step(problem, structure)
             if checkpoint:
-                checkpoint.save(structure, state)
-        progress = ProgressLine(verbose, problem.max_iter)
-        try:
-            while not state.converged and state.n_iter < problem.max_iter:
-                state.step(problem, structure)
-                if checkpoint:
-                    checkpoint.save_if_due(structure, state)
-                progress.report(state.n_iter, state.errors[-1])
-                whole = with_base(problem.base, state.transform) if callback else state.transform
-                if callback and callback(state.n_iter, state.errors[-1], whole):
-                    break
-            if checkpoint:
-                checkpoint.save(structure, state)
-        except KeyboardInterrupt:
-            if not interruptible:
-                raise
-            warnings.warn(
-                f"learning was interrupted after {state.n_iter} iterations; "
-                "this is the best transform so far",
-                RuntimeWarning,
-                stacklevel=3,
-            )
-        finally:
-            progress.close()
-        return state.result(problem)
+                checkpoint.save_if_due(structure, state)
+            progress.report(state.n_iter, state.errors[-1])
+            whole = with_base(problem.base, state.transform) if callback else state.transform
+            if callback and callback(state.n_iter, state.errors[-1], whole):
+                break
+        if checkpoint:
+            checkpoint.save(structure, state)
+    except KeyboardInterrupt:
+        if not interruptible:
+            raise
+        warnings.warn(
+            f"learning was interrupted after {state.n_iter} iterations; "
+            "this is the best transform so far",
+            RuntimeWarning,
+            stacklevel=4,  # the caller of learn, beyond the decorator
+        )
+    finally:
+        progress.close()
+    return state.result(problem)
 
 
 def _check_size(transform: Transform, name: str, n_features: int) -> None:

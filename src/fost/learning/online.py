@@ -10,6 +10,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, Literal
 
+from fost._threads import single_threaded_blas
 from fost.learning.loop import RandomState, as_generator, prepare
 from fost.learning.sources import Statistic
 from fost.learning.structure import Structure
@@ -55,6 +56,7 @@ class OnlineLearner:
         whole: Transform = with_base(self._base, self._current)
         return whole
 
+    @single_threaded_blas
     def learn(self, Y: Any) -> float:
         """One pass over a batch and one update; the relative error of the batch before it."""
         problem, init = prepare(

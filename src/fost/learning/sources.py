@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost import coding
+from fost._threads import single_threaded_blas
 from fost._validation import not_finite
 from fost.streams import Stream, Sums, as_stream
 from fost.streams.local import Array
@@ -176,6 +177,7 @@ class _EnergiesOf:
         return _squares(codes), _squares(block)
 
 
+@single_threaded_blas
 def _gram_of(block: NDArray[Any]) -> Sums:
     """Y^T Y of a block, and whether it has anything but zeros."""
     total = np.zeros((block.shape[1], block.shape[1]))
@@ -186,6 +188,7 @@ def _gram_of(block: NDArray[Any]) -> Sums:
     return total, int(block.any())
 
 
+@single_threaded_blas
 def _squares(array: NDArray[Any]) -> float:
     """The sum of the squares of all entries."""
     return float(sum(np.vdot(part, part) for part in _in_doubles(array)))

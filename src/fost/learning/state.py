@@ -103,5 +103,5 @@ def _check_descent(problem: Problem, error: float, before: float, iteration: int
             f"the relative error rose from {before:.12g} to {error:.12g} in iteration "
             f"{iteration}: this is a bug, please report it",
             ObjectiveRoseWarning,
-            stacklevel=5,
+            stacklevel=6,  # the caller of learn, beyond the decorator
         )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fost import _core
+from fost._threads import single_threaded_blas
 from fost._validation import check_parameters
 from fost.transforms.base import Transform
 
@@ -32,6 +33,7 @@ class Dense(Transform):
 
     kind = "dense"
 
+    @single_threaded_blas
     def __init__(self, matrix: ArrayLike) -> None:
         checked = check_parameters(matrix, "matrix", (None, None))
         n = checked.shape[0]
