@@ -18,7 +18,9 @@ class Full(Structure):
     """Any orthonormal matrix: the best error that fost can learn, and the slowest transform.
 
     The update solves the orthogonal Procrustes problem: with Y X^T = U S V^T, the matrix
-    Q = U V^T minimises ||Y - Q X||_F.
+    Q = U V^T minimises ||Y - Q X||_F. Where Y X^T is singular, as it is when an atom is used by
+    no signal, many matrices do; the one nearest to the current Q is taken, so that unused atoms
+    stay as they are, as far as that is possible, and chance has no say.
 
     Starts: ``"svd"`` (the default: all principal components), ``"approximate-svd"`` (a few of them,
     completed at random; for large n), ``"random"``.
@@ -51,5 +53,10 @@ class Full(Structure):
 
     def update(self, problem: Problem, statistic: Statistic, current: Transform) -> Transform:
         # M = X Y^T, so that Y X^T = M^T.
-        u, _, vt = scipy.linalg.svd(statistic.matrix.T, check_finite=False)
+        u, values, vt = scipy.linalg.svd(statistic.matrix.T, check_finite=False)
+        free = values <= 4 * np.finfo(np.float64).eps * len(values) * values[0]
+        if free.any():
+            # Any U_0 W V_0^T with orthonormal W goes with the null space: its nearest is taken.
+            p, _, qt = scipy.linalg.svd(u[:, free].T @ current.matrix @ vt[free].T)
+            u[:, free] = u[:, free] @ (p @ qt)
         return Dense._trusted(matrix=np.asarray(u @ vt))
