@@ -105,7 +105,7 @@ def collect(
 
 
 def statistic(
-    plan: _core.Plan | _core.Bank, Y: NDArray[Any], n_nonzero_coefs: int
+    plan: _core.Plan | _core.Bank, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y"
 ) -> tuple[NDArray[np.float64], float]:
     """M = X Y^T and ||X||_F^2 of validated signals, X = T_s(U^T Y) never stored.
 
@@ -116,7 +116,7 @@ def statistic(
     with _blas_threads(plan):
         energy = plan.accumulate(Y, n_nonzero_coefs, matrix)
     if not (np.isfinite(energy) and np.isfinite(matrix).all()):
-        raise not_finite(Y, "Y")
+        raise not_finite(Y, name)
     return matrix, energy
 
 

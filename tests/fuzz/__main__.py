@@ -96,7 +96,7 @@ def summarise(found: list[Verdict], seed: int) -> int:
         print(f"  again: python -m tests.fuzz 1 {seed} --first {one['number']}")
         if len(found) == 1:
             print(one["trace"])
-    warned = Counter(without_numbers(w) for v in found for w in v["warned"])
+    warned = Counter(w for v in found for w in v["warned"])
     if warned:
         print("\nwarnings that passed:")
         for what, times in warned.most_common(30):

@@ -42,13 +42,18 @@ def make(seed: int, number: int) -> dict[str, Any]:
         except Exception as error:  # in a check, after the call
             what, trace = f"{type(error).__name__}: {str(error)[:300]}", traceback.format_exc()
             verdict = "wrong"
-        said = sorted({f"{w.category.__name__}: {str(w.message)[:200]}" for w in warned})
+        said = sorted({_said(w) for w in warned if "/fost/" in w.filename})
         if verdict != "wrong" and any("this is a bug" in s for s in said):
             verdict, what = "wrong", next(s for s in said if "this is a bug" in s)
     found = {"number": number, "target": name, "verdict": verdict, "what": what, "warned": said}
     if verdict == "wrong":
         found |= {"call": fuzz.called, "bad": fuzz.bad, "doubtful": fuzz.doubtful, "trace": trace}
     return found
+
+
+def _said(warned: warnings.WarningMessage) -> str:
+    place = f"{Path(warned.filename).name}:{warned.lineno}"
+    return f"{warned.category.__name__}: {str(warned.message)[:200]} ({place})"
 
 
 def main(seed: int, first: int, stop: int) -> None:

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fost._threads import single_threaded_blas
 from fost._validation import check_integer
 from fost.baselines.dictionary import GeneralDictionary
 from fost.baselines.factorisation import Factorisation, normalised, random_atoms, squared_norm
 from fost.coding import decode_by_atoms
-from fost.estimators.base import DictionaryEstimator
+from fost.estimators.base import DictionaryEstimator, validated
 from fost.learning.loop import RandomState, as_generator
 from fost.learning.progress import ProgressLine
 from fost.pursuit import check_atoms
@@ -68,7 +68,7 @@ class GeneralEstimator(DictionaryEstimator):
         self
             Ctrl-C is answered by a warning and the dictionary so far.
         """
-        Y = np.asarray(validate_data(self, X, dtype=[np.float64, np.float32]))
+        Y = validated(self, X)
         n = self.n_features_in_
         n_components = n if self.n_components is None else self.n_components
         n_components = check_integer(n_components, "n_components", 1, 2**31 - 1)
@@ -123,7 +123,7 @@ class GeneralEstimator(DictionaryEstimator):
             Ignored.
         """
         check_is_fitted(self, "dictionary_")
-        Y = np.asarray(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
+        Y = validated(self, X, reset=False)
         atoms = self.dictionary_.atoms.astype(Y.dtype)
         left = total = 0.0
         for begin in range(0, len(Y), _BLOCK):

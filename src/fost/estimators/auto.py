@@ -19,7 +19,7 @@ from fost.learning import as_source, learn
 from fost.learning.frontier import Candidate, Frontier, Rung, explore, relative_error, rungs
 from fost.learning.loop import as_generator
 from fost.learning.sources import Source
-from fost.streams import is_lazy
+from fost.streams import as_stream, is_lazy
 from fost.transforms import DCT, Bank, Transform
 
 # Signals that candidates are compared on where they are not all in memory.
@@ -147,7 +147,7 @@ class AutoDictionary(DictionaryEstimator):
         self
         """
         X = checked(self, X, min_samples=2)
-        source = as_source(X)
+        source = as_source(as_stream(X, "X"))
         sample = source.sample(_EXPLORED) if is_lazy(X) else source
         signals = sample.in_memory()
         random = as_generator(self.random_state)
@@ -171,6 +171,7 @@ class AutoDictionary(DictionaryEstimator):
                     max_iter=self.max_iter,
                     tol=self.tol,
                     random=random,
+                    name="X",
                     on_rung=report,
                 ):
                     candidates.append(candidate)

@@ -76,13 +76,13 @@ def read(path: str | os.PathLike[str]) -> NDArray[Any]:
             tiff = file.read(4) in _TIFF_BEGINS
             file.seek(0)
             image = _read_tiff(file, left_out) if tiff else _read_other(file, left_out)
+            image = check_picture(image, "it")
         except MemoryError:
             raise
         except Exception as error:  # decoders raise whatever a damaged file makes them
             raise ValueError(f"cannot read {name!r}: {_reason(error)}") from error
     for what in left_out:
         warnings.warn(f"{name!r} has {what}", UserWarning, stacklevel=2)
-    image = check_picture(image, "image")
     return image if image.flags.writeable else image.copy()
 
 
@@ -95,8 +95,8 @@ def write(path: str | os.PathLike[str], image: ArrayLike, *, overwrite: bool = T
         Its extension says what kind of file it is. JPEG is lossy, also at the quality of 95 that
         is used; everything else keeps all values.
     image : array-like of shape (height, width) or (height, width, channels)
-        PNG holds booleans, uint8, and uint16 without colour; TIFF holds every type; the others
-        hold uint8. Values are never scaled or converted.
+        PNG holds booleans, uint8, and uint16 without colour; TIFF holds every type of up to 64
+        bits; the others hold uint8. Values are never scaled or converted.
     overwrite : bool
         Whether an existing file may be replaced.
 
@@ -125,12 +125,22 @@ def encoded(image: NDArray[Any], path: str | os.PathLike[str]) -> bytes:
 
     name, suffix = os.fspath(path), Path(path).suffix.lower()
     buffer = io.BytesIO()
+    squeezed = image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image
     if suffix in _TIFF_NAMES:
         import tifffile
 
+        if image.dtype.itemsize > 8:
+            raise ValueError(f"cannot write {name!r}: no file holds an image of {image.dtype}")
         colours = image.ndim == 3 and image.shape[2] in (3, 4)
-        kind: Any = "rgb" if colours else "minisblack"
-        tifffile.imwrite(buffer, image, photometric=kind)
+        options: dict[str, Any] = {"photometric": "rgb" if colours else "minisblack"}
+        if squeezed.ndim == 3 and image.dtype == np.bool_:
+            # tifffile does not read booleans of several channels side by side as it writes them.
+            squeezed = np.moveaxis(squeezed, -1, 0)
+            options["planarconfig"] = "separate"
+        elif squeezed.ndim == 3:
+            # Without it two channels would become a picture for each row of pixels.
+            options["planarconfig"] = "contig"
+        tifffile.imwrite(buffer, squeezed, **options)
         return buffer.getvalue()
     form = Image.registered_extensions().get(suffix)
     if form not in Image.SAVE:
@@ -139,7 +149,6 @@ def encoded(image: NDArray[Any], path: str | os.PathLike[str]) -> bytes:
             "picture file; .png and .tiff are"
         )
     try:
-        squeezed = image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image
         options = _JPEG_OPTIONS if suffix in _JPEG_NAMES else {}
         _pillow_image(squeezed).save(buffer, format=form, **options)
     except (OSError, ValueError, TypeError, KeyError):

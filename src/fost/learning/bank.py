@@ -126,14 +126,16 @@ class BankOf(Structure):
         """A member for some signals, by a few iterations; the start where there are none."""
         from fost.learning.loop import alternate
 
-        if not len(signals):
+        largest = float(np.abs(signals).max(initial=0.0))
+        if largest * largest == 0:  # none, or none whose squares can be told from zero
             signals = np.zeros((1, problem.n_features))
-        quick = problem.but(source=ArraySource(signals), max_iter=_ITERATIONS)
+        source = ArraySource(signals, problem.source.name)
+        quick = problem.but(source=source, max_iter=_ITERATIONS)
         return alternate(quick, self.member, self.member.default_init).transform
 
     def _split(self, problem: Problem, signals: NDArray[Any], members: list[Transform]) -> Bank:
         """Until there are enough, the signals that the worst member represents worst get one."""
-        quick = problem.but(source=ArraySource(signals))
+        quick = problem.but(source=ArraySource(signals, problem.source.name))
         while len(members) < self.n_transforms:
             if len(members) >= len(signals):  # there is nothing left to split
                 return self._filled_up(members)

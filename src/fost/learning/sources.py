@@ -46,6 +46,11 @@ class Source:
         self._stream = stream
 
     @property
+    def name(self) -> str:
+        """What errors call the signals."""
+        return self._stream.name
+
+    @property
     def n_signals(self) -> int:
         if self._stream.n_signals is None:
             _ = self._gram  # a pass, which counts them
@@ -76,7 +81,7 @@ class Source:
         self, base: Transform | None, transform: Coder, s: int, with_total: bool
     ) -> tuple[Statistic, float]:
         matrix, energy, total = self._stream.total(
-            _StatisticOf(with_base(base, transform), s, with_total)
+            _StatisticOf(with_base(base, transform), s, with_total, self.name)
         )
         # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums once more, not to signals.
         return Statistic(matrix if base is None else base.forward(matrix), energy), total
@@ -87,7 +92,7 @@ class Source:
             return self
         random = np.random.default_rng(0)
         chosen = np.sort(random.choice(self.n_signals, count, replace=False))
-        return ArraySource(self._stream.take(chosen))
+        return ArraySource(self._stream.take(chosen), self.name)
 
     def in_memory(self) -> NDArray[Any]:
         """All signals, as one array."""
@@ -100,22 +105,24 @@ class Source:
 
     def relative_error(self, transform: Coder, s: int) -> float:
         """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X, in one pass."""
-        kept, total = self._stream.total(_EnergiesOf(transform, s))
+        kept, total = self._stream.total(_EnergiesOf(transform, s, self.name))
         return max(0.0, 1.0 - kept / total) if total > 0 else 0.0
 
     @cached_property
     def _gram(self) -> NDArray[np.float64]:
-        total, nonzero = self._stream.total(_gram_of)
+        total, nonzero = self._stream.total(_GramOf(self.name))
         if not total.any() and nonzero:
-            raise ValueError("Y is too small: the squares of its entries are zero in float64")
+            raise ValueError(
+                f"{self.name} is too small: the squares of its entries are zero in float64"
+            )
         return np.asarray(total)
 
 
 class ArraySource(Source):
     """Signals in the rows of an array in memory."""
 
-    def __init__(self, Y: ArrayLike) -> None:
-        super().__init__(Array(Y, "Y"))
+    def __init__(self, Y: ArrayLike, name: str = "Y") -> None:
+        super().__init__(Array(Y, name))
 
 
 def as_source(Y: Any) -> Source:
@@ -158,9 +165,10 @@ class _StatisticOf:
     transform: Coder
     s: int
     with_total: bool
+    name: str
 
     def __call__(self, block: NDArray[Any]) -> Sums:
-        matrix, energy = coding.statistic(self.transform._plan, block, self.s)
+        matrix, energy = coding.statistic(self.transform._plan, block, self.s, self.name)
         return matrix, energy, _squares(block) if self.with_total else 0.0
 
 
@@ -170,20 +178,27 @@ class _EnergiesOf:
 
     transform: Coder
     s: int
+    name: str
 
     def __call__(self, block: NDArray[Any]) -> Sums:
-        codes = coding.encode(self.transform._plan, block, self.s).data
+        codes = coding.encode(self.transform._plan, block, self.s, self.name).data
         return _squares(codes), _squares(block)
 
 
-def _gram_of(block: NDArray[Any]) -> Sums:
+@dataclass(frozen=True)
+class _GramOf:
     """Y^T Y of a block, and whether it has anything but zeros."""
-    total = np.zeros((block.shape[1], block.shape[1]))
-    for part in _in_doubles(block):
-        total += part.T @ part
-    if not np.isfinite(total).all():
-        raise not_finite(block, "Y")
-    return total, int(block.any())
+
+    name: str
+
+    def __call__(self, block: NDArray[Any]) -> Sums:
+        total = np.zeros((block.shape[1], block.shape[1]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part in _in_doubles(block):
+                total += part.T @ part
+        if not np.isfinite(total).all():
+            raise not_finite(block, self.name)
+        return total, int(block.any())
 
 
 def _squares(array: NDArray[Any]) -> float:

@@ -78,6 +78,10 @@ def compute(
     Reproduction
     """
     parts = choose(names)
+    if not isinstance(settings, Settings | None):
+        raise TypeError(f"settings must be Settings, got {settings!r}")
+    if not isinstance(pictures, PictureSet | None):
+        raise TypeError(f"pictures must be a PictureSet, got {pictures!r}")
     found = Reproduction(pictures or find_pictures(), settings or Settings())
     store = Store(Path(out))
     todo = [(part, *step) for part in parts for step in part.steps(found.pictures)]

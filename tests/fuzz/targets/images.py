@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import fost
 from fost import images
 from tests.fuzz import forms
 from tests.fuzz.judge import Fuzz
@@ -289,4 +288,4 @@ def files(fuzz: Fuzz) -> None:
     found = fuzz.call(images.read, a_path(fuzz, good), names=(good.stem,))
     if suffix in (".tiff", ".tif", ".png") and picture.ndim == 2:
         fuzz.expect(np.array_equal(found, picture), "what was written")
-    fuzz.expect(isinstance(fost.images.psnr(found, found), float), "a picture")
+    fuzz.expect(found.ndim in (2, 3) and found.size, "a picture")

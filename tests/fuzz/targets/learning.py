@@ -134,7 +134,7 @@ def learn(fuzz: Fuzz) -> None:
 @target(2)
 def as_source_(fuzz: Fuzz) -> None:
     n = fuzz.size()
-    Y, plain = fuzz.signals("Y", n, least=1, lazy=True, columns=False)
+    Y, plain = fuzz.signals("Y", n, least=1, lazy=True, columns=False, finite=False)
     source = fuzz.call(as_source, Y, then=lambda source: (source.n_signals, source))[1]
     fuzz.expect((source.n_signals, source.n_features) == plain.shape, "size")
     if fuzz.doubtful:
