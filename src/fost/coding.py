@@ -6,15 +6,17 @@ stages is the identity.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import scipy.linalg.cython_blas
 import scipy.linalg.cython_lapack
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import bsr_array, coo_array, csc_array, csr_array, issparse
 
 from fost import _core
 from fost._threads import single_threaded_blas
@@ -153,36 +155,92 @@ def decode_by_atoms(atoms: NDArray[Any], codes: csr_array) -> NDArray[Any]:
 
 
 def check_codes(codes: Any, n_features: int, owner: str) -> csr_array:
-    """Sparse codes as a csr_array of float32 or float64 whose indices can be trusted."""
+    """Sparse codes as a csr_array of float32 or float64 whose indices can be trusted.
+
+    Its arrays are those that were checked: neither SciPy nor the kernels, which look at nothing
+    themselves, see an index that leads elsewhere, whatever the codes say about themselves.
+    """
     if not issparse(codes) or codes.ndim != 2:
         raise TypeError(f"codes must be a two-dimensional sparse array, got {type(codes).__name__}")
-    if codes.shape[1] != n_features:
-        raise ValueError(
-            f"codes have {codes.shape[1]} columns, but {owner} was built for {n_features}"
-        )
+    shape = (operator.index(codes.shape[0]), operator.index(codes.shape[1]))
+    if shape[1] != n_features:
+        raise ValueError(f"codes have {shape[1]} columns, but {owner} was built for {n_features}")
+    if shape[1] > _INT32_MAX:  # the kernels' indices have 32 bits
+        raise ValueError(f"codes have {shape[1]} columns, fost decodes at most {_INT32_MAX}")
     try:
-        _check_structure(codes)
-    except ValueError as error:
+        checked = _as_csr(codes, shape)
+    except (ValueError, TypeError, AttributeError, LookupError, OverflowError) as error:
         raise ValueError(f"codes are damaged: {error}") from None
-    codes = csr_array(codes)
-    data = check_real(codes.data, "codes")
+    data = check_real(checked.data, "codes")
     if not np.isfinite(data).all():
         raise ValueError("codes contain NaN or infinity")
-    if data is not codes.data:
-        codes = csr_array((data, codes.indices, codes.indptr), shape=codes.shape)
-    return codes
+    if data is not checked.data:
+        checked = csr_array((data, checked.indices, checked.indptr), shape=shape)
+    return checked
 
 
-def _check_structure(codes: Any) -> None:
-    """Raises ValueError where indices are out of range, before SciPy's own code trusts them."""
-    if codes.format in ("csr", "csc", "bsr"):
-        # A shell of its own, since check_format may shorten the arrays of what it checks.
-        shell = type(codes)((codes.data, codes.indices, codes.indptr), shape=codes.shape)
-        shell.check_format(full_check=True)
-    elif codes.format == "coo":
-        for coordinates, size in zip((codes.row, codes.col), codes.shape, strict=True):
-            if coordinates.size and not 0 <= coordinates.min() <= coordinates.max() < size:
-                raise ValueError("an index is out of range")
+def _as_csr(codes: Any, shape: tuple[int, int]) -> csr_array:
+    """Raises where indices are out of range, before SciPy's own code trusts them."""
+    if codes.format in ("csr", "csc"):
+        rows_first = codes.format == "csr"
+        kind = csr_array if rows_first else csc_array
+        parts = _compressed(codes, shape if rows_first else shape[::-1])
+        return csr_array(kind(parts, shape=shape))
+    if codes.format == "bsr":
+        blocks = np.asarray(codes.data)
+        if blocks.ndim != 3 or 0 in blocks.shape[1:]:
+            raise ValueError(f"their data have the shape {blocks.shape}")
+        if shape[0] % blocks.shape[1] or shape[1] % blocks.shape[2]:
+            raise ValueError(f"blocks of {blocks.shape[1:]} do not fit a shape of {shape}")
+        grid = (shape[0] // blocks.shape[1], shape[1] // blocks.shape[2])
+        return csr_array(bsr_array(_compressed(codes, grid), shape=shape))
+    if codes.format == "lil":
+        return csr_array(coo_array(_listed(codes, shape), shape=shape))
+    if codes.format != "coo":  # by NumPy alone
+        codes = codes.tocoo()
+    data = np.asarray(codes.data)
+    places = tuple(
+        _in_range(where, size, data.size)
+        for where, size in zip((codes.row, codes.col), shape, strict=True)
+    )
+    return csr_array(coo_array((data, places), shape=shape))
+
+
+def _compressed(
+    codes: Any, sizes: tuple[int, int]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Data, indices and indptr of `sizes[0]` rows (or columns, or rows of blocks)."""
+    data, indptr = np.asarray(codes.data), np.asarray(codes.indptr)
+    indptr = _in_range(indptr, len(data) + 1, sizes[0] + 1)
+    if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("their indptr does not rise from 0")
+    # What lies behind the last entry belongs to no row.
+    n_entries = int(indptr[-1])
+    return data[:n_entries], _in_range(codes.indices[:n_entries], sizes[1], n_entries), indptr
+
+
+def _listed(
+    codes: Any, shape: tuple[int, int]
+) -> tuple[NDArray[Any], tuple[NDArray[Any], NDArray[Any]]]:
+    """Data, rows and columns of what is kept in lists."""
+    columns, values = list(codes.rows), list(codes.data)
+    lengths = [len(row) for row in columns]
+    if len(lengths) != shape[0] or lengths != [len(row) for row in values]:
+        raise ValueError("their lists are not of equal lengths")
+    rows = np.repeat(np.arange(shape[0]), lengths)
+    flat = np.array(list(chain.from_iterable(columns)) or np.empty(0, np.intp))
+    data = np.array(list(chain.from_iterable(values)), dtype=codes.dtype)
+    return data, (rows, _in_range(flat, shape[1], data.size))
+
+
+def _in_range(indices: Any, size: int, count: int) -> NDArray[Any]:
+    """`count` integers from 0 to size - 1."""
+    array = np.asarray(indices)
+    if array.dtype.kind not in "iu" or array.shape != (count,):
+        raise ValueError(f"{count} indices are expected, got {array.dtype} of shape {array.shape}")
+    if count and not 0 <= array.min() <= array.max() < size:
+        raise ValueError(f"an index is outside of 0 to {size - 1}")
+    return array
 
 
 def _checked(decoded: NDArray[Any], codes: csr_array) -> NDArray[Any]:

@@ -80,7 +80,14 @@ def _explained(error: BaseException) -> int:
 
 def complain(message: str) -> None:
     """One line on stderr, whatever the message has in it."""
-    print(f"fost: {' '.join(message.split())}", file=sys.stderr)
+    print(f"fost: {printable(' '.join(message.split()))}", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """A text without what a terminal might obey, which a file could have in it."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fost._files import write_atomically
+from fost._files import open_file, write_atomically
 from fost.images.pictures import check_picture
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def read(path: str | os.PathLike[str]) -> NDArray[Any]:
     """
     name = os.fspath(path)
     left_out: list[str] = []
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         _needed()
         try:
             tiff = file.read(4) in _TIFF_BEGINS

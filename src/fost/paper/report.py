@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -79,10 +80,8 @@ def build_page(found: Reproduction, judged: list[Claim], drawn: dict[str, str]) 
         "content": "".join(content.values()),
         "style": resource("style.css"),
         "script": resource("script.js"),
-        # "</script>" in the data would end it.
-        "data": json.dumps(sections.explorer_data(found)).replace("</", "<\\/"),
+        # Neither "</script>" nor "<!--" in the data may mean anything to the page.
+        "data": json.dumps(sections.explorer_data(found)).replace("<", "\\u003c"),
     }
-    page = resource("index.html")
-    for name, text in filled.items():
-        page = page.replace("{{" + name + "}}", text)
-    return page
+    # In one pass, so that what is filled in stays as it is, braces and all.
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: filled[place[1]], resource("index.html"))

@@ -96,7 +96,7 @@ def draw_eigenvalues(rows: list[EigenvalueRow]) -> Any:
             color=PALETTE[k % len(PALETTE)],
             markersize=3.2,
             linewidth=1.2,
-            label=curve,
+            label=curve.replace("$", r"\$"),  # no formula
         )
     axes.axhline(0, linewidth=0.8)
     axes.set_xlabel("index of the eigenvalue")

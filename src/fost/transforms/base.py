@@ -36,7 +36,10 @@ class Transform(Coder):
 
     @classmethod
     def _exactly(cls, **arguments: Any) -> Self:
-        """The transform with these `_arguments` to the last bit, where __init__ would polish."""
+        """The transform with these `_arguments` to the last bit, where __init__ would polish.
+
+        They are checked as __init__ does: files and pickles are what others wrote.
+        """
         return cls(**arguments)
 
     @abstractmethod

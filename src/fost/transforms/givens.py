@@ -40,9 +40,8 @@ class Givens(Transform):
     kind = "givens"
 
     def __init__(self, pairs: ArrayLike, blocks: ArrayLike, n_features: int) -> None:
-        self._n_features = check_integer(n_features, "n_features", 1, 2**31 - 1)
-        self._pairs = _checked_pairs(pairs, self._n_features)
-        self._blocks = _checked_blocks(blocks, len(self._pairs))
+        self._pairs, checked, self._n_features = _checked(pairs, blocks, n_features)
+        self._blocks = _polished(checked)
 
     @property
     def pairs(self) -> NDArray[np.int32]:
@@ -78,13 +77,23 @@ class Givens(Transform):
 
     @classmethod
     def _exactly(cls, **arguments: Any) -> Self:
-        return cls._trusted(**{f"_{name}": value for name, value in arguments.items()})
+        pairs, blocks, n = _checked(**arguments)
+        return cls._trusted(_pairs=pairs, _blocks=blocks, _n_features=n)
 
     def _arguments(self) -> dict[str, Any]:
         return {"pairs": self._pairs, "blocks": self._blocks, "n_features": self._n_features}
 
     def _described(self) -> dict[str, Any]:
         return {"n_rotations": self.n_rotations}
+
+
+def _checked(
+    pairs: ArrayLike, blocks: ArrayLike, n_features: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64], int]:
+    """Copies to the last bit of pairs in range and blocks that are orthogonal enough."""
+    n = check_integer(n_features, "n_features", 1, 2**31 - 1)
+    checked = _checked_pairs(pairs, n)
+    return checked, _checked_blocks(blocks, len(checked)), n
 
 
 def _checked_pairs(pairs: ArrayLike, n_features: int) -> NDArray[np.int32]:
@@ -122,16 +131,20 @@ def _checked_blocks(blocks: ArrayLike, count: int) -> NDArray[np.float64]:
             f"blocks must be orthogonal 2 x 2 matrices, got one with max|B B^T - I| = "
             f"{gaps[wrong[0]]:.3g} in row {wrong[0]}"
         )
-    # Newton's step to the nearest orthogonal block; what is right to the last bits stays.
-    off = gaps > 8 * np.finfo(np.float64).eps
-    if off.any():
-        polished = checked.copy()
-        for _ in range(2):
-            rough = polished[off]
-            polished[off] = rough @ (3 * np.eye(2) - rough.transpose(0, 2, 1) @ rough) / 2
-        polished.flags.writeable = False
-        return polished
     return checked
+
+
+def _polished(blocks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Newton's step to the nearest orthogonal block; what is right to the last bits stays."""
+    off = _gaps(blocks) > 8 * np.finfo(np.float64).eps
+    if not off.any():
+        return blocks
+    polished = blocks.copy()
+    for _ in range(2):
+        rough = polished[off]
+        polished[off] = rough @ (3 * np.eye(2) - rough.transpose(0, 2, 1) @ rough) / 2
+    polished.flags.writeable = False
+    return polished
 
 
 def _gaps(blocks: NDArray[np.float64]) -> NDArray[np.float64]:
