@@ -71,7 +71,9 @@ class GeneralDictionary:
     def decode(self, codes: Any) -> NDArray[Any]:
         """Signals that codes stand for: codes @ atoms."""
         codes = check_codes(codes, self.n_atoms, "this dictionary")
-        return decode_by_atoms(self._atoms.astype(codes.dtype), codes)
+        with np.errstate(over="ignore"):
+            atoms = self._atoms.astype(codes.dtype)
+        return decode_by_atoms(atoms, codes, float(np.abs(self._atoms).max()))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GeneralDictionary):

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fost._validation import check_flag, has_masked
 from fost.learning import LearningResult, Structure, as_source, learn
 from fost.learning.frontier import relative_error
 from fost.learning.loop import Callback
@@ -76,10 +77,10 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             Ignored.
         """
         check_is_fitted(self, "dictionary_")
-        X = checked(self, X, reset=False)
-        if is_lazy(X):
-            return -as_source(X).relative_error(self.dictionary_, self.n_nonzero_coefs)
-        return -relative_error(np.asarray(X), self.dictionary_, self.n_nonzero_coefs)
+        signals = checked(self, X, reset=False)
+        if is_lazy(signals):
+            return -as_source(signals).relative_error(self.dictionary_, self.n_nonzero_coefs)
+        return -relative_error(signals, self.dictionary_, self.n_nonzero_coefs)
 
     @property
     def components_(self) -> NDArray[np.float64]:
@@ -196,16 +197,11 @@ class LearnedDictionary(DictionaryEstimator):
         return self
 
 
-def checked(estimator: BaseEstimator, X: Any, reset: bool = True, min_samples: int = 1) -> Any:
+def checked(estimator: Any, X: Any, reset: bool = True, min_samples: int = 1) -> Any:
     """scikit-learn's checks of X, and of lazy signals only what needs no pass over them."""
     if not is_lazy(X):
-        return validate_data(
-            estimator,
-            X,
-            dtype=[np.float64, np.float32],
-            reset=reset,
-            ensure_min_samples=min_samples,
-        )
+        return validated(estimator, X, reset, min_samples)
+    check_flag(estimator.sparse_output, "sparse_output")
     stream = as_stream(X, "X")
     n = stream.n_features
     if reset:
@@ -217,6 +213,22 @@ def checked(estimator: BaseEstimator, X: Any, reset: bool = True, min_samples: i
             f"{estimator.n_features_in_} features as input"
         )
     return stream
+
+
+def validated(estimator: Any, X: Any, reset: bool = True, min_samples: int = 1) -> NDArray[Any]:
+    """Signals in memory by scikit-learn's checks, which do not look for masks."""
+    check_flag(estimator.sparse_output, "sparse_output")
+    if has_masked(X):
+        raise ValueError("X has masked entries, which fost cannot leave out")
+    return np.asarray(
+        validate_data(
+            estimator,
+            X,
+            dtype=[np.float64, np.float32],
+            reset=reset,
+            ensure_min_samples=min_samples,
+        )
+    )
 
 
 def _dense(block: Any) -> NDArray[Any]:
