@@ -147,11 +147,14 @@ def decode_by_stages(plan: _core.Plan, codes: csr_array, n_features: int) -> NDA
     return _checked(out, codes)
 
 
-def decode_by_atoms(atoms: NDArray[Any], codes: csr_array) -> NDArray[Any]:
-    """codes @ atoms of validated codes, as sums of the rows of `atoms`."""
+def decode_by_atoms(atoms: NDArray[Any], codes: csr_array, largest: float = 1.0) -> NDArray[Any]:
+    """codes @ atoms of validated codes, as sums of the rows of `atoms`.
+
+    `largest` is a bound of the atoms' entries.
+    """
     out = np.empty((codes.shape[0], atoms.shape[1]), codes.dtype)
     _core.sum_atoms(atoms, *_packed(codes), out)
-    return _checked(out, codes)
+    return _checked(out, codes, largest)
 
 
 def check_codes(codes: Any, n_features: int, owner: str) -> csr_array:
@@ -243,9 +246,12 @@ def _in_range(indices: Any, size: int, count: int) -> NDArray[Any]:
     return array
 
 
-def _checked(decoded: NDArray[Any], codes: csr_array) -> NDArray[Any]:
-    """The signals, unless they overflowed. No entry exceeds the sum of its code's magnitudes."""
-    bound = float(np.abs(codes.data).max(initial=0.0)) * codes.shape[1]
+def _checked(decoded: NDArray[Any], codes: csr_array, largest: float = 1.0) -> NDArray[Any]:
+    """The signals, unless they overflowed.
+
+    No entry exceeds the sum of its code's magnitudes times the largest entry of an atom.
+    """
+    bound = float(np.abs(codes.data).max(initial=0.0)) * codes.shape[1] * largest
     if bound > float(np.finfo(decoded.dtype).max) / 4 and not np.isfinite(decoded).all():
         raise ValueError(f"codes are too large: decoding them overflows {decoded.dtype}")
     return decoded

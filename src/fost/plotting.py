@@ -32,6 +32,10 @@ def plot_frontier(estimator: AutoDictionary, ax: Any = None) -> Any:
     import matplotlib.pyplot as plt
     from sklearn.utils.validation import check_is_fitted
 
+    from fost.estimators import AutoDictionary
+
+    if not isinstance(estimator, AutoDictionary):
+        raise TypeError(f"estimator must be an AutoDictionary, got {type(estimator).__name__}")
     check_is_fitted(estimator, "frontier_")
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")

@@ -270,12 +270,12 @@ def test_verbose_reports_on_stderr(capsys):
         (KSVD(12, 2, init="dct"), "init must be 'signals' or an array"),
         (KSVD(12, 2, init=np.ones((3, 3))), "init must have shape"),
         (KSVD(2, 1, init=np.zeros((2, 10))), "init must not be zero"),
-        (KSVD(12, 2, tol=-1), "tol must be a nonnegative number"),
+        (KSVD(12, 2, tol=-1), "tol must be at least 0"),
         (KSVD(12, 2, max_iter=-1), "max_iter must be between 0"),
         (MOD(12, 11), "n_nonzero_coefs must be between 1"),
         (StagewiseKSVD(12, 2, atoms_per_stage=1), "atoms_per_stage must be between 2"),
         (StagewiseKSVD(12, 2, full_every=0), "full_every must be between 1"),
-        (StagewiseKSVD(12, 2, share=0), r"share must be in \(0, 1\]"),
+        (StagewiseKSVD(12, 2, share=0), "share must be greater than 0 and at most 1"),
     ],
 )
 def test_bad_parameters(estimator, message):

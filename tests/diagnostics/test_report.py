@@ -211,7 +211,7 @@ def test_bad_input(function: Any) -> None:
 
 def test_bad_options() -> None:
     Y = np.random.default_rng(0).standard_normal((20, 4))
-    with pytest.raises(ValueError, match="tol must be a nonnegative number, got -1"):
+    with pytest.raises(ValueError, match="tol must be at least 0 and finite, got -1"):
         diagnostics.procrustes(fost.DCT(4), Y, 1, tol=-1)
     with pytest.raises(TypeError, match="base must be a transform, got str"):
         diagnostics.spectrum(fost.DCT(4), Y, 1, base="dct")  # type: ignore[arg-type]

@@ -138,7 +138,7 @@ def bad(
         "a list in itself": _in_itself,
         "an array that cannot be made (ValueError)": lambda: Like(ValueError("no such thing")),
         "an array that cannot be made (TypeError)": lambda: Like(TypeError("no such thing")),
-        "an array that cannot be made (OSError)": lambda: Like(OSError("no such thing")),
+        "an array that cannot be made (KeyError)": lambda: Like(KeyError("no such thing")),
         "an array that is none": lambda: Like("text"),
         "a frame of words": lambda: pd.DataFrame({"a": ["b", "c"]}),
         "huge integers": lambda: [[10**400] * max(1, values.shape[-1] if values.ndim else 1)],

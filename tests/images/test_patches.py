@@ -274,7 +274,7 @@ def test_bad_patches() -> None:
         images.assemble(rows[:3], (16, 16))
     with pytest.raises(ValueError, match="patches must have shape"):
         images.assemble(np.zeros(64), (8, 8))
-    with pytest.raises(ValueError, match="image_shape must be"):
+    with pytest.raises(ValueError, match="image_shape must have 2 or 3 axes"):
         images.assemble(rows, (16,))
     with pytest.raises(ValueError, match="rows_per_block must be between 1"):
         images.blocks(np.zeros((8, 8)), rows_per_block=0)

@@ -340,8 +340,8 @@ GOOD = {"Y": np.eye(8), "structure": fost.Reflectors(2), "n_nonzero_coefs": 2}
         ({"max_iter": 1.5}, TypeError, "max_iter must be an integer"),
         ({"tol": -1.0}, ValueError, "tol must be"),
         ({"tol": float("nan")}, ValueError, "tol must be"),
-        ({"tol": "small"}, ValueError, "tol must be"),
-        ({"random_state": "x"}, ValueError, "random_state must be"),
+        ({"tol": "small"}, TypeError, "tol must be"),
+        ({"random_state": "x"}, TypeError, "random_state must be"),
         ({"random_state": -1}, ValueError, "random_state must be"),
     ],
 )

@@ -84,7 +84,9 @@ class GeneralDictionary:
         if not issparse(codes):
             codes = csr_array(check_signals(codes, "codes", self.n_atoms, owner))
         codes = check_codes(codes, self.n_atoms, owner)
-        return decode_by_atoms(self._atoms.astype(codes.dtype), codes)
+        with np.errstate(over="ignore"):
+            atoms = self._atoms.astype(codes.dtype)
+        return decode_by_atoms(atoms, codes, float(np.abs(self._atoms).max()))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GeneralDictionary):

@@ -23,7 +23,8 @@ class MOD(GeneralEstimator):
     Parameters
     ----------
     n_components : int, optional
-        Atoms; as many as there are features if None.
+        Atoms, at most 32,768: the inner products of all pairs are kept. As many as there are
+        features if None.
     n_nonzero_coefs : int
         Entries per code, s.
     init : "signals" or array-like of shape (n_components, n_features)
@@ -84,7 +85,7 @@ class MOD(GeneralEstimator):
         self.verbose = verbose
         self.sparse_output = sparse_output
 
-    def _n_steps(self, n_components: int) -> int:
+    def _n_steps(self, n_components: int, s: int) -> int:
         return check_steps(self.max_iter, self.tol)
 
     def _start(

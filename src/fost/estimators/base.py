@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fost._validation import check_flag, has_masked
 from fost.learning import LearningResult, Structure, as_source, learn
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting, OnlineLearner
@@ -79,8 +80,8 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             Ignored.
         """
         check_is_fitted(self, "dictionary_")
-        X = checked(self, X, reset=False)
-        source = as_source(as_stream(X, "X"))
+        signals = checked(self, X, reset=False)
+        source = as_source(as_stream(signals, "X"))
         return -source.relative_error(self.dictionary_, self.n_nonzero_coefs)
 
     @property
@@ -198,10 +199,11 @@ class LearnedDictionary(DictionaryEstimator):
         return self
 
 
-def checked(estimator: BaseEstimator, X: Any, reset: bool = True, min_samples: int = 1) -> Any:
+def checked(estimator: Any, X: Any, reset: bool = True, min_samples: int = 1) -> Any:
     """scikit-learn's checks of X, and of lazy signals only what needs no pass over them."""
     if not is_lazy(X):
         return validated(estimator, X, reset, min_samples)
+    check_flag(estimator.sparse_output, "sparse_output")
     stream = as_stream(X, "X")
     n = stream.n_features
     if reset:
@@ -216,11 +218,17 @@ def checked(estimator: BaseEstimator, X: Any, reset: bool = True, min_samples: i
 
 
 def validated(estimator: Any, X: Any, reset: bool = True, min_samples: int = 1) -> NDArray[Any]:
-    """Signals in memory, by scikit-learn's checks; errors name X, which not all of theirs do."""
+    """Signals in memory, by scikit-learn's checks, which do not look for masks.
+
+    Errors name X, which not all of theirs do.
+    """
+    check_flag(estimator.sparse_output, "sparse_output")
+    if has_masked(X):
+        raise ValueError("X has masked entries, which fost cannot leave out")
     types = [np.float64, np.float32]
     try:
         X = validate_data(estimator, X, dtype=types, reset=reset, ensure_min_samples=min_samples)
-    except MemoryError:
+    except (MemoryError, OSError):
         raise
     except Exception as error:  # NumPy's, and what objects that are no arrays raise
         if isinstance(error, TypeError | ValueError) and re.search(r"\bX\b", str(error)):

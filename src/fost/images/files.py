@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost._files import open_file, write_atomically
+from fost._validation import check_flag, check_path
 from fost.images.pictures import check_picture
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def read(path: str | os.PathLike[str]) -> NDArray[Any]:
     array([[0, 1, 2],
            [3, 4, 5]], dtype=uint8)
     """
+    check_path(path, "path")
     name = os.fspath(path)
     left_out: list[str] = []
     with open_file(path) as file:
@@ -107,6 +109,8 @@ def write(path: str | os.PathLike[str], image: ArrayLike, *, overwrite: bool = T
     FileExistsError
         If the file exists and `overwrite` is false.
     """
+    check_path(path, "path")
+    overwrite = check_flag(overwrite, "overwrite")
     content = encoded(check_picture(image, "image"), path)
     if not overwrite and os.path.lexists(path):
         raise FileExistsError(f"{os.fspath(path)!r} exists already")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._scaling import within_reach
 from fost.learning.bank import BankOf
 from fost.learning.full import Full
 from fost.learning.loop import alternate, prepare
@@ -259,6 +260,7 @@ def explore(
 
 def relative_error(Y: NDArray[Any], transform: Coder, n_nonzero_coefs: int) -> float:
     """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X."""
+    Y = within_reach(Y)
     kept = np.sum(np.square(transform.encode(Y, n_nonzero_coefs).data, dtype=np.float64))
     total = np.sum(np.square(Y, dtype=np.float64))
     return float(max(0.0, 1 - kept / total)) if total > 0 else 0.0

@@ -21,6 +21,8 @@ from fost.streams import Stream, Sums, as_stream
 from fost.streams.local import Array
 from fost.transforms import Coder, Transform, with_base
 
+# Squares below the least normal number lose digits. Of a sum this large they do not count.
+LEAST_TOTAL = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)
 # Entries that are taken to float64 at once for the Gram matrix, or n signals if those are more.
 _GRAM_ENTRIES = 2**16
 
@@ -66,6 +68,11 @@ class Source:
         """The relative rounding error of one number, by the type of the signals."""
         return float(np.finfo(self._stream.dtype).eps)
 
+    @property
+    def least(self) -> float:
+        """The least number above zero, by the type of the signals."""
+        return float(np.finfo(self._stream.dtype).smallest_subnormal)
+
     def statistic(self, base: Transform | None, transform: Coder, s: int) -> Statistic:
         """The statistic of Y = base.forward(signals) with X = T_s(transform.forward(Y))."""
         return self._statistic(base, transform, s, with_total=False)[0]
@@ -80,9 +87,10 @@ class Source:
     def _statistic(
         self, base: Transform | None, transform: Coder, s: int, with_total: bool
     ) -> tuple[Statistic, float]:
-        matrix, energy, total = self._stream.total(
+        matrix, energy, total, nonzero = self._stream.total(
             _StatisticOf(with_base(base, transform), s, with_total, self.name)
         )
+        self._check_total(total, nonzero)
         # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums once more, not to signals.
         return Statistic(matrix if base is None else base.forward(matrix), energy), total
 
@@ -105,16 +113,25 @@ class Source:
 
     def relative_error(self, transform: Coder, s: int) -> float:
         """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X, in one pass."""
-        kept, total = self._stream.total(_EnergiesOf(transform, s, self.name))
+        kept, total, nonzero = self._stream.total(_EnergiesOf(transform, s, self.name))
+        self._check_total(total, nonzero)
         return max(0.0, 1.0 - kept / total) if total > 0 else 0.0
+
+    def _check_total(self, total: float, nonzero: int) -> None:
+        """Raises a ValueError where squares of signals overflow, or lose digits that they need."""
+        if not np.isfinite(total):
+            raise ValueError(
+                f"{self.name} is too large: the squares of its entries overflow float64"
+            )
+        if nonzero and total < LEAST_TOTAL:
+            raise ValueError(
+                f"{self.name} is too small: the squares of its entries vanish in float64"
+            )
 
     @cached_property
     def _gram(self) -> NDArray[np.float64]:
         total, nonzero = self._stream.total(_GramOf(self.name))
-        if not total.any() and nonzero:
-            raise ValueError(
-                f"{self.name} is too small: the squares of its entries are zero in float64"
-            )
+        self._check_total(float(np.trace(total)), nonzero)
         return np.asarray(total)
 
 
@@ -160,7 +177,7 @@ def as_source(Y: Any) -> Source:
 
 @dataclass(frozen=True)
 class _StatisticOf:
-    """M, ||X||_F^2 and, if wanted, ||Y||_F^2 of a block."""
+    """M, ||X||_F^2 and, if wanted, ||Y||_F^2 of a block and whether it has anything but zeros."""
 
     transform: Coder
     s: int
@@ -169,12 +186,14 @@ class _StatisticOf:
 
     def __call__(self, block: NDArray[Any]) -> Sums:
         matrix, energy = coding.statistic(self.transform._plan, block, self.s, self.name)
-        return matrix, energy, _squares(block) if self.with_total else 0.0
+        if not self.with_total:
+            return matrix, energy, 0.0, 0
+        return matrix, energy, _squares(block), int(block.any())
 
 
 @dataclass(frozen=True)
 class _EnergiesOf:
-    """||X||_F^2 and ||Y||_F^2 of a block."""
+    """||X||_F^2 and ||Y||_F^2 of a block, and whether it has anything but zeros."""
 
     transform: Coder
     s: int
@@ -182,7 +201,7 @@ class _EnergiesOf:
 
     def __call__(self, block: NDArray[Any]) -> Sums:
         codes = coding.encode(self.transform._plan, block, self.s, self.name).data
-        return _squares(codes), _squares(block)
+        return _squares(codes), _squares(block), int(block.any())
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost import images
+from fost._validation import check_path
 from fost.paper.printed import FIGURE_SET, PICTURES
 
 SIDE = 8
@@ -108,6 +109,7 @@ def find_pictures(folder: str | os.PathLike[str] | None = None) -> PictureSet:
 
         bundled = {name: 255 * picture(name) for name in _STAND_INS}
         return PictureSet(bundled, missing=PICTURES, bundled=True)
+    check_path(folder, "folder")
     files = sorted(path for path in Path(folder).iterdir() if path.is_file())
     pictures: dict[str, NDArray[np.float64]] = {}
     notes = []

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fost._validation import check_path
 from fost.paper.parts import Part, choose
 from fost.paper.pictures import PictureSet, find_pictures
 from fost.paper.settings import Settings
@@ -77,6 +78,7 @@ def compute(
     -------
     Reproduction
     """
+    check_path(out, "out")
     parts = choose(names)
     if not isinstance(settings, Settings | None):
         raise TypeError(f"settings must be Settings, got {settings!r}")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost import _core
-from fost._validation import check_integer, check_parameters, check_shape
+from fost._validation import check_array, check_integer, check_parameters, check_real, check_shape
 from fost.transforms.base import Transform
 
 # Blocks may be this far from orthogonal: more than rounding to float32 makes them.
@@ -97,7 +97,7 @@ def _checked(
 
 
 def _checked_pairs(pairs: ArrayLike, n_features: int) -> NDArray[np.int32]:
-    array = np.asarray(pairs)
+    array = check_array(pairs, "pairs")
     if array.size == 0:
         array = array.reshape(-1, 2).astype(np.int32)
     if array.dtype.kind not in "iu":
@@ -121,8 +121,9 @@ def _checked_pairs(pairs: ArrayLike, n_features: int) -> NDArray[np.int32]:
 
 
 def _checked_blocks(blocks: ArrayLike, count: int) -> NDArray[np.float64]:
-    if np.size(blocks) == 0:
-        blocks = np.reshape(blocks, (-1, 2, 2))
+    blocks = check_real(blocks, "blocks")
+    if blocks.size == 0:
+        blocks = blocks.reshape(-1, 2, 2)
     checked = check_parameters(blocks, "blocks", (count, 2, 2))
     gaps = _gaps(checked)
     wrong = np.flatnonzero(~(gaps <= _TOLERANCE))

@@ -25,6 +25,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from fost._files import open_file, write_atomically
+from fost._validation import check_path
 from fost.transforms.bank import Bank
 from fost.transforms.base import Transform
 from fost.transforms.chain import Chain
@@ -53,6 +54,8 @@ def save(
     metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Write a transform to a file (see `Transform.save`)."""
+    check_path(path, "path")
+    noted = {} if metadata is None else _checked_metadata(metadata)
     structure, arrays = _parts(transform)
     header = {
         "format": FORMAT,
@@ -60,8 +63,8 @@ def save(
         "structure": structure,
         "checksum": digest(structure, arrays),
     }
-    if metadata:
-        header["metadata"] = json.dumps(_checked_metadata(metadata), sort_keys=True)
+    if noted:
+        header["metadata"] = json.dumps(noted, sort_keys=True)
     write_atomically(path, safetensors.numpy.save(arrays, header))
 
 
@@ -118,6 +121,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
 @contextmanager
 def _reading(path: str | os.PathLike[str]) -> Iterator[Any]:
     """An open file; whatever is wrong with it is a ValueError that says which file it is."""
+    check_path(path, "path")
     open_file(path).close()  # a missing or forbidden file is an OSError, as everywhere
     name = os.fspath(path)
     try:
