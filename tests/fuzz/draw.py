@@ -138,7 +138,11 @@ class Draw:
             wrong = ((), (1,), (1, 1, 1), "ab", (1.5, 2), (None, 1), {1, 2}, (0, 1), np.nan, -1)
             return self.wrong(name, *wrong)
         if single and self.chance(0.5):
-            return self.integer(name, 1, high, most)
+            value = self.integer(name, 1, high, most)
+            if isinstance(value, np.ndarray) and value.ndim:  # a pair, and a good one
+                self.bad.pop()
+                return 1
+            return value
         kind = self.pick((tuple, tuple, list))
         return kind(self.integer(name, 1, high, most) for _ in range(2))
 

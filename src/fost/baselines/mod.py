@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,9 @@ def least_squares_atoms(state: Factorisation) -> NDArray[np.float64]:
     inner = (codes.T @ codes).toarray()
     cross = codes.T @ state.Y
     try:
-        solution = scipy.linalg.solve(inner, cross, assume_a="pos")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", scipy.linalg.LinAlgWarning)  # it is an answer here
+            solution = scipy.linalg.solve(inner, cross, assume_a="pos")
     except (scipy.linalg.LinAlgError, scipy.linalg.LinAlgWarning):
         # Atoms that are not used, or always used together.
         solution = scipy.linalg.lstsq(inner, cross)[0]

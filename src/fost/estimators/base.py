@@ -225,6 +225,8 @@ def validated(estimator: Any, X: Any, reset: bool = True, min_samples: int = 1) 
     check_flag(estimator.sparse_output, "sparse_output")
     if has_masked(X):
         raise ValueError("X has masked entries, which fost cannot leave out")
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):  # dates are no numbers
+        raise TypeError(f"X must be real numbers, got dtype {X.dtype}")
     types = [np.float64, np.float32]
     try:
         X = validate_data(estimator, X, dtype=types, reset=reset, ensure_min_samples=min_samples)

@@ -215,7 +215,7 @@ def _by_pursuit(
     # Where nothing of a patch is observed its mean comes from the smooth fill.
     holes, image = _padded(missing, shape), _padded(image, shape)
     smooth, _ = fill(image, holes)
-    atoms = np.ascontiguousarray(dictionary.matrix.T, dtype=image.dtype)
+    atoms = np.array(dictionary.matrix.T, dtype=image.dtype, order="C")
     if prior > 0:
         atoms *= _importances(image, holes, smooth, atoms, shape, n_nonzero_coefs)[:, None] ** prior
     assembler = Assembler(image.shape, shape, steps)

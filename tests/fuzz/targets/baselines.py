@@ -16,7 +16,7 @@ from tests.fuzz.targets.estimators import use
 
 @target(2)
 def general_dictionary(fuzz: Fuzz) -> None:
-    atoms, D = some_atoms(fuzz, min(fuzz.size(), 33))
+    atoms, D = some_atoms(fuzz, min(fuzz.size(), 33), columns=False)
     made = fuzz.call(baselines.GeneralDictionary, atoms)
     fuzz.expect(np.array_equal(made.atoms, D.astype(np.float64)), "the atoms, as they are")
     repr(made)

@@ -194,7 +194,7 @@ def select(fuzz: Fuzz) -> None:
     check_codes(fuzz, fuzz.call(fost.select, C, s), plain, int(s))
 
 
-def some_atoms(fuzz: Fuzz, n: int) -> tuple[Any, Array]:
+def some_atoms(fuzz: Fuzz, n: int, **wrong: bool) -> tuple[Any, Array]:
     """Atoms of unit length, of any length, or of none."""
     atoms = cases.random_vectors(fuzz.rng, int(fuzz.rng.integers(1, 2 * n + 2)), n)
     if fuzz.chance(0.2):
@@ -203,7 +203,7 @@ def some_atoms(fuzz: Fuzz, n: int) -> tuple[Any, Array]:
     elif fuzz.spoil():
         atoms[0] = 0
         fuzz.note_bad("atoms", "a row of zeros")
-    return fuzz.array("atoms", atoms, precise=True)
+    return fuzz.array("atoms", atoms, precise=True, **wrong)
 
 
 @target(6)

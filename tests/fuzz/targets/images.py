@@ -88,7 +88,7 @@ def side_of(patch: Any, dictionary: Any) -> int:
 
 def check_restored(fuzz: Fuzz, restored: Array, picture: Array) -> None:
     fuzz.expect(restored.shape == picture.shape, "shape of the picture")
-    fuzz.expect(restored.dtype == picture.dtype, "type of the picture")
+    fuzz.expect(restored.dtype.newbyteorder("=") == picture.dtype, "type of the picture")
     if picture.dtype.kind == "f":
         fuzz.expect(np.isfinite(restored).all(), "finite pixels")
         low, high = min(0.0, float(picture.min())), max(1.0, float(picture.max()))
@@ -271,7 +271,7 @@ def luma_chroma(fuzz: Fuzz) -> None:
 @target(1)
 def pretrained(fuzz: Fuzz) -> None:
     name = fuzz.choice("name", ("patches-8x8", "patches-16x16"), (None, "patches-9x9"))
-    made = fuzz.call(images.pretrained, name, of=images.pretrained.__wrapped__)
+    made = fuzz.call(images.pretrained, name)
     fuzz.expect(made.n_features in (64, 256), "a transform")
 
 
@@ -279,7 +279,7 @@ def pretrained(fuzz: Fuzz) -> None:
 def files(fuzz: Fuzz) -> None:
     image, picture = some_picture(fuzz)
     suffix = fuzz.pick((".png", ".tiff", ".tif", ".jpg", ".bmp", ".webp", ".gif"))
-    if suffix not in (".tiff", ".tif"):
+    if suffix not in (".tiff", ".tif") or picture.dtype.itemsize > 8:
         fuzz.doubtful.append("kinds of files hold few types")
     if fuzz.spoil():
         suffix = fuzz.wrong("path", "", ".xyz", ".txt", ".PNGG")
