@@ -23,7 +23,9 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -184,20 +186,28 @@ def use_pickle(path: Path) -> str:
 
 
 def command(*arguments: str) -> str:
-    from typer.testing import CliRunner
+    said, errors = io.StringIO(), io.StringIO()
+    with redirect_stdout(said), redirect_stderr(errors):
+        try:
+            code = commands().main([*arguments, "--force"], "fost", standalone_mode=False)
+        except Exception as error:
+            raise Failure(f"a traceback: {error!r}") from error
+    if code == 0:
+        return "result"
+    lines = [line for line in errors.getvalue().splitlines() if "fost: warning:" not in line]
+    check(code == 2, f"exit code {code}: {lines}")
+    check(len(lines) == 1 and lines[0].startswith("fost: "), f"not one line: {lines}")
+    check(not said.getvalue(), "a result and an error")
+    return "memory" if "not enough memory" in lines[0] else "refused"
+
+
+@cache
+def commands() -> Any:
+    import typer.main
 
     from fost.cli.app import app
 
-    result = CliRunner().invoke(app, [*arguments, "--force"], prog_name="fost")
-    if result.exit_code == 0:
-        return "result"
-    if result.exit_code != 2:
-        if isinstance(result.exception, Exception):
-            raise Failure(f"a traceback: {result.exception!r}") from result.exception
-        raise Failure(f"exit code {result.exit_code}: {result.output}")
-    lines = [line for line in result.stderr.splitlines() if "fost: warning:" not in line]
-    check(len(lines) == 1 and lines[0].startswith("fost: "), f"not one line: {result.stderr!r}")
-    return "memory" if "not enough memory" in lines[0] else "refused"
+    return typer.main.get_command(app)
 
 
 class Failure(AssertionError):

@@ -261,6 +261,20 @@ def test_arrays_that_are_none(fail: Fail, folder: Path) -> None:
     )
 
 
+def test_libraries_that_log_damage_are_kept_quiet(fail: Fail, folder: Path) -> None:
+    """Pillow says more about this one than its exception does, to the log."""
+    images.write("odd.tiff", np.zeros((9, 9, 3), np.uint8))
+    content = bytearray((folder / "odd.tiff").read_bytes())
+    start = int.from_bytes(content[4:8], "little")
+    tags = range(
+        start + 2, start + 2 + 12 * int.from_bytes(content[start : start + 2], "little"), 12
+    )
+    samples = next(tag for tag in tags if content[tag : tag + 2] == (277).to_bytes(2, "little"))
+    content[samples + 8 : samples + 12] = (50_000).to_bytes(4, "little")
+    (folder / "odd.tiff").write_bytes(content)
+    assert "cannot read 'odd.tiff'" in fail("denoise", "odd.tiff", "-o", "out.png")
+
+
 def test_masks_of_another_size(fail: Fail) -> None:
     images.write("mask.png", np.zeros((52, 40), np.uint8))
     line = fail("inpaint", "picture.png", "--mask", "mask.png", "-o", "out.png")
