@@ -23,7 +23,9 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -184,20 +186,28 @@ def use_pickle(path: Path) -> str:
 
 
 def command(*arguments: str) -> str:
-    from typer.testing import CliRunner
+    said, errors = io.StringIO(), io.StringIO()
+    with redirect_stdout(said), redirect_stderr(errors):
+        try:
+            code = commands().main([*arguments, "--force"], "fost", standalone_mode=False)
+        except Exception as error:
+            raise Failure(f"a traceback: {error!r}") from error
+    if code == 0:
+        return "result"
+    lines = [line for line in errors.getvalue().splitlines() if "fost: warning:" not in line]
+    check(code == 2, f"exit code {code}: {lines}")
+    check(len(lines) == 1 and lines[0].startswith("fost: "), f"not one line: {lines}")
+    check(not said.getvalue(), "a result and an error")
+    return "memory" if "not enough memory" in lines[0] else "refused"
+
+
+@cache
+def commands() -> Any:
+    import typer.main
 
     from fost.cli.app import app
 
-    result = CliRunner().invoke(app, [*arguments, "--force"], prog_name="fost")
-    if result.exit_code == 0:
-        return "result"
-    if result.exit_code != 2:
-        if isinstance(result.exception, Exception):
-            raise Failure(f"a traceback: {result.exception!r}") from result.exception
-        raise Failure(f"exit code {result.exit_code}: {result.output}")
-    lines = [line for line in result.stderr.splitlines() if "fost: warning:" not in line]
-    check(len(lines) == 1 and lines[0].startswith("fost: "), f"not one line: {result.stderr!r}")
-    return "memory" if "not enough memory" in lines[0] else "refused"
+    return typer.main.get_command(app)
 
 
 class Failure(AssertionError):
@@ -620,10 +630,17 @@ def work(first: int, count: int, seed: int) -> None:
             print(f"{case} ends {name} {said}".replace("\n", " "), flush=True)
 
 
-def run(count: int, seed: int) -> tuple[Counter[str], list[str]]:
+def run(
+    count: int, seed: int, tell: Callable[[str], None] = lambda text: None
+) -> tuple[Counter[str], list[str]]:
     """All cases, in as many processes as it takes: outcomes by kind, and the failures."""
     outcomes: Counter[str] = Counter()
     failures: list[str] = []
+
+    def fail(text: str) -> None:
+        failures.append(text)
+        tell(text)
+
     done = 0
     while done < count:
         first, began = done, None
@@ -645,16 +662,18 @@ def run(count: int, seed: int) -> tuple[Counter[str], list[str]]:
                 done, began = int(number) + 1, None
                 result = said[0].strip()
                 outcomes[f"{name}: {result.split(' ')[0]}"] += 1
+                if done % 1000 == 0:
+                    tell(f"{done} damaged files, {len(failures)} failures so far")
                 if result.startswith("FAILED"):
-                    failures.append(f"case {number} of seed {seed}: {result}")
+                    fail(f"case {number} of seed {seed}: {result}")
             code = child.wait()
             errors.seek(0)
             told = errors.read()[-2000:]
         if began is not None:
-            failures.append(f"{began} ended the process, {code}: {told}")
+            fail(f"{began} ended the process, {code}: {told}")
             done += 1
         elif code and done > first:  # memory that a case before has spoilt
-            failures.append(f"the process of cases {first} to {done} ended, {code}: {told}")
+            fail(f"the process of cases {first} to {done} ended, {code}: {told}")
         elif code:
             raise RuntimeError(f"the worker failed, {code}: {told}")
     return outcomes, failures
@@ -665,11 +684,9 @@ def main(arguments: list[str]) -> int:
         work(*map(int, arguments[1:]))
         return 0
     count, seed = (int(argument) for argument in (*arguments, "1000", "0")[:2])
-    outcomes, failures = run(count, seed)
+    outcomes, failures = run(count, seed, lambda text: print(text, flush=True))
     for name, number in sorted(outcomes.items()):
         print(f"{name:<24}{number:>8}")
-    for failure in failures:
-        print(failure)
     print(f"{count} damaged files, {len(failures)} failures")
     return 1 if failures else 0
 

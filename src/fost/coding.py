@@ -28,6 +28,8 @@ _core.set_stemr(scipy.linalg.cython_lapack.__pyx_capi__["dstemr"])
 
 _INT32_MAX = np.iinfo(np.int32).max
 
+Places = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+
 
 def select(C: ArrayLike, n_nonzero_coefs: int) -> csr_array:
     """Keep the entries of largest magnitude in each row: T_s(C).
@@ -197,15 +199,8 @@ def _as_csr(codes: Any, shape: tuple[int, int]) -> csr_array:
             raise ValueError(f"blocks of {blocks.shape[1:]} do not fit a shape of {shape}")
         grid = (shape[0] // blocks.shape[1], shape[1] // blocks.shape[2])
         return csr_array(bsr_array(_compressed(codes, grid), shape=shape))
-    if codes.format == "lil":
-        return csr_array(coo_array(_listed(codes, shape), shape=shape))
-    if codes.format != "coo":  # by NumPy alone
-        codes = codes.tocoo()
-    data = np.asarray(codes.data)
-    places = tuple(
-        _in_range(where, size, data.size)
-        for where, size in zip((codes.row, codes.col), shape, strict=True)
-    )
+    data, rows, columns = _PLACES[codes.format](codes, shape)
+    places = _in_range(rows, shape[0], len(data)), _in_range(columns, shape[1], len(data))
     return csr_array(coo_array((data, places), shape=shape))
 
 
@@ -222,18 +217,45 @@ def _compressed(
     return data[:n_entries], _in_range(codes.indices[:n_entries], sizes[1], n_entries), indptr
 
 
-def _listed(
-    codes: Any, shape: tuple[int, int]
-) -> tuple[NDArray[Any], tuple[NDArray[Any], NDArray[Any]]]:
-    """Data, rows and columns of what is kept in lists."""
+def _of_coordinates(codes: Any, shape: tuple[int, int]) -> Places:
+    return np.asarray(codes.data), codes.row, codes.col
+
+
+def _of_keys(codes: Any, shape: tuple[int, int]) -> Places:
+    keys, values = list(codes.keys()), list(codes.values())
+    places = np.array(keys or np.empty((0, 2), np.intp))
+    return np.array(values, dtype=codes.dtype), places[:, 0], places[:, 1]
+
+
+def _of_diagonals(codes: Any, shape: tuple[int, int]) -> Places:
+    data, offsets = np.asarray(codes.data), np.asarray(codes.offsets)
+    if data.ndim != 2 or offsets.shape != (len(data),) or offsets.dtype.kind not in "iu":
+        raise ValueError(f"{len(data)} diagonals have offsets of shape {offsets.shape}")
+    there = (offsets > -shape[0]) & (offsets < shape[1])
+    data, offsets = data[there, : shape[1]], offsets[there].astype(np.intp)
+    columns = np.broadcast_to(np.arange(data.shape[1]), data.shape)
+    rows = columns - offsets[:, None]
+    inside = (rows >= 0) & (rows < shape[0])
+    return data[inside], rows[inside], columns[inside]
+
+
+def _of_lists(codes: Any, shape: tuple[int, int]) -> Places:
     columns, values = list(codes.rows), list(codes.data)
     lengths = [len(row) for row in columns]
     if len(lengths) != shape[0] or lengths != [len(row) for row in values]:
         raise ValueError("their lists are not of equal lengths")
     rows = np.repeat(np.arange(shape[0]), lengths)
     flat = np.array(list(chain.from_iterable(columns)) or np.empty(0, np.intp))
-    data = np.array(list(chain.from_iterable(values)), dtype=codes.dtype)
-    return data, (rows, _in_range(flat, shape[1], data.size))
+    return np.array(list(chain.from_iterable(values)), dtype=codes.dtype), rows, flat
+
+
+# Entries, rows and columns of the formats that SciPy's compiled code would read unseen.
+_PLACES: dict[str, Callable[[Any, tuple[int, int]], Places]] = {
+    "coo": _of_coordinates,
+    "dok": _of_keys,
+    "dia": _of_diagonals,
+    "lil": _of_lists,
+}
 
 
 def _in_range(indices: Any, size: int, count: int) -> NDArray[Any]:

@@ -49,6 +49,8 @@ _REAL = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64|96|128)")
 # Bytes of arrays, and pixels, that any file may ask for; larger ones as many as they have bytes
 # for (see `_most_bytes`). What `Codes.save` writes keeps to this.
 _FREE = 2**24
+# What comes before the numbers of an array, at most.
+_HEADER = 256
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Codes:
             "means": self.means,
             "metadata": np.array(json.dumps(metadata)),
         }
-        n_bytes = sum(array.nbytes for array in arrays.values())
+        n_bytes = sum(array.nbytes + _HEADER for array in arrays.values())
         n_pixels = prod(self.picture.image_shape) if self.picture else 0
         for write in (np.savez_compressed, np.savez):
             buffer = io.BytesIO()

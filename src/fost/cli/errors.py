@@ -111,8 +111,10 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
     """Warnings as lines on stderr; libraries that log the damage of files are kept quiet."""
-    logger = logging.getLogger("tifffile")
-    disabled, logger.disabled = logger.disabled, True
+    loggers = [logging.getLogger(name) for name in ("tifffile", "PIL")]
+    silence = logging.NullHandler()  # without any handler, errors would go to stderr
+    for logger in loggers:
+        logger.addHandler(silence)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         for category in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
@@ -121,4 +123,5 @@ def _plain_warnings() -> Iterator[None]:
         try:
             yield
         finally:
-            logger.disabled = disabled
+            for logger in loggers:
+                logger.removeHandler(silence)

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 _TIFF_BEGINS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _TIFF_NAMES = (".tif", ".tiff")
+# Bytes of pixels that any TIFF may have, and for each byte of a larger one: LZW and deflate make
+# less of one. Pillow has a limit of its own.
+_FREE_BYTES = 2**29
+_MOST_TO_ONE = 2000
 _JPEG_NAMES = (".jpg", ".jpeg")
 # Without the usual loss of colour resolution, since what is written was computed with care.
 _JPEG_OPTIONS: dict[str, Any] = {"quality": 95, "subsampling": 0}
@@ -206,6 +210,9 @@ def _read_tiff(file: Any, left_out: list[str]) -> NDArray[Any]:
             tifffile.PHOTOMETRIC.MINISBLACK,
             tifffile.PHOTOMETRIC.RGB,
         )
+        size = os.fstat(file.fileno()).st_size
+        if page.nbytes > max(_FREE_BYTES, _MOST_TO_ONE * size):
+            raise ValueError(f"its {page.nbytes:,} bytes of pixels are too many for {size:,} bytes")
         if plain and page.axes in ("YX", "YXS", "SYX"):
             try:
                 image = np.asarray(page.asarray())

@@ -40,8 +40,8 @@ class Givens(Transform):
     kind = "givens"
 
     def __init__(self, pairs: ArrayLike, blocks: ArrayLike, n_features: int) -> None:
-        self._pairs, checked, self._n_features = _checked(pairs, blocks, n_features)
-        self._blocks = _polished(checked)
+        self._pairs, checked, gaps, self._n_features = _checked(pairs, blocks, n_features)
+        self._blocks = _polished(checked, gaps)
 
     @property
     def pairs(self) -> NDArray[np.int32]:
@@ -77,7 +77,7 @@ class Givens(Transform):
 
     @classmethod
     def _exactly(cls, **arguments: Any) -> Self:
-        pairs, blocks, n = _checked(**arguments)
+        pairs, blocks, _, n = _checked(**arguments)
         return cls._trusted(_pairs=pairs, _blocks=blocks, _n_features=n)
 
     def _arguments(self) -> dict[str, Any]:
@@ -89,11 +89,11 @@ class Givens(Transform):
 
 def _checked(
     pairs: ArrayLike, blocks: ArrayLike, n_features: int
-) -> tuple[NDArray[np.int32], NDArray[np.float64], int]:
-    """Copies to the last bit of pairs in range and blocks that are orthogonal enough."""
+) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], int]:
+    """Copies to the last bit of pairs in range and of blocks that are orthogonal but for gaps."""
     n = check_integer(n_features, "n_features", 1, 2**31 - 1)
     checked = _checked_pairs(pairs, n)
-    return checked, _checked_blocks(blocks, len(checked)), n
+    return checked, *_checked_blocks(blocks, len(checked)), n
 
 
 def _checked_pairs(pairs: ArrayLike, n_features: int) -> NDArray[np.int32]:
@@ -120,7 +120,9 @@ def _checked_pairs(pairs: ArrayLike, n_features: int) -> NDArray[np.int32]:
     return checked
 
 
-def _checked_blocks(blocks: ArrayLike, count: int) -> NDArray[np.float64]:
+def _checked_blocks(
+    blocks: ArrayLike, count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     blocks = check_real(blocks, "blocks")
     if blocks.size == 0:
         blocks = blocks.reshape(-1, 2, 2)
@@ -132,12 +134,12 @@ def _checked_blocks(blocks: ArrayLike, count: int) -> NDArray[np.float64]:
             f"blocks must be orthogonal 2 x 2 matrices, got one with max|B B^T - I| = "
             f"{gaps[wrong[0]]:.3g} in row {wrong[0]}"
         )
-    return checked
+    return checked, gaps
 
 
-def _polished(blocks: NDArray[np.float64]) -> NDArray[np.float64]:
+def _polished(blocks: NDArray[np.float64], gaps: NDArray[np.float64]) -> NDArray[np.float64]:
     """Newton's step to the nearest orthogonal block; what is right to the last bits stays."""
-    off = _gaps(blocks) > 8 * np.finfo(np.float64).eps
+    off = gaps > 8 * np.finfo(np.float64).eps
     if not off.any():
         return blocks
     polished = blocks.copy()
