@@ -154,8 +154,13 @@ def choose(names: Sequence[str] | None) -> list[Part]:
     >>> [part.name for part in choose(["figure-3", "table-2"])]
     ['table-2', 'figure-3']
     """
+    if isinstance(names, str):
+        raise TypeError(f"names must be a list of names, got {names!r}")
+    for name in names or ():
+        if not isinstance(name, str):
+            raise TypeError(f"names must be strings, got {name!r}")
     wanted = {name.lower().replace("_", "-") for name in names or PARTS}
     for name in sorted(wanted):
         if name not in PARTS:
-            raise ValueError(f"there is no part {name!r}; there are {', '.join(PARTS)}")
+            raise ValueError(f"names: there is no part {name!r}; there are {', '.join(PARTS)}")
     return [part for part in _PARTS if part.name in wanted]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fost._files import write_atomically
+from fost._validation import check_path
 from fost.paper import sections
 from fost.paper.claims import Claim, claims
 from fost.paper.drawing import to_svg
@@ -52,6 +53,9 @@ def reproduce(
 
 def write_report(found: Reproduction, out: str | os.PathLike[str]) -> list[Claim]:
     """Write ``index.html``, rows and figures to a folder; returns the claims, judged."""
+    check_path(out, "out")
+    if not isinstance(found, Reproduction):
+        raise TypeError(f"found must be a Reproduction, got {type(found).__name__}")
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     judged = claims(found)
