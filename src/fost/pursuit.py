@@ -179,8 +179,8 @@ def _by_shift(
     for shift in np.unique(taken_out):
         rows = np.flatnonzero(taken_out == shift)
         gaps = None if missing is None else missing[rows]
-        with np.errstate(over="ignore"):  # infinity is a limit too
-            limit = float(np.ldexp(tol, -2 * shift))
+        with np.errstate(over="ignore"):  # no signal has as much energy as infinity
+            limit = tol if tol < 0 else float(np.ldexp(tol, -2 * shift))
         codes = dictionary.pursue(np.ldexp(Y[rows], -shift), gaps, s, limit)
         assert codes is not None, "what is scaled is within reach"
         parts.append(codes)

@@ -107,6 +107,14 @@ def test_numbers_of_numpy(camera):
         np.testing.assert_array_equal(found, denoise(image, 20, stride=(2, 1), patch=(4, 16)))
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+def test_any_noise_level(camera, dtype):
+    image = camera[:40, :40].astype(dtype)
+    means = denoise(image, 1e6)  # all that is left of patches
+    np.testing.assert_allclose(denoise(image, 1e300), means.astype(float), atol=1)
+    np.testing.assert_allclose(denoise(image, 1e-300), image, rtol=1e-5)
+
+
 def test_colour(camera):
     clean = skimage_data.astronaut()[:96, 100:196]
     image = noisy(clean, 25)

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from fost._validation import check_integer, check_number, check_sizes, check_verbose
 from fost.estimators.base import DictionaryEstimator, checked
 from fost.learning import as_source, learn
+from fost.learning.bank import most_members
 from fost.learning.frontier import Candidate, Frontier, Rung, explore, relative_error, rungs
 from fost.learning.loop import as_generator
 from fost.learning.sources import Source
@@ -207,7 +208,7 @@ class AutoDictionary(DictionaryEstimator):
         if self.max_error is not None:
             check_number(self.max_error, "max_error", 0, 1)
         most = check_integer(self.max_transforms, "max_transforms", 1, 2**20)
-        most = max(1, min(most, n_signals // n_features))
+        most = max(1, min(most, n_signals // n_features, most_members(n_features)))
         if self.max_flops is None:
             return rungs(n_features, bases, None, most)
         limit = int(check_number(self.max_flops, "max_flops", 1))

@@ -29,6 +29,8 @@ from fost.transforms import DCT, Bank, Transform
 _THRESHOLD = 2.6
 _ROTATIONS_PER_PIXEL = 4
 _ITERATIONS = 5
+# Beyond this, in units of the picture's range, noise leaves nothing of it; squares stay small.
+_LOUDEST = 1e8
 # Larger patches beside those of 8 x 8: better where a picture is smooth. (More weight for them
 # gains there and loses elsewhere.)
 _WIDE = 16
@@ -103,7 +105,7 @@ def denoise(
     sigma = noise_level(picture) if sigma is None else check_number(sigma, "sigma", 0)
     if sigma == 0:
         return picture.copy()
-    level = sigma / form.scale
+    level = min(sigma / form.scale, _LOUDEST)
     planes = to_planes(form.to_unit(picture))
     for plane in planes:
         padded = pad(plane, shape)

@@ -227,7 +227,11 @@ class Assembler:
             # One row of patches, or what there is of it.
             count = min(stop - start, self._grid.per_row - start % self._grid.per_row)
             part = slice(None, count)
-            self._add_row(start, rows[part], None if scale is None else scale[part])
+            try:
+                with np.errstate(over="raise"):
+                    self._add_row(start, rows[part], None if scale is None else scale[part])
+            except FloatingPointError:
+                raise ValueError("patches are too large: their sums overflow float64") from None
             rows, scale = rows[count:], None if scale is None else scale[count:]
             start += count
 

@@ -72,7 +72,7 @@ class BankOf(Structure):
         store(self, n_transforms=check_integer(self.n_transforms, "n_transforms", 1, 2**20))
 
     def fit_to(self, problem: Problem) -> BankOf:
-        most = max(1, _MOST_SUMS // problem.n_features**2)
+        most = most_members(problem.n_features)
         if self.n_transforms > most:
             raise ValueError(
                 f"n_transforms must be at most {most} for n_features={problem.n_features}, since "
@@ -187,6 +187,11 @@ class BankOf(Structure):
         for b, part in zip(unused, np.array_split(worst, len(unused)), strict=True):
             if len(part):
                 members[b] = self._learned(problem, signals[part])
+
+
+def most_members(n_features: int) -> int:
+    """Members whose statistics can be kept."""
+    return max(1, _MOST_SUMS // n_features**2)
 
 
 def _coded(

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost import coding
-from fost._validation import not_finite
 from fost.streams import Stream, Sums, as_stream
 from fost.streams.local import Array
 from fost.transforms import Coder, Transform, with_base
@@ -120,9 +119,7 @@ class Source:
     def _check_total(self, total: float, nonzero: int) -> None:
         """Raises a ValueError where squares of signals overflow, or lose digits that they need."""
         if not np.isfinite(total):
-            raise ValueError(
-                f"{self.name} is too large: the squares of its entries overflow float64"
-            )
+            raise _overflow(self.name)
         if nonzero and total < LEAST_TOTAL:
             raise ValueError(
                 f"{self.name} is too small: the squares of its entries vanish in float64"
@@ -216,8 +213,14 @@ class _GramOf:
             for part in _in_doubles(block):
                 total += part.T @ part
         if not np.isfinite(total).all():
-            raise not_finite(block, self.name)
+            if not np.isfinite(block).all():
+                raise ValueError(f"{self.name} contains NaN or infinity")
+            raise _overflow(self.name)
         return total, int(block.any())
+
+
+def _overflow(name: str) -> ValueError:
+    return ValueError(f"{name} is too large: the squares of its entries overflow float64")
 
 
 def _squares(array: NDArray[Any]) -> float:

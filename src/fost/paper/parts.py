@@ -155,15 +155,13 @@ def choose(names: Sequence[str] | None) -> list[Part]:
     ['table-2', 'figure-3']
     """
     if isinstance(names, str) or not isinstance(names, Iterable | None):
-        raise TypeError(f"names must be a list of parts, got {names!r}")
+        raise TypeError(f"names must be a list of names, got {names!r}")
     given = list(names or PARTS)
     for name in given:
         if not isinstance(name, str):
-            raise TypeError(f"names must be parts by name, got {name!r}")
+            raise TypeError(f"names must be strings, got {name!r}")
     wanted = {name.lower().replace("_", "-") for name in given}
     for name in sorted(wanted):
         if name not in PARTS:
-            raise ValueError(
-                f"names must be parts: there is no part {name!r}; there are {', '.join(PARTS)}"
-            )
+            raise ValueError(f"names: there is no part {name!r}; there are {', '.join(PARTS)}")
     return [part for part in _PARTS if part.name in wanted]

@@ -48,6 +48,13 @@ class PictureSet:
     bundled: bool = False
     notes: tuple[str, ...] = field(default=())
 
+    @classmethod
+    def checked(cls, pictures: Any) -> PictureSet:
+        """Pictures as an argument."""
+        if not isinstance(pictures, PictureSet):
+            raise TypeError(f"pictures must be a PictureSet, got {type(pictures).__name__}")
+        return pictures
+
     def __contains__(self, name: str) -> bool:
         return self._named(name) in self.pictures
 

@@ -55,6 +55,8 @@ def reproduce(
 def write_report(found: Reproduction, out: str | os.PathLike[str]) -> list[Claim]:
     """Write ``index.html``, rows and figures to a folder; returns the claims, judged."""
     check_path(out, "out")
+    if not isinstance(found, Reproduction):
+        raise TypeError(f"found must be a Reproduction, got {type(found).__name__}")
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     judged = claims(found)

@@ -185,7 +185,9 @@ class Bank(Coder):
             present, starts = np.unique(rows[own], return_index=True)
             indptr = np.append(starts, len(own))
             entries = codes.data[own], codes.indices[own] - b * n, indptr
-            out[present] += self[b].decode(csr_array(entries, shape=(len(present), n)))
+            decoded = self[b].decode(csr_array(entries, shape=(len(present), n)))
+            with np.errstate(over="ignore"):
+                out[present] += decoded
         if not np.isfinite(out).all():
             raise ValueError(f"codes are too large: decoding them overflows {out.dtype}")
         return out
