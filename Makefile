@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.20" ninja
 
-.PHONY: demo reproduce test test-cluster lint format bench wheel-test clean
+.PHONY: demo reproduce test fuzz test-cluster lint format bench wheel-test clean
 
 demo: $(VENV)/.built
 	$(BIN)/fost demo demo --force
@@ -15,6 +15,12 @@ reproduce: $(VENV)/.built
 
 test: $(VENV)/.built
 	$(BIN)/python -m pytest
+
+# Calls of everything public with good, bad and extreme arguments; from another SEED, others.
+COUNT ?= 10000
+SEED ?= 0
+fuzz: $(VENV)/.built
+	$(BIN)/python -m tests.fuzz $(COUNT) $(SEED)
 
 # Workers and schedulers in processes of their own, some of which are killed.
 test-cluster: $(VENV)/.built

@@ -389,6 +389,129 @@ def test_damaged_codes_are_refused(kind: str, damage: str, wide: bool) -> None:
         transform.decode(codes)
 
 
+def test_pointers_that_leave_and_come_back() -> None:
+    """SciPy looks at the first and the last pointer alone."""
+    codes = scipy.sparse.csr_array(np.eye(5, 8))
+    codes.indptr[:] = [0, 2**30, 2**30, 2**30, 2**30, 0]
+    with pytest.raises(ValueError, match="codes are damaged: an index is outside of 0 to 5"):
+        fost.DCT(8).decode(codes)
+
+
+def small_codes(form: str) -> Any:
+    codes = getattr(scipy.sparse, form)(np.eye(6, 8) + np.eye(6, 8, 3))
+    return codes.tobsr((2, 4)) if form.startswith("bsr") else codes
+
+
+def grown(array: Any, entry: Any) -> Any:
+    """The array with another last entry."""
+    made = array.copy()
+    made[-1] = entry
+    return made
+
+
+FORMATS = [
+    f"{name}_{kind}"
+    for name in ("csr", "csc", "bsr", "coo", "lil", "dok", "dia")
+    for kind in ("array", "matrix")
+]
+SPOILT: dict[str, dict[str, Callable[[Any], Any]]] = {
+    form: {
+        "index too large": lambda c: setattr(c, "indices", grown(c.indices, 8)),
+        "index wraps": lambda c: setattr(c, "indices", grown(c.indices.astype(np.int64), 2**32)),
+        "negative index": lambda c: setattr(c, "indices", grown(c.indices, -1)),
+        "index of floats": lambda c: setattr(c, "indices", c.indices.astype(float)),
+        "pointers fall": lambda c: setattr(c, "indptr", c.indptr[::-1].copy()),
+        "pointers leave": lambda c: c.indptr.__setitem__(1, 2**30),
+        "pointer too large": lambda c: setattr(c, "indptr", grown(c.indptr, 2**31 - 1)),
+        "fewer pointers": lambda c: setattr(c, "indptr", c.indptr[:-1]),
+        "no pointers": lambda c: setattr(c, "indptr", c.indptr[:0]),
+        "fewer values": lambda c: setattr(c, "data", c.data[:2]),
+        "values of another shape": lambda c: setattr(c, "data", c.data.ravel()[:, None]),
+    }
+    for form in ("csr", "csc", "bsr")
+}
+SPOILT["coo"] = {
+    "row too large": lambda c: setattr(c, "coords", (grown(c.row, 6), c.col)),
+    "column too large": lambda c: setattr(c, "coords", (c.row, grown(c.col, 8))),
+    "negative column": lambda c: setattr(c, "coords", (c.row, grown(c.col, -1))),
+    "fewer rows": lambda c: setattr(c, "coords", (c.row[:-1], c.col)),
+    "fewer values": lambda c: setattr(c, "data", c.data[:-1]),
+}
+SPOILT["lil"] = {
+    "column too large": lambda c: c.rows[5].append(8) or c.data[5].append(1.0),
+    "column far too large": lambda c: c.rows[5].append(2**70) or c.data[5].append(1.0),
+    "negative column": lambda c: c.rows[5].append(-1) or c.data[5].append(1.0),
+    "fewer values": lambda c: c.rows[5].append(1),
+    "more values": lambda c: c.data[5].append(1.0),
+    "fewer lists": lambda c: setattr(c, "rows", c.rows[:-1]),
+    "no list": lambda c: c.rows.__setitem__(2, None),
+}
+SPOILT["dok"] = {
+    "column too large": lambda c: c._dict.__setitem__((0, 8), 1.0),
+    "column far too large": lambda c: c._dict.__setitem__((0, 2**40), 1.0),
+    "negative row": lambda c: c._dict.__setitem__((-1, 0), 1.0),
+}
+SPOILT["dia"] = {
+    "fewer values": lambda c: setattr(c, "data", c.data[:1]),
+    "fewer offsets": lambda c: setattr(c, "offsets", c.offsets[:1]),
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_sparse_format_is_decoded(form: str) -> None:
+    codes = small_codes(form)
+    expected = codes.toarray() @ fost.DCT(8).matrix.T
+    # The same sums, in another order.
+    np.testing.assert_allclose(fost.DCT(8).decode(codes), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("form", "damage"), [(form, name) for form in FORMATS for name in SPOILT[form[:3]]]
+)
+def test_every_spoilt_format_is_refused(form: str, damage: str) -> None:
+    codes = small_codes(form)
+    SPOILT[form[:3]][damage](codes)
+    for transform in (fost.DCT(8), fost.Dense(np.eye(8))):
+        with pytest.raises(ValueError, match="codes are damaged"):
+            transform.decode(codes)
+
+
+def test_offsets_beyond_the_codes_are_nowhere() -> None:
+    codes = scipy.sparse.dia_array((np.ones((2, 8)), [0, 1]), shape=(6, 8))
+    codes.offsets = np.array([0, 2**62])
+    np.testing.assert_array_equal(fost.Dense(np.eye(8)).decode(codes), np.eye(6, 8))
+
+
+def test_codes_that_lie_about_themselves() -> None:
+    class Liar(scipy.sparse.csr_array):
+        def check_format(self, full_check: bool = True) -> None:
+            pass
+
+        @property
+        def shape(self) -> tuple[int, int]:
+            return getattr(self, "said", (5, 8))
+
+    codes = Liar(scipy.sparse.csr_array(np.eye(5, 8)))
+    codes.said = (500_000, 8)
+    with pytest.raises(ValueError, match="codes are damaged: 500001 indices are expected"):
+        fost.DCT(8).decode(codes)
+
+
+def test_what_lies_behind_the_last_entry_does_not_matter() -> None:
+    codes = scipy.sparse.csr_array(np.eye(5, 8))
+    more = scipy.sparse.csr_array(np.eye(5, 8))
+    more.data = np.append(more.data, np.nan)
+    more.indices = np.append(more.indices, 99)
+    assert cases.same_bits(fost.DCT(8).decode(more), fost.DCT(8).decode(codes))
+
+
+def test_more_columns_than_indices_can_count() -> None:
+    n = 2**31
+    codes = scipy.sparse.coo_array(([1.0], ([0], [n - 1])), shape=(1, n))
+    with pytest.raises(ValueError, match="codes have 2147483648 columns, fost decodes at most"):
+        coding.check_codes(codes, n, "a bank")
+
+
 @pytest.mark.parametrize("kind", ["dct", "dense"])
 @pytest.mark.parametrize("dtype", cases.DTYPES)
 def test_overflow_of_codes_is_an_error(kind: str, dtype: Any) -> None:

@@ -126,3 +126,45 @@ def test_pickled_estimators_give_the_same_codes():
 def test_bad_parameters_are_named_in_fit(estimator, match):
     with pytest.raises(ValueError, match=match):
         estimator.fit(np.eye(8))
+
+
+DICTIONARIES = [
+    fost.OrthonormalDictionary(1),
+    fost.HouseholderDictionary(2, 1),
+    fost.GivensDictionary(2, 1),
+    fost.BankDictionary(2, 1),
+    fost.AutoDictionary(1, max_iter=1, verbose=False),
+    fost.baselines.KSVD(4, 1, max_iter=1),
+]
+
+
+@pytest.mark.parametrize("estimator", DICTIONARIES, ids=lambda e: type(e).__name__)
+def test_errors_about_the_signals_call_them_x(estimator):
+    Y = correlated(60, 4)
+    if not isinstance(estimator, fost.baselines.KSVD):  # which scales
+        for factor in (1e-200, 1e200):
+            with pytest.raises(ValueError, match=r"^X is too (small|large)"):
+                clone(estimator).fit(factor * Y)
+    fitted = clone(estimator).fit(Y)
+    wrong = [np.zeros((2, 3)), np.full((2, 4), np.nan), [["a"] * 4], "text", None, np.zeros(4)]
+    for X in (*wrong, csr_array(Y), {"a": [1.0]}, Y * 1j, [[10**400] * 4]):
+        for method in (fitted.transform, fitted.score, clone(estimator).fit):
+            if X is wrong[0] and method.__name__ == "fit":
+                continue
+            with pytest.raises((TypeError, ValueError), match=r"\bX\b"):
+                method(X)
+    codes = fitted.transform(Y)
+    for X in (codes[:, :-1], codes * np.nan, None, "codes", codes.toarray()[:, :-1], [[1j] * 4]):
+        with pytest.raises((TypeError, ValueError), match=r"^X\b"):
+            fitted.inverse_transform(X)
+
+
+@pytest.mark.parametrize("estimator", DICTIONARIES, ids=lambda e: type(e).__name__)
+def test_dense_codes_stand_for_the_signals_of_sparse_ones(estimator):
+    Y = correlated(60, 4)
+    fitted = clone(estimator).fit(Y)
+    codes = fitted.transform(Y)
+    want = codes.toarray() @ fitted.components_
+    np.testing.assert_allclose(fitted.inverse_transform(codes), want, atol=1e-12)
+    np.testing.assert_allclose(fitted.inverse_transform(codes.toarray()), want, atol=1e-12)
+    np.testing.assert_allclose(fitted.inverse_transform(codes.toarray().tolist()), want, atol=1e-12)

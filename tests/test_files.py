@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import errno
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from fost._files import write_atomically
+import fost
+from fost import _files
+from fost._files import replacing, write_atomically
 
 
 def test_writes_and_replaces(tmp_path: Path) -> None:
@@ -96,3 +102,162 @@ def test_names_as_long_as_the_system_allows(tmp_path: Path) -> None:
     path.write_bytes(b"old")
     write_atomically(path, b"new")
     assert path.read_bytes() == b"new"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755, 0o444])
+def test_permissions_of_a_replaced_file_are_kept(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "file.bin"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    write_atomically(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_private_file_is_private_while_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "file.bin"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    with replacing(path) as file:
+        file.write(b"new")
+        modes = [stat.S_IMODE(entry.stat().st_mode) for entry in tmp_path.iterdir()]
+    assert modes == [0o600, 0o600]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid(), reason="only root gives away files")
+def test_the_owner_of_a_replaced_file_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "file.bin"
+    path.write_bytes(b"old")
+    try:
+        os.chown(path, 1234, 5678)
+    except OSError:
+        pytest.skip("no such owners here")
+    path.chmod(0o4750)
+    write_atomically(path, b"new")
+    found = path.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 5678, 0o4750)
+
+
+def test_another_group_does_not_get_what_the_first_was_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the group cannot be given, its permissions are at most those of everybody."""
+    if not hasattr(os, "chown"):
+        pytest.skip("no groups")
+    path = tmp_path / "file.bin"
+    path.write_bytes(b"old")
+    path.chmod(0o2664)
+    found = os.stat(path)
+    old = os.stat_result((*found[:5], found.st_gid + 1, *found[6:]))
+
+    def refuse(*_: Any) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "chown", refuse)
+    _files._take_permissions(path, old)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+def test_links_stay_links(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    target, link = tmp_path / "folder" / "target", tmp_path / "link"
+    try:
+        link.symlink_to(Path("folder") / "target")
+    except OSError:
+        pytest.skip("no links here")
+    for content in (b"first", b"second"):  # the target is made, then replaced
+        write_atomically(link, content)
+        assert link.is_symlink()
+        assert target.read_bytes() == content
+    assert os.listdir(tmp_path / "folder") == ["target"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no devices here")
+def test_devices_are_written_to(tmp_path: Path) -> None:
+    link = tmp_path / "null"
+    link.symlink_to("/dev/null")
+    before = os.listdir("/dev")
+    for path in ("/dev/null", link):
+        write_atomically(path, b"content")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert link.is_symlink()
+    assert os.listdir("/dev") == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_pipes_are_written_to(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_atomically(pipe, b"content")
+        assert os.read(reader, 100) == b"content"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no names of open files here")
+@pytest.mark.parametrize("piped", [True, False])
+def test_standard_output_has_a_name(tmp_path: Path, piped: bool) -> None:
+    code = "from fost._files import write_atomically as w; w('/dev/stdout', b'content')"
+    if piped:
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+        assert (run.returncode, run.stdout) == (0, b"content"), run.stderr
+        return
+    path = tmp_path / "file.bin"
+    with open(path, "wb") as file:
+        subprocess.run([sys.executable, "-c", code], stdout=file, check=True, timeout=60)
+        assert os.fstat(file.fileno()).st_size == 7  # the file that was open, not another one
+    assert path.read_bytes() == b"content"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device here")
+def test_a_full_disk_is_named() -> None:
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        write_atomically("/dev/full", b"content")
+
+
+LIMITED = """
+import os, resource, signal, sys
+from fost._files import write_atomically
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    write_atomically(sys.argv[1], bytes(10**6))
+except OSError as error:
+    print(error.filename == sys.argv[1], error.errno, os.listdir(os.path.dirname(sys.argv[1])))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_a_file_that_may_not_grow_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "file.bin"
+    path.write_bytes(b"old")
+    command = [sys.executable, "-c", LIMITED, str(path)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout.strip() == f"True {errno.EFBIG} ['file.bin']"
+    assert path.read_bytes() == b"old"
+
+
+def test_errors_name_the_file_and_not_a_temporary_one(tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "file.bin"
+    with pytest.raises(FileNotFoundError) as caught:
+        write_atomically(path, b"content")
+    assert caught.value.filename == str(path)
+    with pytest.raises(FileNotFoundError) as caught, replacing(tmp_path / "file.bin"):
+        (tmp_path / "another").read_bytes()
+    assert os.fspath(caught.value.filename) == str(tmp_path / "another")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero"):
+        for read in (_files.open_file, fost.load, fost.transforms.read_metadata):
+            with pytest.raises(OSError, match="not a file but a device or a pipe"):
+                read(path)
+    with pytest.raises(OSError, match="not a file but a device or a pipe"):
+        fost.learn(np.eye(4), fost.Full(), 1, checkpoint=tmp_path / "pipe")

@@ -240,7 +240,8 @@ def test_scales_of_signals_do_not_matter():
         ({"Y": np.ones(4)}, ValueError, "Y must have shape"),
         ({"Y": np.full((3, 4), np.nan)}, ValueError, "Y contains NaN"),
         ({"Y": np.full((3, 4), np.inf)}, ValueError, "Y contains NaN or infinity"),
-        ({"Y": np.full((3, 4), 1e300)}, ValueError, "Y is too large"),
+        ({"tol": "small"}, TypeError, "tol must be a number"),
+        ({"normalize": "no"}, TypeError, "normalize must be True or False, got 'no'"),
         ({"missing": np.zeros((3, 5), dtype=bool)}, ValueError, "missing must have the shape of Y"),
         ({"missing": np.zeros((3, 4))}, TypeError, "missing must be boolean"),
     ],
@@ -261,3 +262,119 @@ def test_nan_where_it_was_observed_is_an_error():
 def test_single_precision_overflow_is_an_error():
     with pytest.raises(ValueError, match="Y is too large"):
         fost.omp(np.full((3, 4), 3e38, np.float32), np.full((5, 4), 0.5, np.float32), 1)
+
+
+REACHES = {np.float32: (-120, 100), np.float64: (-1000, 980)}
+
+
+def scaled(array, power):
+    """Times a power of two, which is exact."""
+    return np.ldexp(array, power)
+
+
+@given(seeds, sizes(), st.sampled_from([np.float32, np.float64]), st.data())
+def test_scales_of_signals_and_atoms_do_not_change_a_bit(isa, seed, size, dtype, data):
+    """omp(c Y, d D) is c / d omp(Y, D) for powers of two over the whole range of the type."""
+    n, n_atoms, s, count = size
+    low, high = REACHES[dtype]
+    of_signals, of_atoms = data.draw(st.integers(low, high)), data.draw(st.integers(low, high))
+    if not low <= of_signals - of_atoms <= high:
+        of_atoms = 0  # else the codes themselves are beyond the range
+    masked, normalize = data.draw(st.booleans()), data.draw(st.booleans())
+    rng, Y, D = problem(seed, n, n_atoms, count)
+    Y, D = Y.astype(dtype), D.astype(dtype)
+    options = {"missing": rng.random(Y.shape) < 0.3 if masked else None, "normalize": normalize}
+    tol = data.draw(st.sampled_from([None, 0.0, float(n) / 4]))
+    plain = fost.omp(Y, D, s, tol=tol, **options)
+    # Below the least double a tolerance is zero, and above the greatest there is none.
+    if tol:
+        tol = float(np.ldexp(tol, 2 * of_signals))
+        if not 0 < tol < np.inf:
+            return
+    far = fost.omp(scaled(Y, of_signals), scaled(D, of_atoms), s, tol=tol, **options)
+    assert far.dtype == dtype
+    np.testing.assert_array_equal(far.indptr, plain.indptr)
+    np.testing.assert_array_equal(far.indices, plain.indices)
+    wanted = scaled(plain.data, of_signals - of_atoms)
+    least = np.finfo(dtype).tiny
+    whole = np.abs(wanted) >= least  # others lose digits
+    np.testing.assert_array_equal(far.data[whole], wanted[whole])
+    np.testing.assert_allclose(far.data[~whole], wanted[~whole], rtol=0, atol=least)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_signals_of_any_scale_side_by_side(dtype, masked):
+    rng, Y, D = problem(7, 12, 30, 60)
+    Y, D = Y.astype(dtype), D.astype(dtype)
+    low, high = REACHES[dtype]
+    powers = rng.integers(low, high, len(Y))
+    Y[7] = 0
+    missing = rng.random(Y.shape) < 0.3 if masked else None
+    together = fost.omp(scaled(Y, powers[:, None]), D, 3, missing=missing)
+    assert together.has_sorted_indices
+    assert together.nnz > 3 * 50
+    for i, power in enumerate(powers):
+        gaps = None if missing is None else missing[i : i + 1]
+        alone = fost.omp(Y[i : i + 1], D, 3, missing=gaps)
+        found = together[[i]]
+        np.testing.assert_array_equal(found.indices, alone.indices)
+        # BLAS may round products of other sizes differently.
+        rounding = 1e3 * np.finfo(dtype).eps
+        np.testing.assert_allclose(scaled(found.data, -power), alone.data, rtol=rounding)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_atoms_of_any_scale_side_by_side(dtype, masked):
+    """Coefficients are large where atoms are small; large atoms are taken first."""
+    largest = np.finfo(dtype).maxexp - 2
+    powers = [0, -largest // 2, largest // 2]
+    D = np.eye(3, dtype=dtype) * np.ldexp(dtype(1), powers)[:, None]
+    missing = np.zeros((2, 3), bool) if masked else None
+    codes = fost.omp(np.array([[1, 2, 3], [-1, 0, 4]], dtype), D, 3, missing=missing).toarray()
+    np.testing.assert_array_equal(np.ldexp(codes, powers), [[1, 2, 3], [-1, 0, 4]])
+    first = fost.omp(np.ones((1, 3), dtype), D, 1)
+    assert first.indices.tolist() == [2]
+    alike = fost.omp(np.array([[3, 2, 1]], dtype), D, 1, normalize=True)
+    assert alike.indices.tolist() == [0]
+
+
+def test_atoms_beyond_the_type_of_the_signals():
+    Y = np.array([[3.0, 4.0]], np.float32)
+    for scale in (1e-100, 1e100):
+        with pytest.raises(ValueError, match=r"Y is too (large|small) for these atoms: its codes"):
+            fost.omp(Y, scale * np.eye(2), 2)
+    codes = fost.omp(np.float32(1e38) * (Y / 8), 1e45 * np.eye(2), 2)
+    np.testing.assert_allclose(codes.toarray(), 1e-7 * Y / 8, rtol=1e-6)
+
+
+def test_codes_that_cannot_be_held_are_errors():
+    with pytest.raises(ValueError, match="Y is too large for these atoms: its codes overflow"):
+        fost.omp([[1e200, 0.0]], 1e-200 * np.eye(2), 1)
+    with pytest.raises(ValueError, match="Y is too small for these atoms: its codes vanish"):
+        fost.omp([[1e-200, 0.0]], 1e200 * np.eye(2), 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_smallest_and_largest_numbers(isa, dtype):
+    info = np.finfo(dtype)
+    for value in (info.smallest_subnormal, info.tiny, info.max):
+        Y = np.array([[0, value, 0], [0, 0, 0], [value, 0, 0]], dtype)
+        np.testing.assert_array_equal(fost.omp(Y, np.eye(3), 2).toarray(), Y)
+        missing = np.zeros(Y.shape, bool)
+        np.testing.assert_array_equal(fost.omp(Y, np.eye(3), 2, missing=missing).toarray(), Y)
+
+
+def test_masked_signals_and_atoms_are_refused():
+    masked = np.ma.masked_greater(np.eye(3), 0.5)
+    for name, arguments in {
+        "Y": (masked, np.eye(3), 1),
+        "atoms": (np.eye(3), masked, 1),
+    }.items():
+        with pytest.raises(ValueError, match=f"{name} has masked entries"):
+            fost.omp(*arguments)
+    with pytest.raises(ValueError, match="Y has masked entries"):
+        fost.omp(list(masked), np.eye(3), 1)
+    with pytest.raises(ValueError, match="missing has masked entries"):
+        fost.omp(np.eye(3), np.eye(3), 1, missing=masked > 2)

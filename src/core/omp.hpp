@@ -33,6 +33,19 @@ template <class T> double squared_norm(const T* a, int n) {
   return sum;
 }
 
+// Whether the squared norm of a row tells what it should: its square root is neither so large nor
+// so small that products of correlations and coefficients overflow or vanish in T. Others are
+// scaled by the caller.
+template <class T> bool within_reach(double energy, const T* row, int n) {
+  constexpr double MOST = sizeof(T) == 4 ? 0x1p100 : 0x1p800;
+  if (energy == 0) {
+    for (int i = 0; i < n; ++i)
+      if (row[i] != 0) return false;
+    return true;
+  }
+  return energy >= 1 / MOST && energy <= MOST;
+}
+
 template <class T> FOST_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) { return a > b ? a : b; }
 
 // The index of the largest |alpha_k| (times scales_k where given), the first of several, among
@@ -181,7 +194,8 @@ FOST_INLINE bool step_whole(const Atoms<T>& atoms, Pursuit<T>& pursuit, double e
   return true;
 }
 
-// The codes of the rows first:last of y. False where an entry is not finite.
+// The codes of the rows first:last of y. False where an entry is not finite or a row not within
+// reach.
 template <class T>
 bool pursue(const Atoms<T>& atoms, const View<const T>& y, Index first, Index last,
             const Codes<T>& codes, const PursuitMemory<T>& memory) {
@@ -207,7 +221,7 @@ bool pursue(const Atoms<T>& atoms, const View<const T>& y, Index first, Index la
       const int some = width - r < PURSUITS ? width - r : PURSUITS;
       for (int p = 0; p < some; ++p) {
         energies[p] = squared_norm(rows + (r + p) * stride, n);
-        if (!__builtin_isfinite(energies[p])) return false;
+        if (!within_reach(energies[p], rows + (r + p) * stride, n)) return false;
         going[p] = true;
         pursuits[p] = {s, 0, codes.indices + (begin + r + p) * s,
                        memory.factor + static_cast<Index>(p) * s * s, memory.c + p * s, energies[p]};
@@ -258,7 +272,7 @@ bool step_observed(const Atoms<T>& atoms, Pursuit<T>& pursuit, double energy, T*
   const int n = atoms.n;
   for (int i = 0; i < pursuit.count; ++i) alpha[pursuit.chosen[i]] = 0;
   const int k = strongest(alpha, scales, atoms.pitch);
-  if (k >= atoms.count || !(alpha[k] * alpha[k] > 0)) return false;
+  if (k >= atoms.count || alpha[k] == 0) return false;
   const T* atom = atoms.rows + static_cast<Index>(k) * n;
   T* direction = directions + static_cast<Index>(pursuit.count) * n;
   for (int i = 0; i < n; ++i) direction[i] = atom[i] * observed[i];
@@ -294,7 +308,7 @@ bool pursue_observed(const Atoms<T>& atoms, const View<const T>& y, const View<c
         memory.rows[r * n + i] = gap ? 0 : y.data[row * y.row_stride + i * y.column_stride];
       }
       memory.left[r] = squared_norm(memory.rows + r * n, n);
-      if (!__builtin_isfinite(memory.left[r])) return false;
+      if (!within_reach(memory.left[r], memory.rows + r * n, n)) return false;
       codes.counts[begin + r] = 0;
     }
     if (memory.scales) {
@@ -312,7 +326,7 @@ bool pursue_observed(const Atoms<T>& atoms, const View<const T>& y, const View<c
         if (pursuit.done(memory.tol)) continue;
         double energy = pursuit.left;
         for (int i = 0; i < step; ++i) energy += pursuit.c[i] * pursuit.c[i];
-        const T* scales = memory.scales ? memory.scales + r * atoms.pitch : nullptr;
+        const T* scales = memory.scales ? memory.scales + r * atoms.pitch : atoms.scales;
         going |= step_observed(atoms, pursuit, energy, memory.correlations + r * atoms.pitch,
                                scales, memory.observed + r * n, memory.rows + r * n,
                                memory.directions + r * s * n);

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import os
+from collections.abc import Sequence
 from math import inf, isfinite
 from numbers import Real
 from typing import Any
@@ -12,24 +14,43 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 
+def check_array(array: Any, name: str) -> NDArray[Any]:
+    """Whatever NumPy makes an array of, not copied; never what lies under a mask."""
+    if scipy.sparse.issparse(array):
+        raise TypeError(f"{name} must be a dense array, got a sparse {type(array).__name__}")
+    if has_masked(array):
+        raise ValueError(f"{name} has masked entries, which fost cannot leave out")
+    try:
+        return np.asarray(array)
+    except (MemoryError, OSError):  # the system's faults, not those of an argument
+        raise
+    except Exception as error:  # ragged lists, and whatever objects raise that are no arrays
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name} must be an array of numbers: {error}") from error
+
+
+def has_masked(array: Any) -> bool:
+    """Whether entries are masked, in a masked array or in a list of them."""
+    if isinstance(array, list | tuple):
+        return any(np.ma.is_masked(part) for part in array)
+    return bool(np.ma.is_masked(array))
+
+
 def check_real(array: ArrayLike, name: str) -> NDArray[Any]:
     """`array` as an aligned native array of float32 or float64, copied only where it must be.
 
     float32 and float64 stay what they are; booleans, integers and other real floats become
     float64.
     """
-    if scipy.sparse.issparse(array):
-        raise TypeError(f"{name} must be a dense array, got a sparse {type(array).__name__}")
-    if np.ma.is_masked(array):
-        raise ValueError(f"{name} has masked entries, which fost cannot leave out")
-    try:
-        array = np.asarray(array)
-    except ValueError as error:  # ragged lists
-        raise ValueError(f"{name} must be an array of numbers: {error}") from None
+    array = check_array(array, name)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
     dtype = np.float32 if array.dtype.newbyteorder("=") == np.float32 else np.float64
-    array = array.astype(dtype, copy=False)
+    with np.errstate(over="ignore"):
+        checked = array.astype(dtype, copy=False)
+    if array.dtype.itemsize > 8 and not np.array_equal(np.isfinite(checked), np.isfinite(array)):
+        raise ValueError(f"{name} is too large: float64 does not hold it")
+    array = checked
     # The kernels take any strides, but in whole elements (fields of records are not).
     if not array.flags.aligned or any(step % array.itemsize for step in array.strides):
         array = array.copy()
@@ -86,6 +107,68 @@ def check_integer(value: Any, name: str, low: int, high: int, high_name: str = "
         limit = f"{high_name}={high}" if high_name else str(high)
         raise ValueError(f"{name} must be between {low} and {limit}, got {integer}")
     return integer
+
+
+def check_sizes(value: Any, name: str, counts: Sequence[int] = ()) -> tuple[int, ...]:
+    """Positive integers, one per axis: a tuple, a list or an array of them, or a single one.
+
+    `counts` says how many there may be, where that is limited.
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = tuple(value)
+    sizes = tuple(value) if isinstance(value, tuple | list | range) else (value,)
+    if not sizes or (counts and len(sizes) not in counts):
+        wanted = " or ".join(map(str, counts)) + " axes" if counts else "at least one axis"
+        raise ValueError(f"{name} must have {wanted}, got {value!r}")
+    return tuple(check_integer(size, name, 1, 2**31 - 1) for size in sizes)
+
+
+def check_pair(value: Any, name: str) -> tuple[int, int]:
+    """A pair of positive integers; a single one is for both."""
+    several = isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.ndim)
+    if several and len(value) != 2:
+        raise ValueError(f"{name} must be an integer or a pair of integers, got {value!r}")
+    sizes = check_sizes(value, name)
+    return sizes[0], sizes[-1]
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """True or False, of Python or NumPy; nothing else that could count as one of them."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def check_verbose(value: Any, name: str = "verbose") -> bool:
+    """A flag, or as elsewhere an integer that says how much: fost knows silence and progress."""
+    integer = isinstance(value, int | np.integer)
+    return bool(value) if integer and value >= 0 else check_flag(value, name)
+
+
+def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
+    """One of several names."""
+    known = ", ".join(repr(choice) for choice in choices)
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be one of {known}, got {value!r}")
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {known}, got {value!r}")
+    return str(value)
+
+
+def check_callable(value: Any, name: str) -> None:
+    """Something to call, or None."""
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} must be callable or None, got {value!r}")
+
+
+def check_path(value: Any, name: str) -> None:
+    """A path, as a string or an object that is one."""
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"{name} must be a path, got {value!r}")
+    if "\0" in os.fsdecode(value):
+        raise ValueError(f"{name} must be a path, which has no null characters, got {value!r}")
 
 
 def check_number(

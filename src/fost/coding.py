@@ -6,15 +6,17 @@ stages is the identity.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import scipy.linalg.cython_blas
 import scipy.linalg.cython_lapack
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import bsr_array, coo_array, csc_array, csr_array, issparse
 
 from fost import _core
 from fost._threads import single_threaded_blas
@@ -25,6 +27,8 @@ _core.set_gemm(_blas["sgemm"], _blas["dgemm"])
 _core.set_stemr(scipy.linalg.cython_lapack.__pyx_capi__["dstemr"])
 
 _INT32_MAX = np.iinfo(np.int32).max
+
+Places = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
 def select(C: ArrayLike, n_nonzero_coefs: int) -> csr_array:
@@ -105,7 +109,7 @@ def collect(
 
 
 def statistic(
-    plan: _core.Plan | _core.Bank, Y: NDArray[Any], n_nonzero_coefs: int
+    plan: _core.Plan | _core.Bank, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y"
 ) -> tuple[NDArray[np.float64], float]:
     """M = X Y^T and ||X||_F^2 of validated signals, X = T_s(U^T Y) never stored.
 
@@ -116,7 +120,7 @@ def statistic(
     with _blas_threads(plan):
         energy = plan.accumulate(Y, n_nonzero_coefs, matrix)
     if not (np.isfinite(energy) and np.isfinite(matrix).all()):
-        raise not_finite(Y, "Y")
+        raise not_finite(Y, name)
     return matrix, energy
 
 
@@ -145,49 +149,131 @@ def decode_by_stages(plan: _core.Plan, codes: csr_array, n_features: int) -> NDA
     return _checked(out, codes)
 
 
-def decode_by_atoms(atoms: NDArray[Any], codes: csr_array) -> NDArray[Any]:
-    """codes @ atoms of validated codes, as sums of the rows of `atoms`."""
+def decode_by_atoms(atoms: NDArray[Any], codes: csr_array, largest: float = 1.0) -> NDArray[Any]:
+    """codes @ atoms of validated codes, as sums of the rows of `atoms`.
+
+    `largest` is a bound of the atoms' entries.
+    """
     out = np.empty((codes.shape[0], atoms.shape[1]), codes.dtype)
     _core.sum_atoms(atoms, *_packed(codes), out)
-    return _checked(out, codes)
+    return _checked(out, codes, largest)
 
 
 def check_codes(codes: Any, n_features: int, owner: str) -> csr_array:
-    """Sparse codes as a csr_array of float32 or float64 whose indices can be trusted."""
+    """Sparse codes as a csr_array of float32 or float64 whose indices can be trusted.
+
+    Its arrays are those that were checked: neither SciPy nor the kernels, which look at nothing
+    themselves, see an index that leads elsewhere, whatever the codes say about themselves.
+    """
     if not issparse(codes) or codes.ndim != 2:
         raise TypeError(f"codes must be a two-dimensional sparse array, got {type(codes).__name__}")
-    if codes.shape[1] != n_features:
-        raise ValueError(
-            f"codes have {codes.shape[1]} columns, but {owner} was built for {n_features}"
-        )
+    shape = (operator.index(codes.shape[0]), operator.index(codes.shape[1]))
+    if shape[1] != n_features:
+        raise ValueError(f"codes have {shape[1]} columns, but {owner} was built for {n_features}")
+    if shape[1] > _INT32_MAX:  # the kernels' indices have 32 bits
+        raise ValueError(f"codes have {shape[1]} columns, fost decodes at most {_INT32_MAX}")
     try:
-        _check_structure(codes)
-    except ValueError as error:
+        checked = _as_csr(codes, shape)
+    except (ValueError, TypeError, AttributeError, LookupError, OverflowError) as error:
         raise ValueError(f"codes are damaged: {error}") from None
-    codes = csr_array(codes)
-    data = check_real(codes.data, "codes")
+    data = check_real(checked.data, "codes")
     if not np.isfinite(data).all():
         raise ValueError("codes contain NaN or infinity")
-    if data is not codes.data:
-        codes = csr_array((data, codes.indices, codes.indptr), shape=codes.shape)
-    return codes
+    if data is not checked.data:
+        checked = csr_array((data, checked.indices, checked.indptr), shape=shape)
+    return checked
 
 
-def _check_structure(codes: Any) -> None:
-    """Raises ValueError where indices are out of range, before SciPy's own code trusts them."""
-    if codes.format in ("csr", "csc", "bsr"):
-        # A shell of its own, since check_format may shorten the arrays of what it checks.
-        shell = type(codes)((codes.data, codes.indices, codes.indptr), shape=codes.shape)
-        shell.check_format(full_check=True)
-    elif codes.format == "coo":
-        for coordinates, size in zip((codes.row, codes.col), codes.shape, strict=True):
-            if coordinates.size and not 0 <= coordinates.min() <= coordinates.max() < size:
-                raise ValueError("an index is out of range")
+def _as_csr(codes: Any, shape: tuple[int, int]) -> csr_array:
+    """Raises where indices are out of range, before SciPy's own code trusts them."""
+    if codes.format in ("csr", "csc"):
+        rows_first = codes.format == "csr"
+        kind = csr_array if rows_first else csc_array
+        parts = _compressed(codes, shape if rows_first else shape[::-1])
+        return csr_array(kind(parts, shape=shape))
+    if codes.format == "bsr":
+        blocks = np.asarray(codes.data)
+        if blocks.ndim != 3 or 0 in blocks.shape[1:]:
+            raise ValueError(f"their data have the shape {blocks.shape}")
+        if shape[0] % blocks.shape[1] or shape[1] % blocks.shape[2]:
+            raise ValueError(f"blocks of {blocks.shape[1:]} do not fit a shape of {shape}")
+        grid = (shape[0] // blocks.shape[1], shape[1] // blocks.shape[2])
+        return csr_array(bsr_array(_compressed(codes, grid), shape=shape))
+    data, rows, columns = _PLACES[codes.format](codes, shape)
+    places = _in_range(rows, shape[0], len(data)), _in_range(columns, shape[1], len(data))
+    return csr_array(coo_array((data, places), shape=shape))
 
 
-def _checked(decoded: NDArray[Any], codes: csr_array) -> NDArray[Any]:
-    """The signals, unless they overflowed. No entry exceeds the sum of its code's magnitudes."""
-    bound = float(np.abs(codes.data).max(initial=0.0)) * codes.shape[1]
+def _compressed(
+    codes: Any, sizes: tuple[int, int]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Data, indices and indptr of `sizes[0]` rows (or columns, or rows of blocks)."""
+    data, indptr = np.asarray(codes.data), np.asarray(codes.indptr)
+    indptr = _in_range(indptr, len(data) + 1, sizes[0] + 1)
+    if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("their indptr does not rise from 0")
+    # What lies behind the last entry belongs to no row.
+    n_entries = int(indptr[-1])
+    return data[:n_entries], _in_range(codes.indices[:n_entries], sizes[1], n_entries), indptr
+
+
+def _of_coordinates(codes: Any, shape: tuple[int, int]) -> Places:
+    return np.asarray(codes.data), codes.row, codes.col
+
+
+def _of_keys(codes: Any, shape: tuple[int, int]) -> Places:
+    keys, values = list(codes.keys()), list(codes.values())
+    places = np.array(keys or np.empty((0, 2), np.intp))
+    return np.array(values, dtype=codes.dtype), places[:, 0], places[:, 1]
+
+
+def _of_diagonals(codes: Any, shape: tuple[int, int]) -> Places:
+    data, offsets = np.asarray(codes.data), np.asarray(codes.offsets)
+    if data.ndim != 2 or offsets.shape != (len(data),) or offsets.dtype.kind not in "iu":
+        raise ValueError(f"{len(data)} diagonals have offsets of shape {offsets.shape}")
+    there = (offsets > -shape[0]) & (offsets < shape[1])
+    data, offsets = data[there, : shape[1]], offsets[there].astype(np.intp)
+    columns = np.broadcast_to(np.arange(data.shape[1]), data.shape)
+    rows = columns - offsets[:, None]
+    inside = (rows >= 0) & (rows < shape[0])
+    return data[inside], rows[inside], columns[inside]
+
+
+def _of_lists(codes: Any, shape: tuple[int, int]) -> Places:
+    columns, values = list(codes.rows), list(codes.data)
+    lengths = [len(row) for row in columns]
+    if len(lengths) != shape[0] or lengths != [len(row) for row in values]:
+        raise ValueError("their lists are not of equal lengths")
+    rows = np.repeat(np.arange(shape[0]), lengths)
+    flat = np.array(list(chain.from_iterable(columns)) or np.empty(0, np.intp))
+    return np.array(list(chain.from_iterable(values)), dtype=codes.dtype), rows, flat
+
+
+# Entries, rows and columns of the formats that SciPy's compiled code would read unseen.
+_PLACES: dict[str, Callable[[Any, tuple[int, int]], Places]] = {
+    "coo": _of_coordinates,
+    "dok": _of_keys,
+    "dia": _of_diagonals,
+    "lil": _of_lists,
+}
+
+
+def _in_range(indices: Any, size: int, count: int) -> NDArray[Any]:
+    """`count` integers from 0 to size - 1."""
+    array = np.asarray(indices)
+    if array.dtype.kind not in "iu" or array.shape != (count,):
+        raise ValueError(f"{count} indices are expected, got {array.dtype} of shape {array.shape}")
+    if count and not 0 <= array.min() <= array.max() < size:
+        raise ValueError(f"an index is outside of 0 to {size - 1}")
+    return array
+
+
+def _checked(decoded: NDArray[Any], codes: csr_array, largest: float = 1.0) -> NDArray[Any]:
+    """The signals, unless they overflowed.
+
+    No entry exceeds the sum of its code's magnitudes times the largest entry of an atom.
+    """
+    bound = float(np.abs(codes.data).max(initial=0.0)) * codes.shape[1] * largest
     if bound > float(np.finfo(decoded.dtype).max) / 4 and not np.isfinite(decoded).all():
         raise ValueError(f"codes are too large: decoding them overflows {decoded.dtype}")
     return decoded

@@ -30,8 +30,15 @@ def plot_frontier(estimator: AutoDictionary, ax: Any = None) -> Any:
     matplotlib Axes
     """
     import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
     from sklearn.utils.validation import check_is_fitted
 
+    from fost.estimators import AutoDictionary
+
+    if not isinstance(estimator, AutoDictionary):
+        raise TypeError(f"estimator must be an AutoDictionary, got {type(estimator).__name__}")
+    if not isinstance(ax, Axes | None):
+        raise TypeError(f"ax must be matplotlib Axes, got {type(ax).__name__}")
     check_is_fitted(estimator, "frontier_")
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")

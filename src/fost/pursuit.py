@@ -6,11 +6,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from fost import _core
+from fost._scaling import REACH, shifts
 from fost._threads import single_threaded_blas
-from fost._validation import check_integer, check_real, check_signals, not_finite
+from fost._validation import (
+    check_array,
+    check_flag,
+    check_integer,
+    check_number,
+    check_real,
+    check_signals,
+)
 from fost.coding import collect
 
 
@@ -76,13 +84,13 @@ def omp(
     if n_nonzero_coefs is None:
         n_nonzero_coefs = min(D.shape)
     s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, len(D), "n_atoms")
-    if tol is not None and not tol >= 0:
-        raise ValueError(f"tol must be at least 0, got {tol}")
+    if tol is not None:
+        tol = check_number(tol, "tol", 0)
+    normalize = check_flag(normalize, "normalize")
     gaps = None if missing is None else check_missing(missing, signals.shape)
     codes = pursue(signals, D, s, missing=gaps, tol=tol, normalize=normalize)
     if codes is None:
-        visible = signals if gaps is None else np.where(gaps, 0, signals)
-        raise not_finite(visible, "Y")
+        raise ValueError("Y contains NaN or infinity")
     return codes
 
 
@@ -96,27 +104,109 @@ def pursue(
     tol: float | None = None,
     normalize: bool = False,
 ) -> csr_array | None:
-    """`omp` of checked arguments; None where signals or codes are not finite."""
-    exact = np.asarray(atoms, dtype=np.float64)
-    n_atoms = len(exact)
-    pitch = -(-n_atoms // _core.PITCH) * _core.PITCH
-    D = np.ascontiguousarray(exact, dtype=Y.dtype)
-    gram = np.zeros((n_atoms, pitch), Y.dtype)
-    gram[:, :n_atoms] = exact @ exact.T
-    scales = squares = None
-    if normalize and missing is None:
-        scales = np.zeros(pitch, Y.dtype)
-        scales[:n_atoms] = 1 / np.linalg.norm(exact, axis=1)
-    elif normalize:
-        squares = np.square(D)
-    limit = -1.0 if tol is None else float(tol)
-    codes = collect(
-        lambda *out: _core.pursue(D, gram, scales, squares, Y, missing, s, limit, *out),
-        (len(Y), n_atoms),
-        s,
-        Y.dtype,
-    )
-    return codes if codes is not None and np.isfinite(codes.data).all() else None
+    """`omp` of checked arguments; None where signals are not finite.
+
+    The kernels work on squares. Where those of atoms or signals would overflow or vanish, these
+    are scaled by powers of two, and their codes back again, which changes no bit of the result.
+    """
+    dictionary = _Dictionary(atoms, Y.dtype, normalize, missing is not None)
+    limit = -1.0 if tol is None else tol
+    codes, taken_out = dictionary.pursue(Y, missing, s, limit), np.zeros(len(Y), np.int64)
+    if codes is None:  # rows are out of reach, or not finite
+        visible = Y if missing is None else np.where(missing, Y.dtype.type(0), Y)
+        largest = np.abs(visible).max(axis=1)
+        found = shifts(largest, Y.dtype) if np.isfinite(largest).all() else None
+        if found is None:
+            return None
+        codes, taken_out = _by_shift(dictionary, visible, missing, s, limit, found), found
+    elif dictionary.taken_out is None:
+        return codes
+    return _scaled_back(codes, taken_out, dictionary.taken_out)
+
+
+class _Dictionary:
+    """Atoms as the kernels take them, within reach."""
+
+    def __init__(
+        self, atoms: NDArray[Any], dtype: np.dtype[Any], normalize: bool, masked: bool
+    ) -> None:
+        exact = np.asarray(atoms, dtype=np.float64)
+        # Exponents, one per atom; None where they are within reach as they are.
+        self.taken_out = shifts(np.abs(exact).max(axis=1), dtype)
+        if self.taken_out is not None:
+            exact = np.ldexp(exact, -self.taken_out[:, None])
+        n_atoms = len(exact)
+        pitch = -(-n_atoms // _core.PITCH) * _core.PITCH
+        self._rows = np.ascontiguousarray(exact, dtype=dtype)
+        self._gram = np.zeros((n_atoms, pitch), dtype)
+        self._gram[:, :n_atoms] = exact @ exact.T
+        self._scales = self._squares = None
+        if normalize and masked:
+            self._squares = np.square(self._rows)
+        elif normalize:
+            self._scales = _padded(1 / np.linalg.norm(exact, axis=1), pitch, dtype)
+        elif self.taken_out is not None and np.ptp(self.taken_out) > 0:
+            # Correlations are compared as if nothing had been taken out, but for atoms so much
+            # smaller than others that the type cannot tell: these count as equally small.
+            least = -2 * REACH[dtype]
+            apart = np.maximum(self.taken_out - self.taken_out.max(), least)
+            self._scales = _padded(np.ldexp(1.0, apart), pitch, dtype)
+
+    def pursue(
+        self, Y: NDArray[Any], missing: NDArray[np.bool_] | None, s: int, tol: float
+    ) -> csr_array | None:
+        """Codes in these atoms; None where signals are not finite or not within reach."""
+        D, G, scales, squares = self._rows, self._gram, self._scales, self._squares
+        return collect(
+            lambda *out: _core.pursue(D, G, scales, squares, Y, missing, s, tol, *out),
+            (len(Y), len(D)),
+            s,
+            Y.dtype,
+        )
+
+
+def _by_shift(
+    dictionary: _Dictionary,
+    Y: NDArray[Any],
+    missing: NDArray[np.bool_] | None,
+    s: int,
+    tol: float,
+    taken_out: NDArray[np.int64],
+) -> csr_array:
+    """Codes of signals without their exponents, those of equal exponents together."""
+    parts, places = [], []
+    for shift in np.unique(taken_out):
+        rows = np.flatnonzero(taken_out == shift)
+        gaps = None if missing is None else missing[rows]
+        with np.errstate(over="ignore"):  # no signal has as much energy as infinity
+            limit = tol if tol < 0 else float(np.ldexp(tol, -2 * shift))
+        codes = dictionary.pursue(np.ldexp(Y[rows], -shift), gaps, s, limit)
+        assert codes is not None, "what is scaled is within reach"
+        parts.append(codes)
+        places.append(rows)
+    return csr_array(vstack(parts, format="csr")[np.argsort(np.concatenate(places))])
+
+
+def _scaled_back(
+    codes: csr_array, of_rows: NDArray[np.int64], of_atoms: NDArray[np.int64] | None
+) -> csr_array:
+    """The codes of signals from which, and from whose atoms, exponents had been taken out."""
+    counts = np.diff(codes.indptr)
+    exponents = np.repeat(of_rows, counts)
+    if of_atoms is not None:
+        exponents -= of_atoms[codes.indices]
+    with np.errstate(over="ignore", under="ignore"):
+        codes.data = np.ldexp(codes.data, exponents)
+    if not np.isfinite(codes.data).all():
+        raise ValueError(f"Y is too large for these atoms: its codes overflow {codes.dtype}")
+    codes.eliminate_zeros()
+    if ((counts > 0) & (np.diff(codes.indptr) == 0)).any():
+        raise ValueError(f"Y is too small for these atoms: its codes vanish in {codes.dtype}")
+    return codes
+
+
+def _padded(values: NDArray[Any], pitch: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    return np.pad(values, (0, pitch - len(values))).astype(dtype)
 
 
 def check_atoms(atoms: ArrayLike, name: str = "atoms") -> NDArray[Any]:
@@ -134,7 +224,7 @@ def check_atoms(atoms: ArrayLike, name: str = "atoms") -> NDArray[Any]:
 
 def check_missing(missing: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """A mask of the given shape, True where an entry is unobserved."""
-    mask = np.asarray(missing)
+    mask = check_array(missing, "missing")
     if mask.dtype != np.bool_:
         raise TypeError(f"missing must be boolean, got dtype {mask.dtype}")
     if mask.shape != shape:

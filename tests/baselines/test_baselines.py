@@ -270,12 +270,12 @@ def test_verbose_reports_on_stderr(capsys):
         (KSVD(12, 2, init="dct"), "init must be 'signals' or an array"),
         (KSVD(12, 2, init=np.ones((3, 3))), "init must have shape"),
         (KSVD(2, 1, init=np.zeros((2, 10))), "init must not be zero"),
-        (KSVD(12, 2, tol=-1), "tol must be a nonnegative number"),
+        (KSVD(12, 2, tol=-1), "tol must be at least 0"),
         (KSVD(12, 2, max_iter=-1), "max_iter must be between 0"),
         (MOD(12, 11), "n_nonzero_coefs must be between 1"),
         (StagewiseKSVD(12, 2, atoms_per_stage=1), "atoms_per_stage must be between 2"),
         (StagewiseKSVD(12, 2, full_every=0), "full_every must be between 1"),
-        (StagewiseKSVD(12, 2, share=0), r"share must be in \(0, 1\]"),
+        (StagewiseKSVD(12, 2, share=0), "share must be greater than 0 and at most 1"),
     ],
 )
 def test_bad_parameters(estimator, message):
@@ -303,3 +303,41 @@ def test_reachable_from_the_package():
     assert "baselines" in dir(fost)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         fost.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        KSVD(12, 2, max_iter=5, random_state=0),
+        KSVD(12, 2, max_iter=3, random_state=0, approximate=False),
+        MOD(12, 2, max_iter=5, random_state=0),
+        StagewiseKSVD(12, 2, n_inner=2, n_final=2, random_state=0),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+@pytest.mark.parametrize(
+    ("dtype", "power"),
+    [(np.float32, -100), (np.float32, 100), (np.float64, -900), (np.float64, 900)],
+)
+def test_the_scale_of_the_signals_does_not_matter(estimator, dtype, power):
+    Y = planted()[0].astype(dtype)
+    plain = clone(estimator).fit(Y)
+    far = clone(estimator).fit(np.ldexp(Y, power))
+    np.testing.assert_allclose(far.errors_, plain.errors_, rtol=1e-3)
+    assert far.score(np.ldexp(Y, power)) == pytest.approx(plain.score(Y), rel=1e-3)
+
+
+def test_atoms_of_any_scale():
+    Y, _ = planted()
+    start = np.random.default_rng(0).standard_normal((12, 10))
+    scales = np.where(np.arange(12) % 2, 1e200, 1e-250)[:, None]
+    plain, far = (KSVD(12, 2, init=atoms, max_iter=2).fit(Y) for atoms in (start, scales * start))
+    np.testing.assert_allclose(far.components_, plain.components_, atol=1e-9)
+
+
+def test_decoding_by_large_atoms_finds_overflow():
+    dictionary = GeneralDictionary([[1e200, 0.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(dictionary.decode(csr_array([[1e100, 2.0]])), [[1e300, 2.0]])
+    for code in (np.array([[1e200, 0.0]]), np.array([[1.0, 0.0]], np.float32)):
+        with pytest.raises(ValueError, match="codes are too large: decoding them overflows"):
+            dictionary.decode(csr_array(code))

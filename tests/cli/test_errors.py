@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from typer.testing import CliRunner
 import fost
 from fost import images
 from fost.cli.app import app
-from tests.cli.conftest import Run, contents
+from tests.cli.conftest import Run, contents, process
 
 Fail = Callable[..., str]
 
@@ -259,6 +261,22 @@ def test_arrays_that_are_none(fail: Fail, folder: Path) -> None:
     )
 
 
+def test_libraries_that_log_damage_are_kept_quiet(folder: Path) -> None:
+    """Pillow says more about this one than its exception does, to a log that nobody handles."""
+    images.write("odd.tiff", np.zeros((9, 9, 3), np.uint8))
+    content = bytearray((folder / "odd.tiff").read_bytes())
+    start = int.from_bytes(content[4:8], "little")
+    tags = range(
+        start + 2, start + 2 + 12 * int.from_bytes(content[start : start + 2], "little"), 12
+    )
+    samples = next(tag for tag in tags if content[tag : tag + 2] == (277).to_bytes(2, "little"))
+    content[samples + 8 : samples + 12] = (50_000).to_bytes(4, "little")
+    (folder / "odd.tiff").write_bytes(content)
+    lines = process("denoise", "odd.tiff", "-o", "out.png").stderr.splitlines()
+    assert len(lines) == 1, lines
+    assert "cannot read 'odd.tiff'" in lines[0]
+
+
 def test_masks_of_another_size(fail: Fail) -> None:
     images.write("mask.png", np.zeros((52, 40), np.uint8))
     line = fail("inpaint", "picture.png", "--mask", "mask.png", "-o", "out.png")
@@ -321,7 +339,9 @@ def changed(**changes: Any) -> None:
             arrays[key] = value
         else:
             metadata[key] = value
-    np.savez("changed.npz", **{**arrays, "metadata": np.array(json.dumps(metadata))})
+    if "metadata" not in changes:
+        arrays["metadata"] = np.array(json.dumps(metadata))
+    np.savez("changed.npz", **arrays)
 
 
 @pytest.mark.parametrize(
@@ -365,6 +385,255 @@ def test_files_that_are_no_codes(fail: Fail, folder: Path) -> None:
         content[:200] + bytes([content[200] ^ 255]) + content[201:]
     )
     assert "'flipped.npz'" in fail("decode", "model.safetensors", "flipped.npz", "-o", "out.png")
+
+
+def repacked(change: Any) -> None:
+    """made.npz with its members changed, as changed.npz."""
+    with zipfile.ZipFile("made.npz") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile("changed.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+        change(archive, members)
+
+
+def with_npy_header(header: str, body: bytes) -> bytes:
+    text = header.encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + body
+
+
+def npy_headers() -> dict[str, str]:
+    """What nobody writes at the beginning of an array."""
+    start, end = "{'descr': ", ", 'fortran_order': False, 'shape': (140,)}"
+    return {
+        "pickles": start + "'|O'" + end,
+        "records": start + "[('a', '<f4'), ('b', '|O')]" + end,
+        "brackets": start + "[" * 3000 + end,
+        "signs": start + "-" * 5000 + "1" + end,
+        "an open string": start + "'''" + end,
+        "an escape": start + "'\\d'" + end,
+        "long": start + "'<f4'" + end + " " * 20000,
+        "huge": start + "'<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4)}",
+        "negative": start + "'<f4', 'fortran_order': False, 'shape': (-140,)}",
+        "more": start + "'<f4', 'fortran_order': False, 'shape': (141,)}",
+        "text": start + "'<U1'" + end,
+    }
+
+
+@pytest.mark.parametrize("case", npy_headers())
+def test_codes_with_other_headers(fail: Fail, case: str) -> None:
+    def change(archive: zipfile.ZipFile, members: dict[str, bytes]) -> None:
+        archive.writestr("data.npy", with_npy_header(npy_headers()[case], bytes(4 * 140)))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of zipfile, which has the name twice now
+        repacked(change)
+    line = fail("decode", "model.safetensors", "changed.npz", "-o", "out.png")
+    assert "cannot read codes from 'changed.npz': " in line
+
+
+@pytest.mark.parametrize("case", npy_headers())
+def test_arrays_with_other_headers(fail: Fail, folder: Path, case: str) -> None:
+    content = with_npy_header(npy_headers()[case].replace("140,", "20, 16"), bytes(4 * 300))
+    (folder / "odd.npy").write_bytes(content)
+    for words in (["learn", "odd.npy", "-o", "new"], ["encode", "own", "odd.npy", "-o", "c.npz"]):
+        fost.DCT(16).save("own")
+        line = fail(*words)
+        assert "'odd.npy'" in line
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dtype": "O"},
+        {"dtype": "object"},
+        {"dtype": "f4,f4"},
+        {"dtype": "3f4"},
+        {"dtype": "U5"},
+        {"dtype": "complex64"},
+        {"dtype": ["f4"]},
+        {"dtype": None},
+        {"signals": "array", "dtype": "uint8"},
+        {"signals": "sound"},
+        {"image_shape": [40.5, 52]},
+        {"image_shape": [-40, -52]},
+        {"image_shape": [2**40, 2**40]},
+        {"image_shape": [float("inf"), 52]},
+        {"image_shape": [40, 52, 1, 1]},
+        {"image_shape": {}},
+        {"patch": [8, 8, 1]},
+        {"patch": [True, 64]},
+        {"low": 255.0},
+        {"low": float("nan")},
+        {"low": 10**400},
+        {"high": "255"},
+        {"psnr": {}},
+        {"psnr": "high"},
+        {"sparsity": 0},
+        {"sparsity": 2.5},
+        {"relative_error": None},
+        {"relative_error": float("inf")},
+        {"version": [1]},
+        {"shape": np.array([35.0, 64.0])},
+        {"shape": np.array([35, 64, 1])},
+        {"shape": np.array([2**62, 64])},
+        {"shape": np.array([35, 2**62])},
+        {"indptr": np.array([0, 2**30, *[0] * 34])},
+        {"indptr": np.zeros(0, np.int32)},
+        {"indices": np.arange(140).astype(float)},
+        {"data": np.arange(140)},
+        {"data": np.zeros((140, 1))},
+        {"data": np.zeros(140, complex)},
+        {"means": np.zeros((35, 1))},
+        {"means": np.array("text")},
+        {"metadata": np.array("[" * 100_000 + "]" * 100_000)},
+        {"metadata": np.array("null")},
+        {"metadata": np.array(7)},
+    ],
+    ids=lambda changes: str(changes)[:60],
+)
+def test_forged_codes(fail: Fail, changes: dict[str, Any]) -> None:
+    changed(**changes)
+    for output in ("out.tiff", "out.npy"):
+        line = fail("decode", "model.safetensors", "changed.npz", "-o", output)
+        assert "'changed.npz'" in line
+
+
+@pytest.mark.parametrize("name", ["metadata", "data", "indices", "indptr", "shape", "means"])
+def test_codes_without_a_part(fail: Fail, name: str) -> None:
+    with np.load("made.npz") as file:
+        np.savez("changed.npz", **{key: file[key] for key in file if key != name})
+    line = fail("decode", "model.safetensors", "changed.npz", "-o", "out.png")
+    missing = "it was not written by fost encode" if name == "metadata" else f"it has no {name}"
+    assert line == f"fost: cannot read codes from 'changed.npz': {missing}"
+
+
+def test_codes_in_archives_of_other_kinds(fail: Fail, folder: Path) -> None:
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        with zipfile.ZipFile("made.npz") as archive, zipfile.ZipFile("odd.npz", "w", method) as odd:
+            for name in archive.namelist():
+                odd.writestr(name, archive.read(name))
+        line = fail("decode", "model.safetensors", "odd.npz", "-o", "out.png")
+        assert "compressed in a way that fost does not use" in line
+    content = (folder / "made.npz").read_bytes()
+    for flag in (0x01, 0x40):  # encrypted, in two ways
+        odd = bytearray(content)
+        place = content.index(b"PK\x01\x02")
+        while place >= 0:
+            odd[place + 8] |= flag
+            place = content.find(b"PK\x01\x02", place + 1)
+        (folder / "odd.npz").write_bytes(odd)
+        line = fail("decode", "model.safetensors", "odd.npz", "-o", "out.png")
+        assert line == "fost: cannot read codes from 'odd.npz': it is damaged"
+
+
+def test_codes_that_would_fill_the_memory(fail: Fail) -> None:
+    """Is refused by what the archive says, before any of it is there."""
+    changed(indptr=np.zeros(2**23, np.int32))
+    os.rename("changed.npz", "large.npz")  # honest: as many bytes as there are
+    with np.load("large.npz") as file:
+        np.savez_compressed("bomb.npz", **file)
+    assert os.path.getsize("bomb.npz") < 2**18
+    line = fail("decode", "model.safetensors", "bomb.npz", "-o", "out.png")
+    assert "bytes are too long for" in line
+    assert "pointer size" in fail("decode", "model.safetensors", "large.npz", "-o", "out.png")
+
+
+def test_pictures_that_would_fill_the_memory(fail: Fail) -> None:
+    changed(image_shape=[2**20, 2**20], patch=[2**20, 2**20])
+    line = fail("decode", "model.safetensors", "changed.npz", "-o", "out.png")
+    assert "is too large for so small a file" in line
+
+
+def test_what_encode_writes_decode_reads(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures that compress beyond belief are written as they are."""
+    monkeypatch.setattr("fost.cli.codes._FREE", 1000)
+    images.write("flat.png", np.full((400, 1600), 7, np.uint8))
+    run("encode", "model.safetensors", "flat.png", "-o", "flat.npz")
+    with zipfile.ZipFile("flat.npz") as archive:
+        assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
+    run("decode", "model.safetensors", "flat.npz", "-o", "back.png")
+    assert np.array_equal(images.read("back.png"), images.read("flat.png"))
+    run("encode", "model.safetensors", "picture.png", "-o", "usual.npz")
+    with zipfile.ZipFile("usual.npz") as archive:
+        assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_DEFLATED}
+
+
+def test_large_transforms_in_small_files(fail: Fail, run: Run) -> None:
+    """A stranger's model takes no memory that its file does not account for."""
+    large = [fost.DCT(2**30), fost.Givens([(0, 1)], np.eye(2)[None], 2**31 - 1)]
+    large += [fost.Chain([fost.DCT(2**22)] * 5), fost.Bank([fost.DCT(2**22)] * 5)]
+    for model in large:
+        model.save("large")
+        assert "is too small for transforms of" in fail("info", "large")
+        assert "is too small for transforms of" in fail(
+            "encode", "large", "picture.png", "-o", "c.npz"
+        )
+    for model in (fost.DCT(2**20), fost.Bank([fost.DCT((64, 64))] * 3)):
+        model.save("large")
+        assert "not computed: too large" in run("info", "large").stdout
+        assert "are too many" in fail("info", "large", "--atoms", "atoms.png")
+
+
+def test_metadata_of_strangers(fail: Fail, run: Run) -> None:
+    fost.DCT(16).save("odd", {"usage": "much"})
+    assert fail("info", "odd") == "fost: 'odd' is damaged: its usage is no numbers"
+    fost.DCT(16).save("odd", {"sparsity": "9" * 5000, "signals": "\x1b[2Jpicture\ud800"})
+    assert "\\x1b[2Jpicture\\ud800s" in run("info", "odd").stdout
+    run("encode", "odd", "signals.npy", "-o", "c.npz")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "info pipe",
+        "decode pipe made.npz -o out.png",
+        "decode model.safetensors pipe -o out.png",
+        "encode model.safetensors pipe -o c.npz",
+        "encode model.safetensors pipe.npy -o c.npz",
+        "learn pipe.npy -o new",
+        "learn pipe -o new",
+        "denoise pipe -o out.png",
+        "inpaint picture.png --mask pipe -o out.png",
+        "learn signals.npy -o new --checkpoint pipe",
+    ],
+)
+def test_pipes_are_no_files(fail: Fail, words: str) -> None:
+    for name in ("pipe", "pipe.npy"):
+        os.mkfifo(name)
+    if "checkpoint" in words:  # which one can write to, but not go on from
+        words += " --structure full --iterations 2"
+    line = fail(*words.split())
+    assert "not a file but a device or a pipe" in line
+    assert "'pipe" in line
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no devices here")
+def test_outputs_that_are_devices(run: Run, fail: Fail, folder: Path) -> None:
+    before = os.listdir("/dev")
+    (folder / "null.npz").symlink_to("/dev/null")
+    (folder / "full.npz").symlink_to("/dev/full")
+    run("learn", "signals.npy", "-o", "/dev/null", "--iterations", "1")
+    run("encode", "model.safetensors", "picture.png", "-o", "null.npz")
+    assert (folder / "null.npz").is_symlink()
+    assert os.listdir("/dev") == before
+    if os.path.exists("/dev/full"):
+        line = fail("encode", "model.safetensors", "picture.png", "-o", "full.npz")
+        assert line == "fost: cannot write 'full.npz': No space left on device"
+
+
+def test_outputs_that_are_links(run: Run, fail: Fail, folder: Path) -> None:
+    (folder / "there").mkdir()
+    (folder / "link.npz").symlink_to(folder / "there" / "codes.npz")
+    (folder / "lost.npz").symlink_to(folder / "nowhere" / "codes.npz")
+    words = ("encode", "model.safetensors", "picture.png", "-o")
+    assert "exists already" in fail(*words, "link.npz")
+    run(*words, "link.npz", "--force")
+    assert (folder / "link.npz").is_symlink()
+    run("decode", "model.safetensors", "there/codes.npz", "-o", "back.png")
+    line = fail(*words, "lost.npz", "--force")
+    assert line == "fost: cannot write 'lost.npz': No such file or directory"
 
 
 def test_codes_of_signals_become_npy(fail: Fail, run: Run) -> None:

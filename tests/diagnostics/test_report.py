@@ -193,17 +193,20 @@ def test_bad_input(function: Any) -> None:
         ("n_nonzero_coefs must be between 1 and n_features=4, got 0", (transform, Y, 0)),
         ("n_nonzero_coefs must be given", (transform, Y)),
         ("n_nonzero_coefs must be between 1 and n_atoms=3", (np.eye(4)[:3], Y, 4)),
-        ("atoms must not be zero, but row 1 is", ([[1.0, 0, 0, 0], [0, 0, 0, 0]], Y, 1)),
-        ("atoms contains NaN", (np.full((4, 4), np.nan), Y, 1)),
-        ("atoms must have shape", (np.ones(4), Y, 1)),
-        ("atoms must have at least one", (np.ones((0, 4)), Y, 1)),
+        (
+            "dictionary must not have atoms that are zero, but row 1 is",
+            ([[1.0, 0, 0, 0], [0, 0, 0, 0]], Y, 1),
+        ),
+        ("dictionary contains NaN", (np.full((4, 4), np.nan), Y, 1)),
+        ("dictionary must have shape", (np.ones(4), Y, 1)),
+        ("dictionary must have at least one", (np.ones((0, 4)), Y, 1)),
     ]
     for message, arguments in bad:
         with pytest.raises(ValueError, match=re.escape(message)):
             function(*arguments)
     with pytest.raises(TypeError, match="n_nonzero_coefs must be an integer"):
         function(transform, Y, 1.5)
-    with pytest.raises(TypeError, match="atoms must be real numbers"):
+    with pytest.raises(TypeError, match="dictionary must be real numbers"):
         function("dictionary", Y, 1)
     with pytest.raises(NotFittedError, match="this OrthonormalDictionary is not"):
         function(fost.OrthonormalDictionary(), Y, 1)
@@ -211,7 +214,7 @@ def test_bad_input(function: Any) -> None:
 
 def test_bad_options() -> None:
     Y = np.random.default_rng(0).standard_normal((20, 4))
-    with pytest.raises(ValueError, match="tol must be a nonnegative number, got -1"):
+    with pytest.raises(ValueError, match="tol must be at least 0 and finite, got -1"):
         diagnostics.procrustes(fost.DCT(4), Y, 1, tol=-1)
     with pytest.raises(TypeError, match="base must be a transform, got str"):
         diagnostics.spectrum(fost.DCT(4), Y, 1, base="dct")  # type: ignore[arg-type]
@@ -220,10 +223,10 @@ def test_bad_options() -> None:
     with pytest.raises(ValueError, match="dictionary must be orthonormal"):
         diagnostics.gershgorin([[1.0, 0, 0, 0], [1.0, 1, 0, 0]], Y, 1)
     found = diagnostics.spectrum(fost.DCT(4), Y, 1)
-    with pytest.raises(ValueError, match="max_loss must be between 0 and 1"):
+    with pytest.raises(ValueError, match="max_loss must be at least 0 and at most 1"):
         found.suggested_m(2)
     with pytest.raises(ValueError, match="m must be between 0 and n_features=4"):
         found.left_out(5)
-    with pytest.raises(ValueError, match="atoms must not be zero"):
+    with pytest.raises(ValueError, match="dictionary must not have atoms that are zero"):
         diagnostics.mutual_coherence(np.zeros((2, 2)))
     assert "diagnostics" in dir(fost)

@@ -81,6 +81,40 @@ def test_type_and_range_stay(camera, dtype):
     assert smooth < rough / 2
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
+def test_wide_integers_are_what_they_hold(camera, dtype):
+    """NumPy's default integers: pictures from 0 to 255 stay what they are."""
+    image = noisy(camera[:64, :64], 20)
+    clean = denoise(image.astype(dtype), 20)
+    assert clean.dtype == dtype
+    unit = denoise(image / 255, 20 / 255)
+    np.testing.assert_array_equal(clean, np.rint(255 * unit))
+    assert noise_level(image.astype(dtype)) == noise_level(image.astype(np.float64))
+
+
+@pytest.mark.parametrize("power", [-900, 900])
+def test_the_noise_level_of_any_scale(camera, power):
+    image = noisy(camera[:64, :64], 20).astype(np.float64)
+    assert noise_level(np.ldexp(image, power)) == np.ldexp(noise_level(image), power)
+
+
+def test_numbers_of_numpy(camera):
+    image = noisy(camera[:40, :40], 20)
+    for k in (np.uint8, np.int64):
+        found = denoise(image, np.float32(20), stride=k(2), patch=k(8), second_pass=np.True_)
+        np.testing.assert_array_equal(found, denoise(image, 20, stride=2, patch=8))
+        found = denoise(image, k(20), stride=(k(2), 1), patch=np.array([4, 16], k))
+        np.testing.assert_array_equal(found, denoise(image, 20, stride=(2, 1), patch=(4, 16)))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+def test_any_noise_level(camera, dtype):
+    image = camera[:40, :40].astype(dtype)
+    means = denoise(image, 1e6)  # all that is left of patches
+    np.testing.assert_allclose(denoise(image, 1e300), means.astype(float), atol=1)
+    np.testing.assert_allclose(denoise(image, 1e-300), image, rtol=1e-5)
+
+
 def test_colour(camera):
     clean = skimage_data.astronaut()[:96, 100:196]
     image = noisy(clean, 25)
@@ -130,14 +164,22 @@ def test_noise_level_is_what_is_used(camera):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"sigma": -1}, ValueError, "sigma must be a nonnegative number, got -1"),
-        ({"sigma": np.nan}, ValueError, "sigma must be a nonnegative number"),
+        ({"sigma": -1}, ValueError, "sigma must be at least 0 and finite, got -1"),
+        ({"sigma": np.nan}, ValueError, "sigma must be at least 0 and finite"),
         ({"image": np.full((9, 9), np.nan)}, ValueError, "image contains NaN"),
         ({"image": np.ones(9)}, ValueError, "image must have shape"),
         ({"image": np.ones((9, 9), complex)}, TypeError, "image must be real numbers"),
         ({"dictionary": fost.DCT(60)}, ValueError, "patch must be given"),
         ({"dictionary": fost.DCT(64), "patch": 9}, ValueError, "built for 64"),
-        ({"patch": 0}, ValueError, "patch must be positive"),
+        ({"patch": 0}, ValueError, "patch must be between 1"),
+        ({"patch": (8.9, 8.9)}, TypeError, "patch must be an integer, got 8.9"),
+        ({"patch": (8, 8, 8)}, ValueError, "patch must be an integer or a pair of integers"),
+        ({"patch": "8"}, TypeError, "patch must be an integer, got '8'"),
+        ({"stride": 1.5}, TypeError, "stride must be an integer, got 1.5"),
+        ({"stride": True}, TypeError, "stride must be an integer, got True"),
+        ({"sigma": "20"}, TypeError, "sigma must be a number, got '20'"),
+        ({"second_pass": "no"}, TypeError, "second_pass must be True or False, got 'no'"),
+        ({"random_state": 1.5}, TypeError, "random_state must be"),
         ({"stride": 9}, ValueError, "stride must be at most the patch"),
         ({"stride": 0}, ValueError, "stride must be between 1"),
     ],
@@ -156,7 +198,7 @@ def test_pretrained():
             transform.matrix.T @ transform.matrix, np.eye(height * width), atol=1e-12
         )
     assert general((5, 7)) == fost.DCT((5, 7))
-    with pytest.raises(ValueError, match="name must be 'patches-8x8' or 'patches-16x16'"):
+    with pytest.raises(ValueError, match="name must be one of 'patches-8x8', 'patches-16x16'"):
         pretrained("patches")
 
 

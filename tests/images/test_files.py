@@ -202,6 +202,36 @@ def test_planar_tiff(tmp_path: Path) -> None:
     assert cases.same_bits(images.read(tmp_path / "picture.tif"), array)
 
 
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.uint16, np.float32, np.int64])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("shape", [(1, 9), (9, 1), (3, 3), (4, 5)])
+def test_channels_of_tiff_are_one_picture(
+    tmp_path: Path, shape: tuple[int, int], channels: int, dtype: Any
+) -> None:
+    values = np.random.default_rng(0).random((*shape, channels))
+    picture = values > 0.5 if dtype is bool else (100 * values).astype(dtype)
+    images.write(tmp_path / "picture.tiff", picture)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*an alpha channel")
+        found = images.read(tmp_path / "picture.tiff")
+    # Two and four channels end with alpha, and one is no axis.
+    expected = {1: picture[..., 0], 2: picture[..., 0], 4: picture[..., :3]}
+    np.testing.assert_array_equal(found, expected.get(channels, picture))
+
+
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="long doubles are doubles")
+def test_no_file_holds_long_doubles(tmp_path: Path) -> None:
+    for name in ("picture.tiff", "picture.png"):
+        with pytest.raises(ValueError, match=f"cannot write .*{name}.*{np.dtype(np.longdouble)}"):
+            images.write(tmp_path / name, np.zeros((3, 3), np.longdouble))
+
+
+def test_a_tiff_of_what_is_no_picture_is_blamed(tmp_path: Path) -> None:
+    tifffile.imwrite(tmp_path / "complex.tiff", np.zeros((3, 3), np.complex64))
+    with pytest.raises(ValueError, match=r"cannot read .*complex\.tiff.*real numbers"):
+        images.read(tmp_path / "complex.tiff")
+
+
 def test_several_pictures_in_a_file(tmp_path: Path) -> None:
     frames = [np.full((4, 5), k, np.uint8) for k in (10, 200)]
     tifffile.imwrite(tmp_path / "pages.tif", np.stack(frames), photometric="minisblack")

@@ -59,6 +59,49 @@ def test_type_and_range_stay_and_what_is_missing_does_not_matter(camera, method,
     assert out.max() <= image[~missing].max() or np.dtype(dtype).kind != "f"
 
 
+@pytest.mark.parametrize("method", ["shrinkage", "pursuit"])
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
+def test_wide_integers_are_what_they_hold(camera, method, dtype):
+    image = camera[:48, :48].astype(dtype)
+    missing = holes(image.shape, 0.4)
+    whole = inpaint(np.where(missing, dtype(10**6), image), missing, method=method)
+    assert whole.dtype == dtype
+    unit = inpaint(image / 255, missing, method=method)
+    np.testing.assert_array_equal(whole[missing], np.rint(255 * unit[missing]))
+    np.testing.assert_array_equal(whole[~missing], image[~missing])
+
+
+def test_the_mask_of_a_masked_array_is_missing(camera):
+    image = camera[:48, :48].astype(np.float64) / 255
+    missing, more = holes(image.shape, 0.4), holes(image.shape, 0.2, seed=1)
+    masked = np.ma.array(np.where(missing, np.nan, image), mask=missing)
+    wanted = inpaint(image, missing)
+    assert type(inpaint(masked)) is np.ndarray
+    np.testing.assert_array_equal(inpaint(masked), wanted)
+    np.testing.assert_array_equal(inpaint(masked, missing), wanted)
+    np.testing.assert_array_equal(inpaint(masked, more), inpaint(image, missing | more))
+    whole = np.ma.array(image)
+    np.testing.assert_array_equal(inpaint(whole), image)
+    np.testing.assert_array_equal(inpaint(whole, missing), wanted)
+    colours = np.ma.array(np.dstack([image] * 3), mask=np.dstack([missing] * 3))
+    np.testing.assert_array_equal(inpaint(colours, missing), inpaint(colours))
+    with pytest.raises(ValueError, match="missing is True for all pixels"):
+        inpaint(np.ma.masked_all((8, 8)))
+
+
+def test_numbers_of_numpy(camera):
+    image = camera[:40, :40]
+    missing = holes(image.shape, 0.4)
+    for k in (np.uint8, np.int64):
+        arguments = {"stride": k(2), "patch": (k(8), k(8)), "max_iter": k(4)}
+        found = inpaint(image, missing, **arguments, random_state=k(1))
+        wanted = inpaint(image, missing, stride=2, patch=8, max_iter=4, random_state=1)
+        np.testing.assert_array_equal(found, wanted)
+        found = inpaint(image, missing, None, k(5), k(4), method="pursuit", prior=np.float32(0.5))
+        wanted = inpaint(image, missing, None, 5, 4, method="pursuit", prior=0.5)
+        np.testing.assert_array_equal(found, wanted)
+
+
 def test_colour():
     clean = skimage_data.astronaut()[:96, 100:196]
     missing = holes(clean.shape[:2], 0.5)
@@ -184,8 +227,17 @@ def test_a_bank(camera, method):
         ({"missing": np.zeros((20, 21), bool)}, ValueError, "missing must have the shape of image"),
         ({"missing": np.zeros((20, 20))}, TypeError, "missing must be boolean"),
         ({"image": np.full((20, 20), np.nan)}, ValueError, "where it is not missing"),
-        ({"method": "magic"}, ValueError, "method must be 'shrinkage' or 'pursuit'"),
-        ({"prior": 2}, ValueError, "prior must be from 0 to 1"),
+        ({"method": "magic"}, ValueError, "method must be one of 'shrinkage', 'pursuit'"),
+        ({"prior": 2}, ValueError, "prior must be at least 0 and at most 1"),
+        ({"method": 1}, TypeError, "method must be one of 'shrinkage', 'pursuit', got 1"),
+        ({"prior": "0"}, TypeError, "prior must be a number"),
+        ({"patch": (8.9, 8.9)}, TypeError, "patch must be an integer, got 8.9"),
+        ({"stride": 1.5}, TypeError, "stride must be an integer, got 1.5"),
+        ({"max_iter": 2.5}, TypeError, "max_iter must be an integer, got 2.5"),
+        ({"max_iter": 2**31}, ValueError, "max_iter must be between 0 and 1000000"),
+        ({"n_nonzero_coefs": 2.5}, TypeError, "n_nonzero_coefs must be an integer, got 2.5"),
+        ({"verbose": "no"}, TypeError, "verbose must be True or False"),
+        ({"missing": None}, ValueError, "missing must be given for an image that is no masked"),
         ({"stride": 9}, ValueError, "stride must be between 1 and the patch"),
         ({"method": "pursuit", "n_nonzero_coefs": 65}, ValueError, "n_nonzero_coefs must be"),
         ({"dictionary": fost.DCT(60)}, ValueError, "patch must be given"),

@@ -252,6 +252,14 @@ def test_bad_pictures_and_shapes(arguments: Any, error: Any, message: str) -> No
         images.blocks(*arguments)
 
 
+def test_sums_that_overflow_are_an_error() -> None:
+    rows = np.full((9, 16), 1e308)
+    with pytest.raises(ValueError, match="patches are too large: their sums overflow float64"):
+        images.assemble(rows, (8, 8), stride=2)
+    rows[0, 0] = np.inf  # what is infinite itself is kept
+    assert np.isinf(images.assemble(rows / 1e10, (8, 8), stride=2)[0, 0])
+
+
 def test_bad_patches() -> None:
     assembler = images.Assembler((16, 16))
     rows = np.zeros((4, 64))
@@ -274,7 +282,7 @@ def test_bad_patches() -> None:
         images.assemble(rows[:3], (16, 16))
     with pytest.raises(ValueError, match="patches must have shape"):
         images.assemble(np.zeros(64), (8, 8))
-    with pytest.raises(ValueError, match="image_shape must be"):
+    with pytest.raises(ValueError, match="image_shape must have 2 or 3 axes"):
         images.assemble(rows, (16,))
     with pytest.raises(ValueError, match="rows_per_block must be between 1"):
         images.blocks(np.zeros((8, 8)), rows_per_block=0)

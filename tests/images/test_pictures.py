@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from fost import images
 from tests import cases
@@ -82,9 +84,53 @@ def test_values_beyond_the_range_are_clipped_and_rounded() -> None:
 
 @pytest.mark.parametrize("dtype", [np.uint64, np.int64])
 def test_the_greatest_integers(dtype: Any) -> None:
-    form = images.PictureFormat.of(np.zeros((1, 1), dtype))
     info = np.iinfo(dtype)
+    form = images.PictureFormat.of(np.array([[info.min, info.max]], dtype))
     assert form.from_unit([[0.0, 1.0]]).tolist() == [[info.min, info.max]]
+
+
+WIDE = (np.int32, np.uint32, np.int64, np.uint64)
+
+
+@pytest.mark.parametrize("dtype", WIDE)
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        ([0, 0], 0, 255),
+        ([0, 1], 0, 255),
+        ([3, 255], 0, 255),
+        ([0, 256], 0, 65535),
+        ([9, 65535], 0, 65535),
+        ([7, 65536], 7, 65536),
+        ([70000, 70000], 70000, 140000),
+    ],
+)
+def test_the_range_of_wide_integers_comes_from_their_values(
+    dtype: Any, values: list[int], low: int, high: int
+) -> None:
+    picture = np.array([values], dtype)
+    form = images.PictureFormat.of(picture)
+    assert form == images.PictureFormat(np.dtype(dtype), low, high)
+    assert cases.same_bits(form.from_unit(form.to_unit(picture)), picture)
+
+
+def test_negative_wide_integers() -> None:
+    form = images.PictureFormat.of(np.array([[-20, 300]]))
+    assert (form.low, form.high) == (-20, 300)
+
+
+def test_formats_are_checked() -> None:
+    assert images.PictureFormat("uint8", np.int64(0), np.float32(255)) == images.PictureFormat.of(
+        np.zeros((1, 1), np.uint8)
+    )
+    with pytest.raises(TypeError, match="dtype must be of real numbers, got complex128"):
+        images.PictureFormat(np.dtype(complex), 0, 1)
+    with pytest.raises(TypeError, match="low must be a number, got '0'"):
+        images.PictureFormat(np.dtype(float), "0", 1)
+    with pytest.raises(ValueError, match="high must be greater than low=1, got 1"):
+        images.PictureFormat(np.dtype(float), 1, 1)
+    with pytest.raises(ValueError, match=r"image is too large: its values.* than float32 can hold"):
+        images.PictureFormat.of(np.array([[-3e38, 3e38]], np.float32))
 
 
 def test_byte_swapped_pictures() -> None:
@@ -144,11 +190,68 @@ def test_psnr_of_equal_pictures_is_infinite() -> None:
     assert images.psnr(picture, picture) == math.inf
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_psnr_of_what_is_not_finite(bad: float) -> None:
+    fine, broken = np.full((3, 4), 0.5), np.full((3, 4), 0.5)
+    broken[1, 2] = bad
+    with pytest.raises(ValueError, match="image contains NaN or infinity"):
+        images.psnr(fine, broken)
+    for other in (fine, broken):
+        with pytest.raises(ValueError, match="reference contains NaN or infinity"):
+            images.psnr(broken, other, data_range=1)
+
+
+@pytest.mark.parametrize("dtype", WIDE)
+def test_psnr_of_wide_integers_needs_a_range(dtype: Any) -> None:
+    a, b = np.full((3, 4), 100, dtype), np.full((3, 4), 90, dtype)
+    with pytest.raises(ValueError, match=r"data_range must be given for a reference of u?int"):
+        images.psnr(a, b)
+    expected = images.psnr(a.astype(np.uint8), b.astype(np.uint8))
+    assert images.psnr(a, b, data_range=np.int64(255)) == pytest.approx(expected)
+    assert images.psnr(b, a, data_range=255) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_psnr_does_not_depend_on_the_scale(scale: float) -> None:
+    a = np.random.default_rng(0).random((5, 6))
+    found = images.psnr(scale * a, scale * 0.5 * a, data_range=scale)
+    assert found == pytest.approx(images.psnr(a, 0.5 * a))
+
+
+def test_masked_pictures_are_refused() -> None:
+    masked = np.ma.masked_greater(np.arange(64.0).reshape(8, 8), 60)
+    calls: dict[str, Callable[[], Any]] = {
+        "image": lambda: images.patches(masked),
+        "reference": lambda: images.psnr(masked, masked.data, 64),
+        "patches": lambda: images.assemble(masked, (8, 8), (2, 4)),
+        "weights": lambda: images.assemble(masked.data, (8, 8), (2, 4), weights=masked),
+        "missing": lambda: images.inpaint(masked.data, masked > 70),
+    }
+    for call in (
+        lambda: images.psnr(masked.data, masked, 64),
+        lambda: images.denoise(masked, 1),
+        lambda: images.noise_level(masked),
+        lambda: images.PictureFormat.of(masked),
+        lambda: images.blocks(masked),
+        lambda: images.to_luma_chroma(masked[..., None].repeat(3, axis=2)),
+        lambda: images.write("never.png", masked),
+    ):
+        with pytest.raises(ValueError, match="image has masked entries"):
+            call()
+    for name, call in calls.items():
+        with pytest.raises(ValueError, match=f"{name} has masked entries"):
+            call()
+    whole = np.ma.array(masked.data, mask=False)
+    assert np.array_equal(images.patches(whole), images.patches(masked.data))
+    with pytest.raises(TypeError, match="image must be a dense array, got a sparse csr_array"):
+        images.patches(csr_array(masked.data))
+
+
 def test_psnr_of_bad_input() -> None:
     with pytest.raises(ValueError, match=r"the shape of reference, \(2, 2\), got \(2, 3\)"):
         images.psnr(np.zeros((2, 2)), np.zeros((2, 3)))
     with pytest.raises(ValueError, match=r"data_range must be given .* from 0 to 200"):
         images.psnr(np.array([[0.0, 200.0]]), np.zeros((1, 2)))
     for bad in (0, -1, math.nan, math.inf):
-        with pytest.raises(ValueError, match="data_range must be positive and finite"):
+        with pytest.raises(ValueError, match="data_range must be greater than 0 and finite"):
             images.psnr(np.zeros((2, 2)), np.zeros((2, 2)), bad)

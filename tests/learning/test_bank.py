@@ -292,3 +292,11 @@ def test_dense_codes_go_back_through_a_pipeline():
         StandardScaler(), fost.BankDictionary(2, 16, fost.Full(), sparse_output=False)
     ).fit(Y)
     np.testing.assert_allclose(pipeline.inverse_transform(pipeline.transform(Y)), Y, atol=1e-10)
+
+
+@pytest.mark.parametrize("init", ["splitting", "farthest", "subsets"])
+def test_members_for_signals_whose_squares_vanish(init: str) -> None:
+    Y = np.random.default_rng(0).standard_normal((30, 4))
+    Y[1:] *= 1e-200
+    result = fost.learn(Y, fost.BankOf(fost.Full(), 3), 1, init=init, random_state=0)
+    assert result.errors[-1] <= 1e-12

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import safetensors
+import safetensors.numpy
 
 import fost
 from fost.learning import CheckpointError, checkpoint
+from fost.transforms import storage
 from tests.cases import same_bits
 from tests.learning.test_loop import STRUCTURES, correlated
 
@@ -182,3 +186,139 @@ def test_a_place_that_cannot_be_written_is_known_at_once(tmp_path: Path) -> None
             checkpoint=tmp_path / "missing" / "state",
             callback=stopping_after(1),
         )
+
+
+def rewritten(path: Path, change: Any) -> None:
+    """The checkpoint with its notes and arrays changed, and its checksum made right."""
+    with safetensors.safe_open(path, framework="numpy") as file:
+        header = dict(file.metadata())
+        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    notes = json.loads(header["state"])
+    change(notes, arrays)
+    header["state"] = json.dumps(notes, sort_keys=True)
+    header["checksum"] = storage.digest(header["state"], arrays)
+    path.write_bytes(safetensors.numpy.save(arrays, header))
+
+
+def put(place: str, value: Any) -> Any:
+    """A change of what is at a place such as "random.state.pos" or, of arrays, "/gram"."""
+
+    def change(notes: Any, arrays: Any) -> None:
+        if place.startswith("/"):
+            made = value(arrays[place[1:]].copy()) if callable(value) else value
+            arrays[place[1:]] = np.ascontiguousarray(made)
+            return
+        *path, last = place.split(".")
+        for name in path:
+            notes = notes[name]
+        notes[last] = value
+
+    return change
+
+
+def with_entry(entry: Any, count: int = 1) -> Any:
+    def change(array: np.ndarray) -> np.ndarray:
+        array.flat[:count] = entry
+        return array
+
+    return change
+
+
+ROTATIONS, REFLECTORS = fost.Rotations(5), fost.Reflectors("auto", order="random")
+FORGED = {
+    "pairs out of range": (ROTATIONS, put("/transform.pairs", with_entry(10**8, 10)), "pairs must"),
+    "best pairs": (ROTATIONS, put("/best.pairs", with_entry(10**8)), "pairs must be between"),
+    "negative pairs": (ROTATIONS, put("/transform.pairs", with_entry(-1)), "pairs must be between"),
+    "no rotation": (ROTATIONS, put("/transform.blocks", with_entry(2.0)), "blocks must be"),
+    "NaN in blocks": (ROTATIONS, put("/transform.blocks", with_entry(np.nan)), "blocks contains"),
+    "fewer pairs": (ROTATIONS, put("/transform.pairs", lambda a: a[1:]), "blocks must have shape"),
+    "other n_features": (ROTATIONS, put("transform.n_features", 10**9), "1000000000 features"),
+    "n_features of text": (ROTATIONS, put("best.n_features", "16"), "n_features must be"),
+    "fewer rotations": (
+        ROTATIONS,
+        lambda notes, arrays: arrays.update(
+            {k: np.ascontiguousarray(v[1:]) for k, v in arrays.items() if "transform." in k}
+        ),
+        "not of the structure",
+    ),
+    "another kind": (
+        ROTATIONS,
+        lambda notes, arrays: notes.update(
+            transform={"kind": "chain", "members": [{"kind": "dct", "shape": [n]}]}
+        ),
+        "not of the structure",
+    ),
+    "a bank": (
+        fost.Full(),
+        lambda notes, arrays: notes.update(
+            best={"kind": "bank", "transforms": [{"kind": "dct", "shape": [n]}] * 2}
+        ),
+        "not of the structure",
+    ),
+    "other settings of the structure": (ROTATIONS, put("structure.g", 6), "has g=6, not 5"),
+    "absurd m": (REFLECTORS, put("structure.m", 2**30), "m must be between 1 and"),
+    "m above n": (REFLECTORS, put("structure.m", n + 1), "m must be between 1 and n_features=16"),
+    "m as text": (REFLECTORS, put("structure.m", "auto"), "m must be an integer"),
+    "no structure": (REFLECTORS, put("structure", {}), "does not say what was decided"),
+    "a field too many": (REFLECTORS, put("structure.default_init", "random"), "default_init="),
+    "small statistic": (ROTATIONS, put("/statistic", np.eye(3)), "statistic must have shape"),
+    "flat statistic": (ROTATIONS, put("/statistic", np.zeros(n * n)), "statistic must have shape"),
+    "statistic in float32": (
+        ROTATIONS,
+        put("/statistic", lambda a: a.astype(np.float32)),
+        "statistic must be finite numbers in float64",
+    ),
+    "NaN in the statistic": (ROTATIONS, put("/statistic", with_entry(np.nan)), "statistic must be"),
+    "NaN in the Gram matrix": (ROTATIONS, put("/gram", with_entry(np.nan)), "gram must be finite"),
+    "a number for a Gram matrix": (ROTATIONS, put("/gram", np.zeros((1, 1))), "gram must have"),
+    "no errors": (ROTATIONS, put("/errors", np.zeros(0)), "errors"),
+    "too many errors": (ROTATIONS, put("/errors", np.zeros(100)), "its 100 errors are not those"),
+    "negative errors": (ROTATIONS, put("/errors", with_entry(-1.0)), "errors are not those"),
+    "energy of text": (ROTATIONS, put("energy", "1"), "energy must be a number"),
+    "infinite energy": (ROTATIONS, put("energy", float("inf")), "energy must be"),
+    "best_error": (ROTATIONS, put("best_error", None), "best_error must be a number"),
+    "converged": (ROTATIONS, put("converged", 1), "converged must be true or false"),
+    "own_start": (ROTATIONS, put("own_start", "no"), "own_start must be true or false"),
+    "reseeded": (ROTATIONS, put("reseeded", [0]), "how many members were replaced"),
+    "reseeded by halves": (ROTATIONS, put("reseeded", [0.5] * 3), "reseeded must be an integer"),
+    "no energy": (ROTATIONS, lambda notes, arrays: notes.pop("energy"), "it has no 'energy'"),
+    "no statistic": (ROTATIONS, lambda notes, arrays: arrays.pop("statistic"), "it has no 'stat"),
+    "no random numbers": (ROTATIONS, put("random", {}), "that of other random numbers"),
+    "other random numbers": (ROTATIONS, put("random.bit_generator", "PCG64"), "bit_generator must"),
+    "a place beyond the random numbers": (REFLECTORS, put("random.state.pos", 10**6), "pos must"),
+    "a place before them": (REFLECTORS, put("random.state.pos", -1), "pos must be between"),
+    "fewer random numbers": (REFLECTORS, put("random.state.key", [1, 2]), "key must be 624"),
+    "halves of random numbers": (REFLECTORS, put("random.state.key", [0.5] * 624), "key must be"),
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_forged_checkpoints_are_refused(case: str, tmp_path: Path) -> None:
+    structure, change, message = FORGED[case]
+    path = tmp_path / "state"
+
+    def resumed() -> fost.LearningResult:
+        numbers = np.random.Generator(np.random.MT19937(5))
+        return learn(correlated(N, n), structure, max_iter=3, random_state=numbers, checkpoint=path)
+
+    result = resumed()
+    rewritten(path, lambda notes, arrays: None)
+    assert same_results(resumed(), result)  # the change is what is refused, not the rewriting
+    rewritten(path, change)
+    with pytest.raises(CheckpointError, match=rf"(?s)cannot resume from .*{message}"):
+        resumed()
+
+
+def test_a_place_beyond_philox(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+
+    def resumed() -> fost.LearningResult:
+        numbers = np.random.Generator(np.random.Philox(5))
+        return learn(
+            correlated(N, n), fost.Full(), max_iter=3, random_state=numbers, checkpoint=path
+        )
+
+    resumed()
+    rewritten(path, put("random.buffer_pos", -(10**6)))
+    with pytest.raises(CheckpointError, match="buffer_pos must be between 0 and 4"):
+        resumed()

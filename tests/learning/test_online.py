@@ -89,5 +89,7 @@ def test_bad_batches():
     with pytest.raises(ValueError, match="NaN"):
         estimator.partial_fit(np.full((2, 4), np.nan))
     assert estimator.dictionary_ == before
-    with pytest.raises(ValueError, match="forgetting must be 'auto' or a number between 0 and 1"):
+    with pytest.raises(ValueError, match="forgetting must be at least 0 and at most 1"):
         fost.HouseholderDictionary(2, 2, forgetting=1.5).partial_fit(np.eye(4))
+    with pytest.raises(ValueError, match="forgetting must be 'auto' or a number from 0 to 1"):
+        fost.HouseholderDictionary(2, 2, forgetting="never").partial_fit(np.eye(4))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ import zarr
 import fost
 from fost.learning import as_source
 from fost.streams import is_lazy, local
+from tests import cases
 from tests.learning.test_loop import correlated
 
 N, n, S = 3001, 16, 3
@@ -251,3 +253,18 @@ def test_dask_and_zarr_need_not_be_there() -> None:
             fost.OrthonormalDictionary(1).fit(Y).transform(Y)
     """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_buffers_are_arrays_and_not_blocks() -> None:
+    Y = np.random.default_rng(0).standard_normal((20, 4))
+    view = memoryview(Y)
+    codes = fost.DCT(4).encode(view, 2)
+    assert cases.same_codes(codes, fost.DCT(4).encode(Y, 2))
+    assert as_source(view).n_signals == 20
+    assert np.array_equal(
+        fost.learn(view, fost.Full(), 2).errors, fost.learn(Y, fost.Full(), 2).errors
+    )
+    with pytest.raises(
+        ValueError, match=r"Y must have shape \(n_signals, n_features\), got \(3,\)"
+    ):
+        as_source(array.array("d", [1.0, 2.0, 3.0]))

@@ -163,6 +163,39 @@ def test_stand_ins_are_called_so(tmp_path: Path, done: Any) -> None:
     assert all(row.paper_rmse is None for row in found.rows["figure-6"])
 
 
+def test_names_of_pictures_are_only_names(tmp_path: Path, done: Any) -> None:
+    """Neither markup nor a place of the template, wherever they stand."""
+    wild = ('<img src=x onerror="alert(1)">&amp;', "{{script}}</script><!--<script>$x$'")
+    chosen = dict(zip(wild, done[1].pictures.pictures.values(), strict=False))
+    bundled = paper.PictureSet(chosen, missing=(), bundled=True)
+    found, _ = paper.reproduce(tmp_path, ["table-1", "explorer"], pictures=bundled, settings=TINY)
+    panels = [
+        dataclasses.replace(row, picture=name) for name in wild for row in done[1].rows["figure-6"]
+    ]
+    curves = [
+        dataclasses.replace(row, curve=name) for name in wild for row in done[1].rows["figure-1"]
+    ]
+    rows = found.rows | {"figure-6": panels, "figure-1": curves, "figure-7": panels[::-1]}
+    missing = dataclasses.replace(bundled, missing=wild, bundled=False)
+    paper.write_report(dataclasses.replace(found, rows=rows, pictures=missing), tmp_path)
+    text = (tmp_path / "index.html").read_text("utf-8")
+    checked = Checker(text)
+    assert not checked.open
+    assert all(source.startswith("data:image/jpeg;base64,") for source in checked.sources)
+    assert "<img src=x" not in text
+    assert text.count("<script") == 2
+    assert text.count("</script>") == 2
+    assert "<!--" not in text
+    assert text.count('"use strict"') == 1
+    places = ["<th", "<h3", "alt=", "<li>", "Pictures: ", "Pictures that were not there: "]
+    for place in places:  # the name is there, as a name
+        assert re.search(place + "[^<]*&lt;img src=x onerror=&quot;alert", text), place
+        assert re.search(place + "[^<]*{{script}}&lt;/script&gt;", text), place
+    data = re.search(r'id="explorer-data">(.*?)</script>', text)
+    assert data
+    assert list(json.loads(data[1])["pictures"]) == list(wild)
+
+
 def test_nothing_to_draw(done: Any) -> None:
     rows = [row for row in done[1].rows["section-5"] if row.check != "barb"]
     assert paper.draw_barb(rows) is None

@@ -238,3 +238,65 @@ def test_bad_input(call, error, message):
 
 
 BANK = fost.Bank([fost.DCT(4), fost.Dense(np.eye(4))])
+
+
+@given(seeds, st.integers(1, 40), st.integers(1, 5), dtypes, st.booleans(), st.data())
+def test_members_decode_what_atoms_do(seed, n, count, dtype, mixed, data):
+    """Codes of `encode`, and others whose entries are of several members."""
+    rng = np.random.default_rng(seed)
+    bank = fost.Bank(members(rng, n, count, data.draw(st.booleans())))
+    Y = rng.standard_normal((30, n)).astype(dtype)
+    Y[::7] = 0
+    codes = bank.encode(Y, min(n, 3))
+    if mixed:
+        codes = csr_array(codes + csr_array(rng.permutation(codes.toarray(), axis=1)))
+    used, rows = bank._uses(codes)
+    found = bank._decode_by_members(codes, used, rows)
+    assert "matrix" not in bank.__dict__
+    assert found.dtype == dtype
+    tolerance = 1e-12 if dtype == np.float64 else 1e-4
+    np.testing.assert_allclose(found, codes @ bank.matrix.T, atol=tolerance)
+    np.testing.assert_allclose(bank.decode(codes), found, atol=tolerance)
+
+
+def test_a_bank_of_many_features_decodes_without_a_matrix():
+    n = 2**16
+    turn = fost.Givens([(0, 5)], [[[0.6, 0.8], [-0.8, 0.6]]], n)
+    bank = fost.Bank([fost.DCT(n), turn, fost.DCT((2**8, 2**8))])
+    Y = np.random.default_rng(0).standard_normal((6, n))
+    Y[::2] = np.cos(np.arange(n) / 1000)
+    codes = bank.encode(Y, 5)
+    assert len(np.unique(bank.members(codes))) > 1
+    decoded = bank.decode(codes)
+    for i, b in enumerate(bank.members(codes)):
+        own = codes[[i]].toarray()[:, b * n : (b + 1) * n]
+        np.testing.assert_allclose(decoded[i], bank[b].inverse(own)[0], atol=1e-10)
+    assert not any("matrix" in coder.__dict__ for coder in (bank, *bank.transforms))
+    # However many signals there are, and however cheap sums of atoms would be.
+    assert not bank._sums_atoms(np.zeros(10**6, np.intp), np.arange(10**6))
+    assert not fost.DCT(n)._sums_atoms(1, 10**9)
+    assert fost.DCT(64)._sums_atoms(1, 10**9)
+
+
+def test_many_signals_of_a_small_bank_are_sums_of_atoms():
+    rng = np.random.default_rng(0)
+    bank = fost.Bank([fost.Chain([fost.DCT(16), t]) for t in members(rng, 16, 3, False)])
+    bank.decode(bank.encode(rng.standard_normal((1, 16)), 2))
+    assert "matrix" not in bank.__dict__
+    bank.decode(bank.encode(rng.standard_normal((5000, 16)), 2))
+    assert "matrix" in bank.__dict__
+
+
+def test_decoding_by_members_finds_overflow():
+    bank = fost.Bank([fost.DCT(2), fost.Dense(np.eye(2))])
+    large = np.finfo(np.float64).max / 1.2
+    for code in ([large, large, 0, 0], [large, 0, large, 0]):
+        with pytest.raises(ValueError, match="codes are too large: decoding them overflows"):
+            bank.decode(csr_array([code]))
+
+
+def test_atoms_are_numbered_in_32_bits():
+    many = fost.DCT(2**30)
+    assert fost.Bank([many]).n_atoms == 2**30
+    with pytest.raises(ValueError, match=r"transforms must have fewer than 2\*\*31 atoms together"):
+        fost.Bank([many, many])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import pickle
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 import fost
-from fost.transforms import storage
+from fost.transforms import base, storage
 from tests import cases
 
 Array = NDArray[Any]
@@ -286,6 +287,24 @@ FORGED: dict[str, tuple[Any, dict[str, Array], str]] = {
         {"members.0.matrix": np.ones((2, 2))},
         "orthonormal",
     ),
+    "chains in chains, less deep": (
+        '{"kind": "chain", "members": [' * 9 + '{"kind": "dct", "shape": [4]}' + "]}" * 9,
+        {},
+        "too many times over",
+    ),
+    "chain with more than members": (
+        {"kind": "chain", "members": [{"kind": "dct", "shape": [4]}], "n_features": 4},
+        {},
+        "the list of its members alone",
+    ),
+    "bank in a chain": (
+        {
+            "kind": "chain",
+            "members": [{"kind": "bank", "transforms": [{"kind": "dct", "shape": [4]}]}],
+        },
+        {},
+        "members must be transforms, got Bank",
+    ),
     "no JSON": ("{", {}, ""),
     "empty JSON": ("", {}, ""),
     "a list": ("[]", {}, ""),
@@ -535,3 +554,78 @@ def test_the_checksum_is_that_of_the_transform_alone(path: Path) -> None:
             assert file.metadata()["checksum"] == checksum
         assert storage.checksum(fost.load(path)) == checksum
     assert storage.checksum(make_chain(1)) != checksum
+
+
+def test_arrays_are_looked_through_once() -> None:
+    """However many members there are: else loading would take the square of their number."""
+
+    class Counted(dict[str, Array]):
+        passes = 0
+
+        def items(self) -> Any:
+            self.passes += 1
+            return super().items()
+
+    arrays = Counted()
+    bank = fost.Bank([make_chain(seed) for seed in range(20)])
+    structure = storage.describe(bank, "best.", arrays)
+    arrays.passes = 0
+    for exact in (False, True):
+        assert storage.build(structure, "best.", arrays, exact) == bank
+    assert arrays.passes == 2
+
+
+EXACT: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "pairs out of range": (
+        fost.Givens,
+        {"pairs": np.array([[0, 10**8]]), "blocks": BLOCK, "n_features": 3},
+        "pairs must be between",
+    ),
+    "fewer blocks": (
+        fost.Givens,
+        {"pairs": np.array([[0, 1], [1, 2]]), "blocks": BLOCK, "n_features": 3},
+        "blocks must have shape",
+    ),
+    "no rotation": (
+        fost.Givens,
+        {"pairs": np.array([[0, 1]]), "blocks": 2 * BLOCK, "n_features": 3},
+        "blocks must be orthogonal",
+    ),
+    "vectors of norm 2": (fost.Householder, {"vectors": 2 * np.eye(3)}, "unit rows"),
+    "flat vectors": (fost.Householder, {"vectors": np.eye(3)[0]}, "vectors must have shape"),
+    "no orthonormal matrix": (fost.Dense, {"matrix": np.ones((3, 3))}, "orthonormal"),
+    "no square matrix": (fost.Dense, {"matrix": np.eye(3)[:2]}, "square"),
+    "NaN": (fost.Dense, {"matrix": np.full((2, 2), np.nan)}, "NaN"),
+    "huge shape": (fost.DCT, {"shape": (2**20, 2**20)}, "fewer than"),
+}
+
+
+@pytest.mark.parametrize("case", EXACT)
+def test_forged_pickles_are_refused(case: str) -> None:
+    """What is rebuilt to the last bit is checked all the same."""
+    kind, arguments, message = EXACT[case]
+
+    class Forged:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return base._rebuilt, (kind, arguments)
+
+    content = pickle.dumps(Forged())
+    with pytest.raises(ValueError, match=message):
+        pickle.loads(content)
+
+
+def test_what_is_rebuilt_is_not_polished() -> None:
+    rng = np.random.default_rng(0)
+    rough = [
+        fost.Householder._trusted(_vectors=cases.random_vectors(rng, 2, 12) * (1 + 1e-12)),
+        fost.Dense._trusted(matrix=cases.random_orthonormal(rng, 12) * (1 + 1e-12)),
+        fost.Givens._trusted(
+            _pairs=np.array([[0, 3]], np.int32), _blocks=BLOCK * (1 + 1e-12), _n_features=12
+        ),
+    ]
+    for transform in rough:
+        again = pickle.loads(pickle.dumps(transform))
+        for name, value in transform._arguments().items():
+            if isinstance(value, np.ndarray):
+                assert cases.same_bits(again._arguments()[name], value)
+                assert not again._arguments()[name].flags.writeable

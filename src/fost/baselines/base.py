@@ -5,24 +5,26 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from fost._scaling import within_reach
 from fost._threads import single_threaded_blas
-from fost._validation import check_integer
+from fost._validation import check_callable, check_integer, check_number, check_verbose
 from fost.baselines.dictionary import GeneralDictionary
 from fost.baselines.factorisation import Factorisation, normalised, random_atoms, squared_norm
 from fost.coding import decode_by_atoms
-from fost.estimators.base import DictionaryEstimator
+from fost.estimators.base import DictionaryEstimator, validated
 from fost.learning.loop import RandomState, as_generator
 from fost.learning.progress import ProgressLine
 from fost.pursuit import check_atoms
 
 Callback = Callable[[int, float, GeneralDictionary], bool | None]
+# Pursuit keeps the inner products of all pairs of atoms: 8 GiB of them.
+MOST_COMPONENTS = 2**15
 # Signals that are judged at once.
 _BLOCK = 2**14
 
@@ -37,7 +39,7 @@ class GeneralEstimator(DictionaryEstimator):
     dictionary_: GeneralDictionary  # type: ignore[assignment]
 
     @abstractmethod
-    def _n_steps(self, n_components: int) -> int:
+    def _n_steps(self, n_components: int, s: int) -> int:
         """Steps at most, by the parameters, which are checked here."""
 
     @abstractmethod
@@ -68,19 +70,21 @@ class GeneralEstimator(DictionaryEstimator):
         self
             Ctrl-C is answered by a warning and the dictionary so far.
         """
-        Y = np.asarray(validate_data(self, X, dtype=[np.float64, np.float32]))
+        Y = within_reach(validated(self, X))
         n = self.n_features_in_
         n_components = n if self.n_components is None else self.n_components
-        n_components = check_integer(n_components, "n_components", 1, 2**31 - 1)
+        n_components = check_integer(n_components, "n_components", 1, MOST_COMPONENTS)
         most = min(n, n_components)
         limit = "n_features" if most == n else "n_components"
         s = check_integer(self.n_nonzero_coefs, "n_nonzero_coefs", 1, most, limit)
-        n_steps = self._n_steps(n_components)
+        n_steps = self._n_steps(n_components, s)
+        check_callable(self.callback, "callback")
+        verbose = check_verbose(self.verbose)
         random = as_generator(self.random_state)
         with single_threaded_blas:
             state = self._start(Y, n_components, s, random)
             errors = [state.error]
-            self._learn(state, errors, n_steps, random)
+            self._learn(state, errors, n_steps, random, verbose)
             self._finish(state, n_components)
         self.dictionary_ = GeneralDictionary(normalised(state.atoms))
         self.errors_ = np.array(errors)
@@ -88,9 +92,14 @@ class GeneralEstimator(DictionaryEstimator):
         return self
 
     def _learn(
-        self, state: Factorisation, errors: list[float], n_steps: int, random: np.random.Generator
+        self,
+        state: Factorisation,
+        errors: list[float],
+        n_steps: int,
+        random: np.random.Generator,
+        verbose: bool,
     ) -> None:
-        progress = ProgressLine(self.verbose, n_steps)
+        progress = ProgressLine(verbose, n_steps)
         tol = getattr(self, "tol", 0.0)
         try:
             for step in range(1, n_steps + 1):
@@ -123,7 +132,7 @@ class GeneralEstimator(DictionaryEstimator):
             Ignored.
         """
         check_is_fitted(self, "dictionary_")
-        Y = np.asarray(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
+        Y = within_reach(validated(self, X, reset=False))
         atoms = self.dictionary_.atoms.astype(Y.dtype)
         left = total = 0.0
         for begin in range(0, len(Y), _BLOCK):
@@ -157,6 +166,5 @@ def initial_atoms(
 
 
 def check_steps(max_iter: int, tol: float) -> int:
-    if not (isinstance(tol, Real) and tol >= 0):
-        raise ValueError(f"tol must be a nonnegative number, got {tol!r}")
+    check_number(tol, "tol", 0)
     return check_integer(max_iter, "max_iter", 0, 2**31 - 1)

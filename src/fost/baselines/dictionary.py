@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
+from fost._validation import check_signals
 from fost.coding import check_codes, decode_by_atoms
 from fost.pursuit import check_atoms, omp
 from fost.streams import as_stream, is_lazy
@@ -65,13 +67,26 @@ class GeneralDictionary:
 
         Y may be anything that `fost.learning.as_source` takes.
         """
-        code = partial(omp, atoms=self._atoms, n_nonzero_coefs=n_nonzero_coefs)
-        return as_stream(Y).map_blocks(code) if is_lazy(Y) else code(Y)
+        if not is_lazy(Y):
+            return omp(Y, self._atoms, n_nonzero_coefs)
+        stream = as_stream(Y)
+        return stream.map_blocks(partial(self._encode_block, n_nonzero_coefs, stream.name))
+
+    def _encode_block(self, n_nonzero_coefs: int, name: str, block: NDArray[Any]) -> csr_array:
+        try:
+            return omp(block, self._atoms, n_nonzero_coefs)
+        except ValueError as error:  # which calls the signals Y, whatever their stream does
+            raise ValueError(re.sub(r"^Y\b", name, str(error))) from error
 
     def decode(self, codes: Any) -> NDArray[Any]:
-        """Signals that codes stand for: codes @ atoms."""
-        codes = check_codes(codes, self.n_atoms, "this dictionary")
-        return decode_by_atoms(self._atoms.astype(codes.dtype), codes)
+        """Signals that codes, sparse or dense, stand for: codes @ atoms."""
+        owner = "this dictionary"
+        if not issparse(codes):
+            codes = csr_array(check_signals(codes, "codes", self.n_atoms, owner))
+        codes = check_codes(codes, self.n_atoms, owner)
+        with np.errstate(over="ignore"):
+            atoms = self._atoms.astype(codes.dtype)
+        return decode_by_atoms(atoms, codes, float(np.abs(self._atoms).max()))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GeneralDictionary):

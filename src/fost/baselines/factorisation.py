@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fost import _core
+from fost._scaling import shifts
 from fost._validation import not_finite
 from fost.coding import decode_by_atoms
 from fost.pursuit import pursue
@@ -133,6 +134,9 @@ def leading_directions(rows: NDArray[Any], count: int) -> NDArray[np.float64]:
 def normalised(atoms: NDArray[Any]) -> NDArray[np.float64]:
     """Atoms of norm one; rows of zeros stay what they are."""
     wide = np.asarray(atoms, dtype=np.float64)
+    exponents = shifts(np.abs(wide).max(axis=1, initial=0), wide.dtype)
+    if exponents is not None:  # squares of 1e200 overflow, those of 1e-200 vanish
+        wide = np.ldexp(wide, -exponents[:, None])
     norms = np.linalg.norm(wide, axis=1, keepdims=True)
     return wide / np.where(norms > 0, norms, 1)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fost._validation import check_flag
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
 from fost.baselines.factorisation import Factorisation
 from fost.learning.loop import RandomState
@@ -23,7 +24,8 @@ class KSVD(GeneralEstimator):
     Parameters
     ----------
     n_components : int, optional
-        Atoms; as many as there are features if None.
+        Atoms, at most 32,768: the inner products of all pairs are kept. As many as there are
+        features if None.
     n_nonzero_coefs : int
         Entries per code, s.
     approximate : bool
@@ -93,7 +95,8 @@ class KSVD(GeneralEstimator):
         self.verbose = verbose
         self.sparse_output = sparse_output
 
-    def _n_steps(self, n_components: int) -> int:
+    def _n_steps(self, n_components: int, s: int) -> int:
+        check_flag(self.approximate, "approximate")
         return check_steps(self.max_iter, self.tol)
 
     def _start(

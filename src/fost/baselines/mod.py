@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ class MOD(GeneralEstimator):
     Parameters
     ----------
     n_components : int, optional
-        Atoms; as many as there are features if None.
+        Atoms, at most 32,768: the inner products of all pairs are kept. As many as there are
+        features if None.
     n_nonzero_coefs : int
         Entries per code, s.
     init : "signals" or array-like of shape (n_components, n_features)
@@ -84,7 +86,7 @@ class MOD(GeneralEstimator):
         self.verbose = verbose
         self.sparse_output = sparse_output
 
-    def _n_steps(self, n_components: int) -> int:
+    def _n_steps(self, n_components: int, s: int) -> int:
         return check_steps(self.max_iter, self.tol)
 
     def _start(
@@ -109,7 +111,9 @@ def least_squares_atoms(state: Factorisation) -> NDArray[np.float64]:
     inner = (codes.T @ codes).toarray()
     cross = codes.T @ state.Y
     try:
-        solution = scipy.linalg.solve(inner, cross, assume_a="pos")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", scipy.linalg.LinAlgWarning)  # it is an answer here
+            solution = scipy.linalg.solve(inner, cross, assume_a="pos")
     except (scipy.linalg.LinAlgError, scipy.linalg.LinAlgWarning):
         # Atoms that are not used, or always used together.
         solution = scipy.linalg.lstsq(inner, cross)[0]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fost._validation import check_integer
+from fost._validation import check_integer, check_number
 from fost.baselines.base import Callback, GeneralEstimator
 from fost.baselines.factorisation import Factorisation, leading_directions
 from fost.baselines.ksvd import improve
@@ -24,7 +24,8 @@ class StagewiseKSVD(GeneralEstimator):
     Parameters
     ----------
     n_components : int, optional
-        Atoms; as many as there are features if None.
+        Atoms, at most 32,768: the inner products of all pairs are kept. As many as there are
+        features if None.
     n_nonzero_coefs : int
         Entries per code, s.
     atoms_per_stage : int
@@ -96,18 +97,17 @@ class StagewiseKSVD(GeneralEstimator):
         self.verbose = verbose
         self.sparse_output = sparse_output
 
-    def _n_steps(self, n_components: int) -> int:
+    def _n_steps(self, n_components: int, s: int) -> int:
         check_integer(self.atoms_per_stage, "atoms_per_stage", 2, 2**31 - 1)
         check_integer(self.full_every, "full_every", 1, 2**31 - 1)
         check_integer(self.n_inner, "n_inner", 0, 2**31 - 1)
-        check_integer(self.n_final, "n_final", 0, 2**31 - 1)
-        if not 0 < self.share <= 1:
-            raise ValueError(f"share must be in (0, 1], got {self.share}")
-        return self._n_stages(n_components) + self.n_final
+        n_final = check_integer(self.n_final, "n_final", 0, 2**31 - 1)
+        check_number(self.share, "share", high=1, above=0)
+        return self._n_stages(n_components, s) + n_final
 
-    def _n_stages(self, n_components: int) -> int:
-        growth = self.atoms_per_stage - 1
-        return -(-(n_components - self.n_nonzero_coefs) // growth)
+    def _n_stages(self, n_components: int, s: int) -> int:
+        # Of Python's integers: NumPy's small ones would wrap around.
+        return -(-(n_components - s) // (int(self.atoms_per_stage) - 1))
 
     def _start(
         self, Y: NDArray[Any], n_components: int, s: int, random: np.random.Generator
@@ -119,8 +119,8 @@ class StagewiseKSVD(GeneralEstimator):
         return state
 
     def _step(self, state: Factorisation, step: int, random: np.random.Generator) -> None:
-        n_components = self.n_components or state.Y.shape[1]
-        n_stages = self._n_stages(n_components)
+        n_components = int(self.n_components or state.Y.shape[1])
+        n_stages = self._n_stages(n_components, state.s)
         if step <= n_stages:
             self._grow(state, random, full=step % self.full_every == 0)
             if step == n_stages:
@@ -132,7 +132,7 @@ class StagewiseKSVD(GeneralEstimator):
         """One stage; the signals are coded with the new atoms afterwards."""
         worst = self._worst(state)
         kept = np.delete(state.atoms, np.argmin(state.atom_energies), axis=0)
-        new = leading_directions(state.residual[worst], self.atoms_per_stage)
+        new = leading_directions(state.residual[worst], int(self.atoms_per_stage))
         atoms = np.concatenate([kept, new.astype(kept.dtype)])
         if full:
             part, only = state, None
@@ -149,7 +149,7 @@ class StagewiseKSVD(GeneralEstimator):
         norms = np.linalg.norm(state.Y, axis=1)
         left = np.square(state.residual, dtype=np.float64).sum(axis=1)
         badness = np.divide(left, norms, out=np.zeros_like(left), where=norms > 0)
-        count = max(1, round(self.share * len(badness)))
+        count = max(1, round(float(self.share) * len(badness)))
         return np.sort(np.argsort(badness, kind="stable")[::-1][:count])
 
     def _finish(self, state: Factorisation, n_components: int) -> None:

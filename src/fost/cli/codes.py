@@ -18,20 +18,39 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import re
 import zipfile
-import zlib
 from dataclasses import asdict, dataclass
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from fost.cli.errors import UserError, reading, writing
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
 FORMAT = "fost codes"
 VERSION = 1
+
+# The arrays that are read: the kinds that they may be of, and how many axes they have.
+_ARRAYS = {
+    "metadata": ("U", 0),
+    "data": ("f", 1),
+    "indices": ("iu", 1),
+    "indptr": ("iu", 1),
+    "shape": ("iu", 1),
+    "means": ("f", 1),
+}
+_REAL = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64|96|128)")
+# Bytes of arrays, and pixels, that any file may ask for; larger ones as many as they have bytes
+# for (see `_most_bytes`). What `Codes.save` writes keeps to this.
+_FREE = 2**24
+# What comes before the numbers of an array, at most.
+_HEADER = 256
 
 
 @dataclass(frozen=True)
@@ -73,74 +92,160 @@ class Codes:
             "dtype": self.dtype,
             **(asdict(self.picture) if self.picture else {}),
         }
-        buffer = io.BytesIO()
-        np.savez_compressed(
-            buffer,
-            data=self.codes.data,
-            indices=self.codes.indices,
-            indptr=self.codes.indptr,
-            shape=np.array(self.codes.shape),
-            format=np.array(b"csr"),
-            _is_array=np.array(True),
-            means=self.means,
-            metadata=np.array(json.dumps(metadata)),
-        )
+        arrays = {
+            "data": self.codes.data,
+            "indices": self.codes.indices,
+            "indptr": self.codes.indptr,
+            "shape": np.array(self.codes.shape),
+            "format": np.array(b"csr"),
+            "_is_array": np.array(True),
+            "means": self.means,
+            "metadata": np.array(json.dumps(metadata)),
+        }
+        n_bytes = sum(array.nbytes + _HEADER for array in arrays.values())
+        n_pixels = prod(self.picture.image_shape) if self.picture else 0
+        for write in (np.savez_compressed, np.savez):
+            buffer = io.BytesIO()
+            write(buffer, **arrays)
+            # What compresses beyond belief is written as it is, to be read again.
+            if n_bytes <= _most_bytes(buffer.tell()) and n_pixels <= _most_pixels(buffer.tell()):
+                break
+        else:
+            raise UserError(
+                f"cannot write {str(path)!r}: {buffer.tell():,} bytes are too few for a picture of "
+                f"{n_pixels:,} pixels to be read again; smaller patches or more entries help"
+            )
         with writing(path):
             write_atomically(path, buffer.getvalue())
         return buffer.tell()
 
 
+def _most_bytes(file_size: int) -> int:
+    """How long the arrays of a file may be: what zlib makes of codes is a few times as long."""
+    return max(_FREE, 100 * file_size)
+
+
+def _most_pixels(file_size: int) -> int:
+    """How large a picture may be, all channels together: four coefficients, of 40 bytes with
+    all that belongs to them, for patches of 64 x 64 pixels are well below."""
+    return max(_FREE, 256 * file_size)
+
+
 def load_codes(path: Path) -> Codes:
-    """Read a file of codes; whatever is wrong with it is a UserError."""
-    with reading(path):
-        content = path.read_bytes()
-    try:
-        return _loaded(io.BytesIO(content))
-    except (ValueError, TypeError, KeyError, EOFError, OSError) as error:
-        raise UserError(f"cannot read codes from {str(path)!r}: {_reason(error)}") from error
-    except (zipfile.BadZipFile, zlib.error) as error:
-        raise UserError(f"cannot read codes from {str(path)!r}: it is damaged") from error
+    """Read a file of codes; whatever is wrong with it is a UserError.
+
+    It takes no more memory than a file of its size may ask for, whatever is in it.
+    """
+    from fost._files import open_file
+
+    with reading(path), open_file(path) as file:
+        try:
+            if not zipfile.is_zipfile(file):
+                raise ValueError("it was not written by fost encode")
+            with zipfile.ZipFile(file) as archive:
+                return _loaded(archive, os.fstat(file.fileno()).st_size)
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise UserError(f"cannot read codes from {str(path)!r}: {_reason(error)}") from error
 
 
-def _loaded(opened: io.BytesIO) -> Codes:
+def _loaded(archive: zipfile.ZipFile, file_size: int) -> Codes:
     import numpy as np
     from scipy.sparse import csr_array
 
-    with np.load(opened, allow_pickle=False) as file:
-        if not isinstance(file, np.lib.npyio.NpzFile) or "metadata" not in file:
-            raise ValueError("it was not written by fost encode")
-        metadata = json.loads(str(file["metadata"]))
-        if metadata["format"] != FORMAT or metadata["version"] != VERSION:
-            raise ValueError(f"this fost reads version {VERSION} of codes")
-        arrays = (file["data"], file["indices"], file["indptr"])
-        n_signals, n_features = (int(k) for k in file["shape"])
-        means = file["means"]
-    codes = csr_array(arrays, shape=(n_signals, n_features))
-    codes.check_format(full_check=True)
-    picture = None
+    from fost._validation import check_integer, check_number
+    from fost.coding import check_codes
+
+    there = set(archive.namelist())
+    if "metadata.npy" not in there:
+        raise ValueError("it was not written by fost encode")
+    for name in _ARRAYS:
+        if f"{name}.npy" not in there:
+            raise ValueError(f"it has no {name}")
+    n_bytes = sum(archive.getinfo(f"{name}.npy").file_size for name in _ARRAYS)
+    if n_bytes > _most_bytes(file_size):
+        raise ValueError(f"its arrays of {n_bytes:,} bytes are too long for {file_size:,} bytes")
+    arrays = {name: _array(archive, name) for name in _ARRAYS}
+    metadata = json.loads(str(arrays["metadata"]))
+    if not isinstance(metadata, dict):
+        raise ValueError("its metadata are not those of codes")
+    if metadata["format"] != FORMAT or metadata["version"] != VERSION:
+        raise ValueError(f"this fost reads version {VERSION} of codes")
+    n_signals, n_features = (check_integer(k, "shape", 0, 2**62) for k in arrays["shape"].tolist())
+    parts = arrays["data"], arrays["indices"], arrays["indptr"]
+    codes = check_codes(csr_array(parts, shape=(n_signals, n_features)), n_features, "the file")
+    dtype, picture = _dtype(metadata["dtype"]), None
     if metadata["signals"] == "picture":
-        height, width = (int(k) for k in metadata["patch"])
-        picture = Picture(
-            tuple(int(k) for k in metadata["image_shape"]),
-            (height, width),
-            float(metadata["low"]),
-            float(metadata["high"]),
-            metadata["psnr"],
-        )
-        if means.shape != (n_signals,) or not np.isfinite(means).all():
-            raise ValueError("its means do not fit its codes")
+        picture = _picture(metadata, _most_pixels(file_size))
+    elif metadata["signals"] != "array" or dtype.kind != "f":
+        raise ValueError(f"its signals are {metadata['signals']!r} of {dtype}")
+    means = arrays["means"]
+    if means.shape != (0 if picture is None else n_signals,) or not np.isfinite(means).all():
+        raise ValueError("its means do not fit its codes")
     return Codes(
         codes,
         means,
         str(metadata["model"]),
-        int(metadata["sparsity"]),
-        float(metadata["relative_error"]),
-        str(np.dtype(metadata["dtype"])),
+        check_integer(metadata["sparsity"], "sparsity", 1, 2**31 - 1),
+        check_number(metadata["relative_error"], "relative_error", 0),
+        dtype.name,
         picture,
+    )
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    """An array of the file, if it is of the kind that it should be and as long as it says."""
+    import numpy as np
+
+    from fost.cli.npy import read_header
+
+    kinds, n_axes = _ARRAYS[name]
+    info = archive.getinfo(f"{name}.npy")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"its {name} are compressed in a way that fost does not use")
+    with archive.open(info) as member:
+        header = read_header(cast(BinaryIO, member))
+        if header.dtype.kind not in kinds or len(header.shape) != n_axes:
+            raise ValueError(f"its {name} are {header.dtype} of shape {header.shape}")
+        content = member.read()
+    if len(content) != header.n_bytes:
+        raise ValueError(f"its {name} have {len(content):,} of {header.n_bytes:,} bytes")
+    return np.frombuffer(content, header.dtype).reshape(header.shape)
+
+
+def _dtype(name: Any) -> np.dtype[Any]:
+    """A type of real numbers by its name, and nothing else that NumPy makes types of."""
+    import numpy as np
+
+    if not isinstance(name, str) or not _REAL.fullmatch(name):
+        raise ValueError(f"its numbers are {name!r}, not a type of real numbers")
+    return np.dtype(name)
+
+
+def _picture(metadata: dict[str, Any], most_pixels: int) -> Picture:
+    from fost._validation import check_integer, check_number
+
+    shape, patch = (
+        tuple(check_integer(k, name, 1, 2**31 - 1) for k in metadata[name])
+        for name in ("image_shape", "patch")
+    )
+    if len(shape) not in (2, 3) or len(patch) != 2:
+        raise ValueError(f"its picture has the shape {shape}, its patches {patch}")
+    if prod(shape) > most_pixels:
+        raise ValueError(f"its picture of shape {shape} is too large for so small a file")
+    psnr = metadata["psnr"]
+    low = check_number(metadata["low"], "low")
+    return Picture(
+        shape,
+        (patch[0], patch[1]),
+        low,
+        check_number(metadata["high"], "high", above=low),
+        None if psnr is None else check_number(psnr, "psnr"),
     )
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"it has no {error.args[0] if error.args else error}"
-    return str(error)
+    return str(error) if isinstance(error, ValueError | TypeError) else "it is damaged"

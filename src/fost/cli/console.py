@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -11,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fost._files import temporary_beside
-from fost.cli.errors import UserError
+from fost._files import is_special, temporary_beside
+from fost.cli.errors import UserError, printable
 
 # Told how much is done, and what is being done.
 Advance = Callable[[float, str], None]
@@ -29,7 +30,7 @@ def show(lines: dict[str, str], data: dict[str, Any], *, as_json: bool, quiet: b
         console = Console(highlight=False, soft_wrap=True)
         width = max(map(len, lines), default=0) + 2
         for label, text in lines.items():
-            console.print(Text.assemble((f"{label:<{width}}", "bold"), text))
+            console.print(Text.assemble((f"{label:<{width}}", "bold"), printable(text)))
 
 
 def _plain(value: Any) -> Any:
@@ -62,12 +63,16 @@ def check_output(path: Path, force: bool) -> None:
     """Raises a UserError if `path` cannot or must not be written, before any work is done."""
     if path.is_dir():
         raise UserError(f"cannot write {str(path)!r}: it is a folder")
+    if is_special(path):  # which is written to, not replaced
+        if not os.access(path, os.W_OK):
+            raise UserError(f"cannot write {str(path)!r}: {os.strerror(errno.EACCES)}")
+        return
     folder = path.parent
     if not folder.is_dir():
         raise UserError(f"cannot write {str(path)!r}: there is no folder {str(folder)!r}")
     if os.path.lexists(path) and not force:
         raise UserError(f"{str(path)!r} exists already; --force replaces it")
-    check_folder(folder, path)
+    check_folder(Path(os.path.realpath(path)).parent, path)
 
 
 def check_folder(folder: Path, path: Path) -> None:

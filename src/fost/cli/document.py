@@ -31,7 +31,8 @@ commands and options.
 
 Results go to stdout, progress and complaints to stderr. What you can mend is one line and exit \
 code 2; Ctrl-C is exit code 130. Files are written in one step, so there is never half of one, \
-and those that exist are replaced with `--force` only. `NO_COLOR` turns colours off, and \
+and those that exist are replaced with `--force` only; devices and pipes are written to as they \
+are. Inputs must be files. `NO_COLOR` turns colours off, and \
 `FOST_TRACEBACK=1` shows where in fost an error came from.
 """
 

@@ -80,7 +80,14 @@ def _explained(error: BaseException) -> int:
 
 def complain(message: str) -> None:
     """One line on stderr, whatever the message has in it."""
-    print(f"fost: {' '.join(message.split())}", file=sys.stderr)
+    print(f"fost: {printable(' '.join(message.split()))}", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """A text without what a terminal might obey, which a file could have in it."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @contextmanager
@@ -104,8 +111,10 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
     """Warnings as lines on stderr; libraries that log the damage of files are kept quiet."""
-    logger = logging.getLogger("tifffile")
-    disabled, logger.disabled = logger.disabled, True
+    loggers = [logging.getLogger(name) for name in ("tifffile", "PIL")]
+    silence = logging.NullHandler()  # without any handler, errors would go to stderr
+    for logger in loggers:
+        logger.addHandler(silence)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         for category in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
@@ -114,4 +123,5 @@ def _plain_warnings() -> Iterator[None]:
         try:
             yield
         finally:
-            logger.disabled = disabled
+            for logger in loggers:
+                logger.removeHandler(silence)

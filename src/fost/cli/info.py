@@ -10,7 +10,7 @@ import typer
 
 from fost.cli import options
 from fost.cli.console import check_output, show
-from fost.cli.errors import writing
+from fost.cli.errors import UserError, writing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _ZOOM = 4
 _GAP = 2
 _BORDER = 64
+# Entries of the matrices of all members that are computed at most: 256 MB of them.
+_MOST_ENTRIES = 2**25
 
 
 def info(
@@ -46,7 +48,10 @@ def info(
     if atoms is not None:
         from fost import images
 
-        picture = draw_model(loaded.transform, loaded.patch_or_complain("--atoms"))
+        patch = loaded.patch_or_complain("--atoms")
+        if loaded.transform.n_features * loaded.transform.n_atoms > _MOST_ENTRIES:
+            raise UserError(f"cannot draw the atoms of {str(model)!r}: they are too many")
+        picture = draw_model(loaded.transform, patch)
         with writing(atoms):
             images.write(atoms, picture)
     lines, data = described(loaded)
@@ -78,8 +83,6 @@ def draw_model(transform: Any, patch: tuple[int, int]) -> NDArray[Any]:
 
 def described(model: Model) -> tuple[dict[str, str], dict[str, Any]]:
     """A model in lines for people and as data."""
-    import numpy as np
-
     from fost.cli.models import dct_of
     from fost.transforms import Bank, Chain
 
@@ -87,7 +90,8 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, Any]]:
     dense = (2 * n - 1) * n
     dct = dct_of(patch or n)
     parts = transform.transforms if isinstance(transform, Bank) else [transform]
-    gap = max(float(np.abs(U.matrix.T @ U.matrix - np.eye(n)).max()) for U in parts)
+    small = n * n * len(parts) <= _MOST_ENTRIES
+    gap = max(_gap(member) for member in parts) if small else None
     members = [repr(member) for member in (parts if len(parts) > 1 else Chain(parts).members)]
     data: dict[str, Any] = {
         "model": model.path,
@@ -112,9 +116,8 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, Any]]:
         name = f"  of the {'2-D ' if patch else ''}DCT"
         lines[name] = f"{dct.flops:,} ({_times(dct.flops, transform.flops)})"
     lines["parameters"] = f"{transform.n_parameters:,}"
-    lines["max |U^T U - I|"] = f"{gap:.1e}"
-    usage = [float(share) for share in model.metadata.get("usage", "").split()]
-    if usage:
+    lines["max |U^T U - I|"] = f"{gap:.1e}" if gap is not None else "not computed: too large"
+    if usage := model.usage:
         data["usage"] = usage
         lines["used for"] = ", ".join(f"{share:.0%}" for share in usage) + " of the signals"
     noted = {
@@ -126,6 +129,15 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, Any]]:
         if key in model.metadata:
             lines[label] = model.metadata[key] + ("s" if key == "signals" else "")
     return lines, data
+
+
+def _gap(transform: Any) -> float:
+    """max |U^T U - I|, of a matrix that is not kept."""
+    import numpy as np
+
+    eye = np.eye(transform.n_features)
+    atoms = transform.inverse(eye)
+    return float(np.abs(atoms @ atoms.T - eye).max())
 
 
 def _times(other: int, own: int) -> str:

@@ -11,6 +11,7 @@ The metadata of a model (see `fost.transforms.read_metadata`) has
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import isqrt
 from pathlib import Path
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from fost.transforms import DCT, Coder
 
 _DEFAULT_SPARSITY = 4
+# Features, of all parts together, that any file may ask for, at about 20 bytes each; a larger
+# one as many as this for each of its bytes. What is learned has more bytes than features.
+_FREE = 2**24
+_PER_BYTE = 16
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,16 @@ class Model:
     def sparsity(self) -> int:
         """Entries per code: as noted, or four."""
         noted = self.metadata.get("sparsity", "")
-        wanted = int(noted) if noted.isdecimal() and int(noted) > 0 else _DEFAULT_SPARSITY
+        wanted = int(noted) if re.fullmatch("[1-9][0-9]{0,9}", noted) else _DEFAULT_SPARSITY
         return min(wanted, int(self.transform.n_features))
+
+    @property
+    def usage(self) -> list[float]:
+        """The share of signals that each member of a bank was used for, where it is noted."""
+        try:
+            return [float(share) for share in self.metadata.get("usage", "").split()]
+        except ValueError as error:
+            raise UserError(f"{str(self.path)!r} is damaged: its usage is no numbers") from error
 
 
 def dct_of(shape: int | tuple[int, int]) -> DCT | None:
@@ -82,7 +95,22 @@ def load_model(path: Path) -> Model:
     from fost.transforms import read_metadata
 
     with reading(path):
-        return Model(fost.load(path), read_metadata(path), path)
+        model = Model(fost.load(path), read_metadata(path), path)
+        size = path.stat().st_size
+    if _n_entries(model.transform) > max(_FREE, _PER_BYTE * size):
+        raise UserError(
+            f"cannot use {str(path)!r}: a file of {size:,} bytes is too small for transforms of "
+            f"{model.transform.n_features:,} features"
+        )
+    return model
+
+
+def _n_entries(transform: Any) -> int:
+    """The features of all parts together, by which the memory goes that they work with."""
+    from fost.transforms import Bank, Chain
+
+    members = transform.transforms if isinstance(transform, Bank) else [transform]
+    return sum(len(Chain([member]).members) * member.n_features for member in members)
 
 
 def save_model(

@@ -6,6 +6,7 @@ it is kept beside the code, since hardly any patch is without one. Arrays are us
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,11 +118,26 @@ def open_array(path: Path) -> Any:
 def _open_npy(path: Path) -> Any:
     import numpy as np
 
-    with reading(path):
+    from fost._files import open_file
+    from fost.cli.npy import read_header
+
+    with reading(path), open_file(path) as file:
         try:
-            return np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise UserError(f"cannot read {str(path)!r}: not an array of numbers") from error
+            header = read_header(file)
+        except ValueError as error:
+            raise UserError(f"cannot read {str(path)!r}: {error}") from error
+        if header.dtype.hasobject:
+            raise UserError(f"cannot read {str(path)!r}: not an array of numbers")
+        there = os.fstat(file.fileno()).st_size - file.tell()
+        if there < header.n_bytes:
+            raise UserError(
+                f"cannot read {str(path)!r}: it ends after {there:,} of {header.n_bytes:,} bytes"
+            )
+        if 0 in (*header.shape, header.dtype.itemsize):  # nothing to map
+            return np.empty(header.shape, header.dtype)
+        return np.memmap(
+            file, header.dtype, "r", offset=file.tell(), shape=header.shape, order=header.order
+        )
 
 
 def _open_zarr(path: Path) -> Any:

@@ -154,13 +154,15 @@ def as_dictionary(dictionary: Any) -> Dictionary:
 
 def check_atoms(atoms: ArrayLike) -> NDArray[np.float64]:
     """Atoms in rows, at unit length."""
-    checked = check_parameters(atoms, "atoms", (None, None))
+    checked = check_parameters(atoms, "dictionary", (None, None))
     if 0 in checked.shape:
-        raise ValueError(f"atoms must have at least one row and column, got shape {checked.shape}")
+        raise ValueError(
+            f"dictionary must have at least one row and column, got shape {checked.shape}"
+        )
     largest = np.abs(checked).max(axis=1, keepdims=True)
     zero = np.flatnonzero(largest == 0)
     if zero.size:
-        raise ValueError(f"atoms must not be zero, but row {zero[0]} is")
+        raise ValueError(f"dictionary must not have atoms that are zero, but row {zero[0]} is")
     # By the largest entry first: squares of 1e200 overflow, those of 1e-200 vanish.
     checked = checked / largest
     return np.asarray(checked / np.linalg.norm(checked, axis=1, keepdims=True))

@@ -10,7 +10,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from fost._threads import single_threaded_blas
-from fost._validation import check_integer
+from fost._validation import check_integer, check_number
 from fost.diagnostics.coded import Coded, code
 from fost.diagnostics.findings import Finding, counted, percent
 from fost.learning.reflectors import n_worthwhile
@@ -64,9 +64,8 @@ class Spectrum(Finding):
         ``Reflectors("auto")`` decides by the same rule (but takes at least one), on the
         spectrum that QH-DLA with n / 2 reflectors has after ten iterations.
         """
-        if not 0 <= max_loss <= 1:
-            raise ValueError(f"max_loss must be between 0 and 1, got {max_loss!r}")
-        return n_worthwhile(self.eigenvalues, self.total, max_loss)
+        share = check_number(max_loss, "max_loss", 0, 1)
+        return n_worthwhile(self.eigenvalues, self.total, share)
 
     @property
     def sentence(self) -> str:

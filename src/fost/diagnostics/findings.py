@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-import numpy as np
-
-from fost._validation import check_integer
+from fost._validation import check_integer, check_number
 
 
 class Finding:
@@ -57,9 +55,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def check_tolerance(tol: Any) -> float:
-    if not (isinstance(tol, (int, float)) and 0 <= tol < np.inf):
-        raise ValueError(f"tol must be a nonnegative number, got {tol!r}")
-    return float(tol)
+    return check_number(tol, "tol", 0)
 
 
 def check_entries(n_nonzero_coefs: Any, n_features: int, n_atoms: int) -> int:

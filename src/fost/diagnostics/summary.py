@@ -151,6 +151,8 @@ def report(
     >>> found.procrustes.holds
     False
     """
+    if file is not None and not hasattr(file, "write"):
+        raise TypeError(f"file must be a text file or None, got {file!r}")
     found = _examine(code(dictionary, Y, n_nonzero_coefs), base, check_tolerance(tol))
     print(found, file=sys.stdout if file is None else file)
     return found

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from math import isfinite, log2
-from numbers import Real
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from fost._threads import single_threaded_blas
-from fost._validation import check_integer
+from fost._validation import check_integer, check_number, check_sizes, check_verbose
 from fost.estimators.base import DictionaryEstimator, checked
 from fost.learning import as_source, learn
+from fost.learning.bank import most_members
 from fost.learning.frontier import Candidate, Frontier, Rung, explore, relative_error, rungs
 from fost.learning.loop import as_generator
 from fost.learning.sources import Source
-from fost.streams import is_lazy
+from fost.streams import as_stream, is_lazy
 from fost.transforms import DCT, Bank, Transform
 
 # Signals that candidates are compared on where they are not all in memory.
@@ -148,7 +148,7 @@ class AutoDictionary(DictionaryEstimator):
         self
         """
         X = checked(self, X, min_samples=2)
-        source = as_source(X)
+        source = as_source(as_stream(X, "X"))
         sample = source.sample(_EXPLORED) if is_lazy(X) else source
         signals = sample.in_memory()
         random = as_generator(self.random_state)
@@ -172,6 +172,7 @@ class AutoDictionary(DictionaryEstimator):
                     max_iter=self.max_iter,
                     tol=self.tol,
                     random=random,
+                    name="X",
                     on_rung=report,
                 ):
                     candidates.append(candidate)
@@ -194,26 +195,24 @@ class AutoDictionary(DictionaryEstimator):
     def _todo(self, n_features: int, n_signals: int) -> list[Rung]:
         """The rungs within the budget, and banks with enough signals for their members."""
         check_integer(self.n_nonzero_coefs, "n_nonzero_coefs", 1, n_features, "n_features")
+        check_integer(self.max_iter, "max_iter", 0, 2**31 - 1)
+        check_number(self.tol, "tol", 0)
         bases: dict[str, Transform | None] = {"": None}
         if self.signal_shape is not None:
-            dct = DCT(self.signal_shape)
+            dct = DCT(check_sizes(self.signal_shape, "signal_shape"))
             if dct.n_features != n_features:
                 raise ValueError(
                     f"signal_shape={self.signal_shape} has {dct.n_features} entries, "
                     f"but X has {n_features} features"
                 )
             bases[f"DCT {'x'.join(map(str, dct.shape))}"] = dct
-        if self.max_error is not None and not 0 <= self.max_error <= 1:
-            raise ValueError(f"max_error must be between 0 and 1, got {self.max_error!r}")
+        if self.max_error is not None:
+            check_number(self.max_error, "max_error", 0, 1)
         most = check_integer(self.max_transforms, "max_transforms", 1, 2**20)
-        most = max(1, min(most, n_signals // n_features))
+        most = max(1, min(most, n_signals // n_features, most_members(n_features)))
         if self.max_flops is None:
             return rungs(n_features, bases, None, most)
-        if not isinstance(self.max_flops, Real):
-            raise TypeError(f"max_flops must be a number, got {self.max_flops!r}")
-        if not (self.max_flops >= 1 and isfinite(self.max_flops)):
-            raise ValueError(f"max_flops must be at least 1 and finite, got {self.max_flops!r}")
-        limit = int(self.max_flops)
+        limit = int(check_number(self.max_flops, "max_flops", 1))
         todo = rungs(n_features, bases, limit, most)
         affordable = [rung for rung in todo if rung.flops <= limit]
         if not affordable:
@@ -225,8 +224,8 @@ class AutoDictionary(DictionaryEstimator):
         return affordable
 
     def _held_out_count(self, n_signals: int) -> int:
-        share = self.validation_fraction
-        if not (isinstance(share, Real) and 0 < share < 1):
+        share = check_number(self.validation_fraction, "validation_fraction", 0, 1)
+        if not 0 < share < 1:
             raise ValueError(f"validation_fraction must be between 0 and 1, got {share!r}")
         return min(max(1, round(share * n_signals)), n_signals - 1)
 
@@ -244,7 +243,7 @@ class AutoDictionary(DictionaryEstimator):
         n = held_out.shape[1]
         singles = [row for row in frontier if row.n_transforms == 1]
         best = min(singles, key=lambda row: row.held_out_error)
-        more = relative_error(held_out, best.transform, min(self.n_nonzero_coefs + 1, n))
+        more = relative_error(held_out, best.transform, min(int(self.n_nonzero_coefs) + 1, n))
         rounding = float(n * np.finfo(held_out.dtype).eps)  # errors below it are the same
         left = max(more, rounding) / max(best.held_out_error, rounding)
 
@@ -275,7 +274,7 @@ class AutoDictionary(DictionaryEstimator):
             self.errors_, self.n_iter_ = result.errors, result.n_iter
 
     def _progress(self) -> Progress:
-        shown = sys.stderr.isatty() if self.verbose is None else bool(self.verbose)
+        shown = sys.stderr.isatty() if self.verbose is None else check_verbose(self.verbose)
         return Progress(
             TextColumn("{task.description:<28}"),
             BarColumn(),

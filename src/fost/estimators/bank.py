@@ -115,6 +115,11 @@ class BankDictionary(LearnedDictionary):
 
     def _structure(self, n_features: int) -> Structure:
         member = Rotations(n_features) if self.structure is None else self.structure
+        if not isinstance(member, Structure) or isinstance(member, BankOf):
+            raise TypeError(
+                "structure must be Full(), Reflectors(m) or Rotations(g), "
+                f"got {type(member).__name__}"
+            )
         return BankOf(member, self.n_transforms)
 
     def _take(self, result: LearningResult) -> None:

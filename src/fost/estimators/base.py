@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from abc import abstractmethod
 from typing import Any
 
@@ -12,8 +13,8 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fost._validation import check_flag, has_masked
 from fost.learning import LearningResult, Structure, as_source, learn
-from fost.learning.frontier import relative_error
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting, OnlineLearner
 from fost.streams import as_stream, is_lazy
@@ -46,7 +47,7 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         check_is_fitted(self, "dictionary_")
         X = checked(self, X, reset=False)
-        codes = self.dictionary_.encode(X, self.n_nonzero_coefs)
+        codes = self.dictionary_.encode(as_stream(X, "X"), self.n_nonzero_coefs)
         if self.sparse_output:
             return codes
         return codes.toarray() if issparse(codes) else codes.map_blocks(_dense, dtype=codes.dtype)
@@ -63,7 +64,10 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         ndarray of shape (n_signals, n_features)
         """
         check_is_fitted(self, "dictionary_")
-        return self.dictionary_.decode(X)
+        try:
+            return self.dictionary_.decode(X)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"X: {error}") from error
 
     def score(self, X: ArrayLike, y: None = None) -> float:
         """Minus the relative error ||X - decoded codes||_F^2 / ||X||_F^2; higher is better.
@@ -76,10 +80,9 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             Ignored.
         """
         check_is_fitted(self, "dictionary_")
-        X = checked(self, X, reset=False)
-        if is_lazy(X):
-            return -as_source(X).relative_error(self.dictionary_, self.n_nonzero_coefs)
-        return -relative_error(np.asarray(X), self.dictionary_, self.n_nonzero_coefs)
+        signals = checked(self, X, reset=False)
+        source = as_source(as_stream(signals, "X"))
+        return -source.relative_error(self.dictionary_, self.n_nonzero_coefs)
 
     @property
     def components_(self) -> NDArray[np.float64]:
@@ -130,7 +133,7 @@ class LearnedDictionary(DictionaryEstimator):
         """
         X = checked(self, X)
         result = learn(
-            X,
+            as_stream(X, "X"),
             self._structure(self.n_features_in_),
             self.n_nonzero_coefs,
             base=self.base,
@@ -188,7 +191,7 @@ class LearnedDictionary(DictionaryEstimator):
                 self.forgetting,
             )
             self.errors_ = np.empty(0)
-        error = online.learn(X)
+        error = online.learn(as_stream(X, "X"))
         self._online = online
         self.dictionary_ = online.transform
         self.errors_ = np.append(self.errors_, error)
@@ -196,16 +199,11 @@ class LearnedDictionary(DictionaryEstimator):
         return self
 
 
-def checked(estimator: BaseEstimator, X: Any, reset: bool = True, min_samples: int = 1) -> Any:
+def checked(estimator: Any, X: Any, reset: bool = True, min_samples: int = 1) -> Any:
     """scikit-learn's checks of X, and of lazy signals only what needs no pass over them."""
     if not is_lazy(X):
-        return validate_data(
-            estimator,
-            X,
-            dtype=[np.float64, np.float32],
-            reset=reset,
-            ensure_min_samples=min_samples,
-        )
+        return validated(estimator, X, reset, min_samples)
+    check_flag(estimator.sparse_output, "sparse_output")
     stream = as_stream(X, "X")
     n = stream.n_features
     if reset:
@@ -217,6 +215,29 @@ def checked(estimator: BaseEstimator, X: Any, reset: bool = True, min_samples: i
             f"{estimator.n_features_in_} features as input"
         )
     return stream
+
+
+def validated(estimator: Any, X: Any, reset: bool = True, min_samples: int = 1) -> NDArray[Any]:
+    """Signals in memory, by scikit-learn's checks, which do not look for masks.
+
+    Errors name X, which not all of theirs do.
+    """
+    check_flag(estimator.sparse_output, "sparse_output")
+    if has_masked(X):
+        raise ValueError("X has masked entries, which fost cannot leave out")
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):  # dates are no numbers
+        raise TypeError(f"X must be real numbers, got dtype {X.dtype}")
+    types = [np.float64, np.float32]
+    try:
+        X = validate_data(estimator, X, dtype=types, reset=reset, ensure_min_samples=min_samples)
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:  # NumPy's, and what objects that are no arrays raise
+        if isinstance(error, TypeError | ValueError) and re.search(r"\bX\b", str(error)):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"X is not what {type(estimator).__name__} takes: {error}") from error
+    return np.asarray(X)
 
 
 def _dense(block: Any) -> NDArray[Any]:

@@ -7,11 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from fost._validation import check_integer
 from fost.estimators.base import LearnedDictionary
 from fost.learning import Rotations, Structure
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting
+from fost.learning.rotations import check_rotations
+from fost.learning.structure import check_count
 from fost.transforms import Transform
 
 
@@ -104,6 +105,7 @@ class GivensDictionary(LearnedDictionary):
         self.forgetting = forgetting
 
     def _structure(self, n_features: int) -> Structure:
-        if self.n_rotations != "auto":
-            check_integer(self.n_rotations, "n_rotations", 1, 2**31 - 1)
-        return Rotations(self.n_rotations)
+        count = check_count(self.n_rotations, "n_rotations")
+        if count != "auto":
+            check_rotations(count, "n_rotations", n_features)
+        return Rotations(count)

@@ -12,6 +12,7 @@ from fost.estimators.base import LearnedDictionary
 from fost.learning import Reflectors, Structure
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting
+from fost.learning.structure import check_count
 from fost.transforms import Transform
 
 
@@ -117,6 +118,7 @@ class HouseholderDictionary(LearnedDictionary):
         self.forgetting = forgetting
 
     def _structure(self, n_features: int) -> Structure:
-        if self.n_reflectors != "auto":
-            check_integer(self.n_reflectors, "n_reflectors", 1, n_features, "n_features")
-        return Reflectors(self.n_reflectors, self.orthogonal, self.order, self.triangular)
+        count = check_count(self.n_reflectors, "n_reflectors")
+        if count != "auto":
+            check_integer(count, "n_reflectors", 1, n_features, "n_features")
+        return Reflectors(count, self.orthogonal, self.order, self.triangular)

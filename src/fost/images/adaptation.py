@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from fost._validation import check_choice
 from fost.learning import Rotations, learn
 from fost.transforms import DCT, Transform, load
 
@@ -20,7 +21,6 @@ _MOST = 16384
 _LEAST = 16
 
 
-@cache
 def pretrained(name: str) -> Transform:
     """A general transform for patches of pictures, learned from many of them.
 
@@ -42,9 +42,11 @@ def pretrained(name: str) -> Transform:
     >>> fost.images.pretrained("patches-8x8").flops
     2208
     """
-    if name not in PRETRAINED.values():
-        names = " or ".join(repr(k) for k in PRETRAINED.values())
-        raise ValueError(f"name must be {names}, got {name!r}")
+    return _loaded(check_choice(name, "name", tuple(PRETRAINED.values())))
+
+
+@cache
+def _loaded(name: str) -> Transform:
     resource = files("fost.images") / "dictionaries" / f"{name}.safetensors"
     with as_file(resource) as path:
         transform: Transform = load(path)

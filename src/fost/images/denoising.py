@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 
+from fost._validation import check_flag, check_number, check_pair
 from fost.images.adaptation import adapted, general
 from fost.images.grid import Grid, Pair
 from fost.images.patches import patches
@@ -28,6 +29,8 @@ from fost.transforms import DCT, Bank, Transform
 _THRESHOLD = 2.6
 _ROTATIONS_PER_PIXEL = 4
 _ITERATIONS = 5
+# Beyond this, in units of the picture's range, noise leaves nothing of it; squares stay small.
+_LOUDEST = 1e8
 # Larger patches beside those of 8 x 8: better where a picture is smooth. (More weight for them
 # gains there and loses elsewhere.)
 _WIDE = 16
@@ -80,8 +83,8 @@ def denoise(
     Returns
     -------
     ndarray
-        Of the type and shape of the image, values in the range of its type (those of floats in
-        the range that the image has, or [0, 1] if it lies inside that).
+        Of the type and shape of the image, values in its range: that of its type, and for floats
+        and integers of more than 16 bits the one that `PictureFormat.of` finds.
 
     Examples
     --------
@@ -97,20 +100,19 @@ def denoise(
     random = as_generator(random_state)
     shape = patch_shape(patch, dictionary)
     form = PictureFormat.of(picture)
-    if sigma is None:
-        sigma = noise_level(picture)
-    if not 0 <= sigma < np.inf:
-        raise ValueError(f"sigma must be a nonnegative number, got {sigma}")
+    second_pass = check_flag(second_pass, "second_pass")
+    steps = check_pair(stride, "stride")
+    sigma = noise_level(picture) if sigma is None else check_number(sigma, "sigma", 0)
     if sigma == 0:
         return picture.copy()
-    level = float(sigma) / form.scale
+    level = min(sigma / form.scale, _LOUDEST)
     planes = to_planes(form.to_unit(picture))
     for plane in planes:
         padded = pad(plane, shape)
         if dictionary is None:
-            views = _views(padded, level, shape, stride, patch is None, random)
+            views = _views(padded, level, shape, steps, patch is None, random)
         else:
-            views = [_View(dictionary, Grid.over(padded.shape, shape, stride))]
+            views = [_View(dictionary, Grid.over(padded.shape, shape, steps))]
             _check_stride(views[0].grid)
         clean = _denoise_plane(padded, level, views, second_pass)
         plane[...] = clean[: plane.shape[0], : plane.shape[1]]
@@ -186,13 +188,16 @@ def noise_level(image: ArrayLike) -> float:
     True
     """
     picture = as_float(check_finite(image))
+    # Times a power of two, which is exact: squares of 1e200 overflow, those of 1e-200 vanish.
+    _, exponent = np.frexp(np.abs(picture).max())
+    picture = np.ldexp(picture, -exponent)
     planes = [picture] if picture.ndim == 2 else list(np.moveaxis(picture, -1, 0))
     rows = np.concatenate([patches(pad(plane, (8, 8)), 8, 4) for plane in planes])
     rows = rows - rows.mean(axis=1, keepdims=True)
     high = DCT((8, 8)).forward(rows).reshape(-1, 8, 8)[:, _HIGH:, _HIGH:].reshape(len(rows), -1)
     energies = np.square(high, dtype=np.float64).sum(axis=1)
     quietest = np.quantile(energies, _QUIETEST)
-    return float(np.sqrt(quietest / chi2.ppf(_QUIETEST, high.shape[1])))
+    return float(np.ldexp(np.sqrt(quietest / chi2.ppf(_QUIETEST, high.shape[1])), exponent))
 
 
 def check_finite(image: ArrayLike) -> NDArray[Any]:
@@ -210,15 +215,13 @@ def patch_shape(patch: Pair | None, dictionary: Transform | Bank | None) -> tupl
             f"dictionary must be a transform or a bank, got {type(dictionary).__name__}"
         )
     if patch is not None:
-        height, width = (patch, patch) if isinstance(patch, int) else patch
-        if height < 1 or width < 1:
-            raise ValueError(f"patch must be positive, got {patch!r}")
+        height, width = check_pair(patch, "patch")
         if dictionary is not None and height * width != dictionary.n_features:
             raise ValueError(
                 f"patch has {height} x {width} pixels, but dictionary was built for "
                 f"{dictionary.n_features}"
             )
-        return int(height), int(width)
+        return height, width
     if dictionary is None:
         return 8, 8
     side = isqrt(dictionary.n_features)

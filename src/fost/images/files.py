@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fost._files import write_atomically
+from fost._files import open_file, write_atomically
+from fost._validation import check_flag, check_path
 from fost.images.pictures import check_picture
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 _TIFF_BEGINS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _TIFF_NAMES = (".tif", ".tiff")
+# Bytes of pixels that any TIFF may have, and for each byte of a larger one: LZW and deflate make
+# less of one. Pillow has a limit of its own.
+_FREE_BYTES = 2**29
+_MOST_TO_ONE = 2000
 _JPEG_NAMES = (".jpg", ".jpeg")
 # Without the usual loss of colour resolution, since what is written was computed with care.
 _JPEG_OPTIONS: dict[str, Any] = {"quality": 95, "subsampling": 0}
@@ -68,21 +73,22 @@ def read(path: str | os.PathLike[str]) -> NDArray[Any]:
     array([[0, 1, 2],
            [3, 4, 5]], dtype=uint8)
     """
+    check_path(path, "path")
     name = os.fspath(path)
     left_out: list[str] = []
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         _needed()
         try:
             tiff = file.read(4) in _TIFF_BEGINS
             file.seek(0)
             image = _read_tiff(file, left_out) if tiff else _read_other(file, left_out)
+            image = check_picture(image, "it")
         except MemoryError:
             raise
         except Exception as error:  # decoders raise whatever a damaged file makes them
             raise ValueError(f"cannot read {name!r}: {_reason(error)}") from error
     for what in left_out:
         warnings.warn(f"{name!r} has {what}", UserWarning, stacklevel=2)
-    image = check_picture(image, "image")
     return image if image.flags.writeable else image.copy()
 
 
@@ -95,8 +101,8 @@ def write(path: str | os.PathLike[str], image: ArrayLike, *, overwrite: bool = T
         Its extension says what kind of file it is. JPEG is lossy, also at the quality of 95 that
         is used; everything else keeps all values.
     image : array-like of shape (height, width) or (height, width, channels)
-        PNG holds booleans, uint8, and uint16 without colour; TIFF holds every type; the others
-        hold uint8. Values are never scaled or converted.
+        PNG holds booleans, uint8, and uint16 without colour; TIFF holds every type of up to 64
+        bits; the others hold uint8. Values are never scaled or converted.
     overwrite : bool
         Whether an existing file may be replaced.
 
@@ -107,6 +113,8 @@ def write(path: str | os.PathLike[str], image: ArrayLike, *, overwrite: bool = T
     FileExistsError
         If the file exists and `overwrite` is false.
     """
+    check_path(path, "path")
+    overwrite = check_flag(overwrite, "overwrite")
     content = encoded(check_picture(image, "image"), path)
     if not overwrite and os.path.lexists(path):
         raise FileExistsError(f"{os.fspath(path)!r} exists already")
@@ -125,12 +133,22 @@ def encoded(image: NDArray[Any], path: str | os.PathLike[str]) -> bytes:
 
     name, suffix = os.fspath(path), Path(path).suffix.lower()
     buffer = io.BytesIO()
+    squeezed = image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image
     if suffix in _TIFF_NAMES:
         import tifffile
 
+        if image.dtype.itemsize > 8:
+            raise ValueError(f"cannot write {name!r}: no file holds an image of {image.dtype}")
         colours = image.ndim == 3 and image.shape[2] in (3, 4)
-        kind: Any = "rgb" if colours else "minisblack"
-        tifffile.imwrite(buffer, image, photometric=kind)
+        options: dict[str, Any] = {"photometric": "rgb" if colours else "minisblack"}
+        if squeezed.ndim == 3 and image.dtype == np.bool_:
+            # tifffile does not read booleans of several channels side by side as it writes them.
+            squeezed = np.moveaxis(squeezed, -1, 0)
+            options["planarconfig"] = "separate"
+        elif squeezed.ndim == 3:
+            # Without it two channels would become a picture for each row of pixels.
+            options["planarconfig"] = "contig"
+        tifffile.imwrite(buffer, squeezed, **options)
         return buffer.getvalue()
     form = Image.registered_extensions().get(suffix)
     if form not in Image.SAVE:
@@ -139,7 +157,6 @@ def encoded(image: NDArray[Any], path: str | os.PathLike[str]) -> bytes:
             "picture file; .png and .tiff are"
         )
     try:
-        squeezed = image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image
         options = _JPEG_OPTIONS if suffix in _JPEG_NAMES else {}
         _pillow_image(squeezed).save(buffer, format=form, **options)
     except (OSError, ValueError, TypeError, KeyError):
@@ -193,6 +210,9 @@ def _read_tiff(file: Any, left_out: list[str]) -> NDArray[Any]:
             tifffile.PHOTOMETRIC.MINISBLACK,
             tifffile.PHOTOMETRIC.RGB,
         )
+        size = os.fstat(file.fileno()).st_size
+        if page.nbytes > max(_FREE_BYTES, _MOST_TO_ONE * size):
+            raise ValueError(f"its {page.nbytes:,} bytes of pixels are too many for {size:,} bytes")
         if plain and page.axes in ("YX", "YXS", "SYX"):
             try:
                 image = np.asarray(page.asarray())

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fost._validation import check_integer
+from fost._validation import check_pair
 
 Pair = int | tuple[int, int]
 
@@ -25,8 +24,8 @@ class Grid:
 
     @classmethod
     def over(cls, image_shape: tuple[int, ...], shape: Pair, stride: Pair | None) -> Grid:
-        patch = _pair(shape, "shape")
-        steps = patch if stride is None else _pair(stride, "stride")
+        patch = check_pair(shape, "shape")
+        steps = patch if stride is None else check_pair(stride, "stride")
         if any(have < want for have, want in zip(image_shape, patch, strict=False)):
             raise ValueError(
                 f"image must be at least as large as a patch, {patch[0]} x {patch[1]}, "
@@ -83,11 +82,3 @@ def _starts(length: int, size: int, step: int) -> NDArray[np.intp]:
     last = length - size
     starts = np.arange(0, last + 1, step)
     return starts if starts[-1] == last else np.append(starts, last)
-
-
-def _pair(value: Any, name: str) -> tuple[int, int]:
-    pair = value if isinstance(value, tuple | list) else (value, value)
-    if len(pair) != 2:
-        raise ValueError(f"{name} must be an integer or a pair of integers, got {value!r}")
-    first, second = (check_integer(k, name, 1, 2**31 - 1) for k in pair)
-    return first, second

@@ -7,12 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fost._validation import (
+    check_array,
+    check_choice,
+    check_integer,
+    check_number,
+    check_pair,
+    check_verbose,
+)
 from fost.images.adaptation import adapted, general
 from fost.images.denoising import patch_shape
 from fost.images.filling import fill
 from fost.images.grid import Pair
 from fost.images.patches import Assembler, blocks
-from fost.images.pictures import PictureFormat, check_picture
+from fost.images.pictures import PictureFormat, check_picture, ranges_by_values
 from fost.images.shrinkage import threshold_at
 from fost.learning.loop import RandomState, as_generator
 from fost.learning.progress import ProgressLine
@@ -26,6 +34,8 @@ _FIRST, _LAST = 0.4, 0.02
 _RELAXATION = 1.7
 # Passes for a share f of missing pixels: this over (1 - f)^2, within limits.
 _PASSES, _FEWEST, _MOST = 1.8, 5, 80
+# More passes than this are refused: all their thresholds are computed at the start.
+_MOST_ASKED = 10**6
 # Above this share of missing pixels, patches of 16 x 16 pixels are better than those of 8 x 8.
 _LARGE = 0.6
 _ROTATIONS_PER_PIXEL = 1
@@ -38,7 +48,7 @@ _LEAST_IMPORTANCE = 1e-3
 
 def inpaint(
     image: ArrayLike,
-    missing: ArrayLike,
+    missing: ArrayLike | None = None,
     dictionary: Transform | Bank | None = None,
     n_nonzero_coefs: int = 6,
     stride: Pair | None = None,
@@ -64,9 +74,10 @@ def inpaint(
     Parameters
     ----------
     image : array-like of shape (height, width) or (height, width, channels)
-        What it holds where pixels are missing does not matter; NaN is fine there.
+        What it holds where pixels are missing does not matter; NaN is fine there. The masked
+        pixels of a masked array are missing.
     missing : array-like of bool of shape (height, width) or that of the image
-        True where a pixel is missing.
+        True where a pixel is missing. May be left out for a masked array.
     dictionary : Transform or Bank, optional
         For patches in rows, means removed. Of a bank, all members are used for a patch, most of
         all those that suit it ("shrinkage"), or any of their atoms ("pursuit"). If None, one is
@@ -105,15 +116,20 @@ def inpaint(
     >>> bool(np.abs(restored - clean).max() < 0.01)
     True
     """
-    picture = check_picture(image, "image")
-    gaps = check_gaps(missing, picture)
-    if method not in ("shrinkage", "pursuit"):
-        raise ValueError(f"method must be 'shrinkage' or 'pursuit', got {method!r}")
-    if not 0 <= prior <= 1:
-        raise ValueError(f"prior must be from 0 to 1, got {prior}")
+    picture, gaps = _picture_and_gaps(image, missing)
+    check_choice(method, "method", ("shrinkage", "pursuit"))
+    prior = check_number(prior, "prior", 0, 1)
+    verbose = check_verbose(verbose)
+    if max_iter is not None:
+        max_iter = check_integer(max_iter, "max_iter", 0, _MOST_ASKED)
+    if stride is not None:
+        stride = check_pair(stride, "stride")
+    n_nonzero_coefs = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, 2**31 - 1)
     if not gaps.any():
         return picture.copy()
-    form = PictureFormat.of(picture if picture.dtype.kind != "f" else picture[~gaps][None])
+    # What lies under the gaps says nothing about the range of the picture.
+    seen = picture[~gaps][None] if ranges_by_values(picture.dtype) else picture
+    form = PictureFormat.of(seen)
     known = np.where(gaps, picture.dtype.type(0), picture)
     random = as_generator(random_state)
     unit = form.to_unit(known)
@@ -192,18 +208,14 @@ def _by_pursuit(
     prior: float,
 ) -> NDArray[Any]:
     n = shape[0] * shape[1]
-    if not 1 <= n_nonzero_coefs <= n:
-        raise ValueError(
-            f"n_nonzero_coefs must be between 1 and the pixels of a patch, {n}, "
-            f"got {n_nonzero_coefs}"
-        )
+    check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n, "the pixels of a patch")
     default = (max(1, shape[0] // 4), max(1, shape[1] // 4))
     steps = _steps(stride, default, shape)
     height, width = image.shape
     # Where nothing of a patch is observed its mean comes from the smooth fill.
     holes, image = _padded(missing, shape), _padded(image, shape)
     smooth, _ = fill(image, holes)
-    atoms = np.ascontiguousarray(dictionary.matrix.T, dtype=image.dtype)
+    atoms = np.array(dictionary.matrix.T, dtype=image.dtype, order="C")
     if prior > 0:
         atoms *= _importances(image, holes, smooth, atoms, shape, n_nonzero_coefs)[:, None] ** prior
     assembler = Assembler(image.shape, shape, steps)
@@ -254,21 +266,43 @@ def _blocks(
         yield where, rows - means.astype(rows.dtype), holes, means.astype(rows.dtype)
 
 
+def _picture_and_gaps(
+    image: Any, missing: ArrayLike | None
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The picture and where it has gaps: those of a mask, of `missing`, or of both."""
+    if not isinstance(image, np.ma.MaskedArray):
+        if missing is None:
+            raise ValueError("missing must be given for an image that is no masked array")
+        picture = check_picture(image, "image")
+        return picture, check_gaps(missing, picture)
+    picture = check_picture(image.data, "image")
+    gaps = np.ma.getmaskarray(image)
+    if missing is not None:
+        gaps = gaps | _checked_mask(missing, picture)
+    return picture, check_gaps(gaps, picture)
+
+
 def check_gaps(missing: ArrayLike, picture: NDArray[Any]) -> NDArray[np.bool_]:
     """A mask of the shape of the picture, and a picture that is finite elsewhere."""
-    mask = np.asarray(missing)
+    mask = _checked_mask(missing, picture)
+    observed = ~mask
+    if not observed.reshape(-1, 1 if picture.ndim == 2 else picture.shape[2]).any(axis=0).all():
+        raise ValueError("missing is True for all pixels: there is nothing to go by")
+    if picture.dtype.kind == "f" and not np.isfinite(picture[observed]).all():
+        raise ValueError("image contains NaN or infinity where it is not missing")
+    return mask
+
+
+def _checked_mask(missing: ArrayLike, picture: NDArray[Any]) -> NDArray[np.bool_]:
+    """A mask of the shape of the picture."""
+    mask = check_array(missing, "missing")
     if mask.dtype != np.bool_:
         raise TypeError(f"missing must be boolean, got dtype {mask.dtype}")
     if mask.shape not in (picture.shape, picture.shape[:2]):
         raise ValueError(f"missing must have the shape of image, {picture.shape}, got {mask.shape}")
     if mask.ndim < picture.ndim:
         mask = np.broadcast_to(mask[..., None], picture.shape)
-    observed = ~mask
-    if not observed.reshape(-1, 1 if picture.ndim == 2 else picture.shape[2]).any(axis=0).all():
-        raise ValueError("missing is True for all pixels: there is nothing to go by")
-    if picture.dtype.kind == "f" and not np.isfinite(picture[observed]).all():
-        raise ValueError("image contains NaN or infinity where it is not missing")
-    return np.asarray(mask)
+    return mask
 
 
 def _shape(
@@ -282,8 +316,8 @@ def _shape(
 def _steps(
     stride: Pair | None, default: tuple[int, int], shape: tuple[int, int]
 ) -> tuple[int, int]:
-    steps = default if stride is None else (stride, stride) if isinstance(stride, int) else stride
-    if len(steps) != 2 or not all(1 <= k <= n for k, n in zip(steps, shape, strict=True)):
+    steps = default if stride is None else check_pair(stride, "stride")
+    if not all(k <= n for k, n in zip(steps, shape, strict=True)):
         raise ValueError(f"stride must be between 1 and the patch, {shape}, got {stride!r}")
     return steps
 

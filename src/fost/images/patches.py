@@ -21,7 +21,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 
-from fost._validation import check_integer, check_real
+from fost._validation import check_integer, check_real, check_sizes
 from fost.images.grid import Grid, Pair
 from fost.images.pictures import check_picture, float_type
 
@@ -189,7 +189,7 @@ class Assembler:
     def __init__(
         self, image_shape: tuple[int, ...], shape: Pair = (8, 8), stride: Pair | None = None
     ) -> None:
-        self._image_shape = _checked_image_shape(image_shape)
+        self._image_shape = check_sizes(image_shape, "image_shape", (2, 3))
         self._grid = Grid.over(self._image_shape, shape, stride)
         if any(s > k for s, k in zip(self._grid.stride, self._grid.shape, strict=True)):
             raise ValueError(
@@ -217,10 +217,8 @@ class Assembler:
             Nonnegative; per patch or per entry of `patches`.
         """
         rows = check_real(patches, "patches")
-        start, stop, step = where.indices(self.n_patches)
+        start, stop = _checked_range(where, self.n_patches)
         wanted = (max(0, stop - start), prod(self._grid.shape))
-        if step != 1 or (where.stop is not None and where.stop > self.n_patches):
-            raise ValueError(f"where must be a slice of 0 to {self.n_patches}, got {where}")
         if rows.shape != wanted:
             raise ValueError(f"patches must have shape {wanted}, got {rows.shape}")
         scale = None if weights is None else _checked_weights(weights, wanted)
@@ -229,7 +227,11 @@ class Assembler:
             # One row of patches, or what there is of it.
             count = min(stop - start, self._grid.per_row - start % self._grid.per_row)
             part = slice(None, count)
-            self._add_row(start, rows[part], None if scale is None else scale[part])
+            try:
+                with np.errstate(over="raise"):
+                    self._add_row(start, rows[part], None if scale is None else scale[part])
+            except FloatingPointError:
+                raise ValueError("patches are too large: their sums overflow float64") from None
             rows, scale = rows[count:], None if scale is None else scale[count:]
             start += count
 
@@ -283,12 +285,16 @@ def _cut(picture: NDArray[Any], grid: Grid, first: int, last: int) -> NDArray[An
     return out.reshape(-1, prod(grid.shape))
 
 
-def _checked_image_shape(image_shape: Any) -> tuple[int, ...]:
-    if not isinstance(image_shape, tuple | list) or len(image_shape) not in (2, 3):
-        raise ValueError(
-            f"image_shape must be (height, width) or (height, width, channels), got {image_shape!r}"
-        )
-    return tuple(check_integer(k, "image_shape", 1, 2**31 - 1) for k in image_shape)
+def _checked_range(where: slice, n_patches: int) -> tuple[int, int]:
+    """First and last of the patches that a slice names."""
+    try:
+        start, stop, step = where.indices(n_patches)
+        inside = step == 1 and (where.stop is None or where.stop <= n_patches)
+    except (AttributeError, TypeError, ValueError):
+        raise TypeError(f"where must be a slice of integers, got {where!r}") from None
+    if not inside:
+        raise ValueError(f"where must be a slice of 0 to {n_patches}, got {where}")
+    return start, stop
 
 
 def _checked_weights(weights: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:

@@ -16,6 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from fost._threads import single_threaded_blas
+from fost._validation import check_array, check_number
+
+# What wide integers hold most often: pictures of 8 or of 16 bits.
+_COMMON_PEAKS = (255, 65535)
 
 # Rows (1, 1, 1), (1, 0, -1), (1, -2, 1), normalised: the DCT of length 3.
 _LUMA_CHROMA = np.array([[1.0, 1.0, 1.0], [1.0, 0.0, -1.0], [1.0, -2.0, 1.0]])
@@ -55,27 +59,42 @@ class PictureFormat:
     low: float
     high: float
 
+    def __post_init__(self) -> None:
+        dtype = np.dtype(self.dtype)
+        if dtype.kind not in "biuf":
+            raise TypeError(f"dtype must be of real numbers, got {dtype}")
+        low, high = check_number(self.low, "low"), check_number(self.high, "high")
+        if not high > low:
+            raise ValueError(f"high must be greater than low={low:g}, got {high:g}")
+        for name, value in (("dtype", dtype), ("low", low), ("high", high)):
+            object.__setattr__(self, name, value)
+
     @classmethod
     def of(cls, image: ArrayLike) -> PictureFormat:
         """The format of a picture.
 
-        The range of integers is that of their type; that of floats is [0, 1] where all values
-        lie inside it, and else from the least to the greatest. NaN and infinity do not count.
+        The range of integers of 8 and 16 bits is that of their type. Wider ones, which are what
+        NumPy makes of numbers by default, say nothing by their type: their range is 0 to 255 or
+        else 0 to 65535 where all values lie inside it, and that of floats [0, 1]; all others
+        reach from the least value to the greatest. NaN and infinity do not count.
         """
         array = check_picture(image, "image")
         dtype = array.dtype.newbyteorder("=")
-        if dtype.kind in "iu":
-            return cls(dtype, float(np.iinfo(dtype).min), float(np.iinfo(dtype).max))
         if dtype.kind == "b":
             return cls(dtype, 0.0, 1.0)
-        finite = np.isfinite(array)
-        if not finite.any():
-            return cls(dtype, 0.0, 1.0)
-        low = float(array.min(where=finite, initial=np.inf))
-        high = float(array.max(where=finite, initial=-np.inf))
-        if low >= 0 and high <= 1:
-            return cls(dtype, 0.0, 1.0)
-        return cls(dtype, low, high if high > low else low + max(1.0, abs(low)))
+        if not ranges_by_values(dtype):
+            return cls(dtype, float(np.iinfo(dtype).min), float(np.iinfo(dtype).max))
+        low, high = _extremes(array)
+        for peak in (1,) if dtype.kind == "f" else _COMMON_PEAKS:
+            if low >= 0 and high <= peak:
+                return cls(dtype, 0.0, float(peak))
+        high = high if high > low else low + max(1.0, abs(low))
+        if not high - low <= float(np.finfo(float_type(dtype)).max):
+            raise ValueError(
+                f"image is too large: its values, from {low:g} to {high:g}, are farther apart "
+                f"than {float_type(dtype)} can hold"
+            )
+        return cls(dtype, low, high)
 
     @property
     def scale(self) -> float:
@@ -102,6 +121,22 @@ class PictureFormat:
         return _rounded(values, self.dtype)
 
 
+def ranges_by_values(dtype: np.dtype[Any]) -> bool:
+    """Whether the range of pictures of a type comes from their values: floats, wide integers."""
+    return dtype.kind == "f" or (dtype.kind in "iu" and dtype.itemsize > 2)
+
+
+def _extremes(array: NDArray[Any]) -> tuple[float, float]:
+    """The least and the greatest finite value; zeros where there is none."""
+    if array.dtype.kind != "f":
+        return float(array.min()), float(array.max())
+    finite = np.isfinite(array)
+    if not finite.any():
+        return 0.0, 0.0
+    low = float(array.min(where=finite, initial=np.inf))
+    return low, float(array.max(where=finite, initial=-np.inf))
+
+
 def _rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Rounded to integers of a type; the greatest of 64 bits are no floats."""
     info = np.iinfo(dtype)
@@ -117,7 +152,7 @@ def check_picture(image: ArrayLike, name: str) -> NDArray[Any]:
 
     It is not copied, whatever its type: a mapped file stays one.
     """
-    array = np.asarray(image)
+    array = check_array(image, name)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
     if array.ndim not in (2, 3):
@@ -197,8 +232,8 @@ def psnr(reference: ArrayLike, image: ArrayLike, data_range: float | None = None
     reference, image : array-like of equal shape
     data_range : float, optional
         The distance from black to white. If None, that of the reference's type: 255 for uint8,
-        65535 for uint16, 1 for booleans and for floats inside [0, 1]; it must be given for
-        other floats.
+        65535 for uint16, 1 for booleans and for floats inside [0, 1]. It must be given for other
+        floats and for integers of more than 16 bits, whose white is not known.
 
     Returns
     -------
@@ -217,17 +252,25 @@ def psnr(reference: ArrayLike, image: ArrayLike, data_range: float | None = None
         raise ValueError(f"image must have the shape of reference, {a.shape}, got {b.shape}")
     if data_range is None:
         form = PictureFormat.of(a)
-        if a.dtype.kind == "f" and (form.low, form.high) != (0.0, 1.0):
+        if ranges_by_values(a.dtype) and (form.low, form.high) != (0.0, 1.0):
             raise ValueError(
-                "data_range must be given for a reference of floats outside [0, 1], got values "
-                f"from {form.low:g} to {form.high:g}"
+                f"data_range must be given for a reference of {a.dtype} "
+                f"{'outside [0, 1]' if a.dtype.kind == 'f' else 'numbers'}, got values from "
+                f"{form.low:g} to {form.high:g}"
             )
         data_range = form.scale
-    if not data_range > 0 or math.isinf(data_range):
-        raise ValueError(f"data_range must be positive and finite, got {data_range!r}")
+    data_range = check_number(data_range, "data_range", above=0)
     total = 0.0
     step = max(1, _PIXELS // math.prod(a.shape[1:]))
     for top in range(0, len(a), step):
         rows = slice(top, top + step)
-        total += float(np.sum(np.square(np.subtract(a[rows], b[rows], dtype=np.float64))))
-    return 10 * math.log10(data_range**2 * a.size / total) if total > 0 else math.inf
+        # Over the range, so that squares neither overflow nor vanish where the result does not.
+        with np.errstate(over="ignore", invalid="ignore"):
+            gaps = np.subtract(a[rows], b[rows], dtype=np.float64) / data_range
+            total += float(np.sum(np.square(gaps)))
+    if not math.isfinite(total):
+        for array, name in ((a, "reference"), (b, "image")):
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                raise ValueError(f"{name} contains NaN or infinity")
+        raise ValueError("image is too far from reference: the squares of differences overflow")
+    return 10 * math.log10(a.size / total) if total > 0 else math.inf

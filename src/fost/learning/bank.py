@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost._validation import check_integer
-from fost.learning.sources import ArraySource, Statistic
-from fost.learning.structure import Problem, Structure, unknown_init
+from fost.learning.sources import LEAST_TOTAL, ArraySource, Statistic
+from fost.learning.structure import Problem, Structure, store, unknown_init
 from fost.transforms import Bank, Transform, with_base
 
 # Starts look at so many signals per member, and learn with so many iterations.
 _SIGNALS_PER_MEMBER = 4096
 _MOST_SIGNALS = 65536
 _ITERATIONS = 5
+# Numbers in the statistics of all members together: 2 GiB of them.
+_MOST_SUMS = 2**28
 # The share of a member's signals, those represented worst, that a new member is learned from.
 _WORST = 0.5
 _STARTS = ("splitting", "farthest", "subsets")
@@ -41,7 +43,7 @@ class BankOf(Structure):
     member : Structure
         What the members are: `Full`, `Reflectors`, `Rotations`.
     n_transforms : int
-        How many there are, B.
+        How many there are, B; at most 2^28 / n^2, since learning keeps n^2 sums for each.
 
     Examples
     --------
@@ -67,9 +69,16 @@ class BankOf(Structure):
                 "member must be Full(), Reflectors(m) or Rotations(g), "
                 f"got {type(self.member).__name__}"
             )
-        check_integer(self.n_transforms, "n_transforms", 1, 2**20)
+        store(self, n_transforms=check_integer(self.n_transforms, "n_transforms", 1, 2**20))
 
     def fit_to(self, problem: Problem) -> BankOf:
+        most = most_members(problem.n_features)
+        if self.n_transforms > most:
+            raise ValueError(
+                f"n_transforms must be at most {most} for n_features={problem.n_features}, since "
+                "learning keeps n_features**2 sums for each and 2**28 in all, "
+                f"got {self.n_transforms}"
+            )
         return replace(self, member=self.member.fit_to(problem))
 
     def initial(self, problem: Problem, init: str) -> Any:
@@ -126,14 +135,16 @@ class BankOf(Structure):
         """A member for some signals, by a few iterations; the start where there are none."""
         from fost.learning.loop import alternate
 
-        if not len(signals):
+        largest = float(np.abs(signals).max(initial=0.0))
+        if largest * largest < LEAST_TOTAL:  # none, or none that alone would not be too small
             signals = np.zeros((1, problem.n_features))
-        quick = problem.but(source=ArraySource(signals), max_iter=_ITERATIONS)
+        source = ArraySource(signals, problem.source.name)
+        quick = problem.but(source=source, max_iter=_ITERATIONS)
         return alternate(quick, self.member, self.member.default_init).transform
 
     def _split(self, problem: Problem, signals: NDArray[Any], members: list[Transform]) -> Bank:
         """Until there are enough, the signals that the worst member represents worst get one."""
-        quick = problem.but(source=ArraySource(signals))
+        quick = problem.but(source=ArraySource(signals, problem.source.name))
         while len(members) < self.n_transforms:
             if len(members) >= len(signals):  # there is nothing left to split
                 return self._filled_up(members)
@@ -176,6 +187,11 @@ class BankOf(Structure):
         for b, part in zip(unused, np.array_split(worst, len(unused)), strict=True):
             if len(part):
                 members[b] = self._learned(problem, signals[part])
+
+
+def most_members(n_features: int) -> int:
+    """Members whose statistics can be kept."""
+    return max(1, _MOST_SUMS // n_features**2)
 
 
 def _coded(

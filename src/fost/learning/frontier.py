@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._scaling import within_reach
 from fost.learning.bank import BankOf
 from fost.learning.full import Full
 from fost.learning.loop import alternate, prepare
 from fost.learning.reflectors import Reflectors
 from fost.learning.rotations import Rotations
 from fost.learning.structure import Structure
+from fost.streams import as_stream
 from fost.transforms import DCT, Bank, Coder, Transform, with_base
 
 # The sizes that are tried, as far as they are cheaper than a dense matrix.
@@ -212,11 +214,13 @@ def explore(
     max_iter: int,
     tol: float,
     random: np.random.Generator,
+    name: str = "Y",
     on_rung: Callable[[Rung], None] = lambda rung: None,
 ) -> Iterator[Candidate]:
     """Learns one rung after the other, from the last one of its ladder and from its own starts.
 
-    Of several starts the one with the least error on the training signals counts.
+    Of several starts the one with the least error on the training signals counts. Errors call the
+    signals by their `name`.
     """
     latest: dict[str, Transform | Bank] = {}
     for rung in todo:
@@ -230,7 +234,14 @@ def explore(
             results = []
             for init in (*before, *rung.starts):
                 problem, start_at = prepare(
-                    train, rung.structure, n_nonzero_coefs, rung.base, init, max_iter, tol, random
+                    as_stream(train, name),
+                    rung.structure,
+                    n_nonzero_coefs,
+                    rung.base,
+                    init,
+                    max_iter,
+                    tol,
+                    random,
                 )
                 results.append(alternate(problem, rung.structure.fit_to(problem), start_at))
             learned = min(results, key=lambda result: result.errors[-1]).transform
@@ -249,6 +260,7 @@ def explore(
 
 def relative_error(Y: NDArray[Any], transform: Coder, n_nonzero_coefs: int) -> float:
     """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X."""
+    Y = within_reach(Y)
     kept = np.sum(np.square(transform.encode(Y, n_nonzero_coefs).data, dtype=np.float64))
     total = np.sum(np.square(Y, dtype=np.float64))
     return float(max(0.0, 1 - kept / total)) if total > 0 else 0.0

@@ -14,13 +14,12 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from fost._threads import single_threaded_blas
-from fost._validation import check_integer
+from fost._validation import check_callable, check_integer, check_number, check_path, check_verbose
 from fost.learning.bank import BankOf
 from fost.learning.checkpoint import Checkpoint
 from fost.learning.progress import ProgressLine
@@ -103,6 +102,10 @@ def learn(
     >>> bool(result.errors[-1] < result.errors[0])
     True
     """
+    check_callable(callback, "callback")
+    verbose = check_verbose(verbose)
+    if checkpoint is not None:
+        check_path(checkpoint, "checkpoint")
     with single_threaded_blas:
         problem, init = prepare(
             Y, structure, n_nonzero_coefs, base, init, max_iter, tol, random_state
@@ -141,32 +144,33 @@ def prepare(
             f"structure must be Full(), Reflectors(m) or Rotations(g), "
             f"got {type(structure).__name__}"
         )
-    if not (isinstance(tol, Real) and tol >= 0):
-        raise ValueError(f"tol must be a nonnegative number, got {tol!r}")
+    tol = check_number(tol, "tol", 0)
+    max_iter = check_integer(max_iter, "max_iter", 0, 2**31 - 1)
     source = as_source(Y)
     n = source.n_features
     if base is not None:
         if isinstance(base, Bank):
             raise TypeError("base must be a transform, got a Bank")
         _check_size(base, "base", n)
-    if init is None:
-        init = structure.default_init
-    elif isinstance(init, Transform | Bank):
+    start: str | Transform = structure.default_init
+    if isinstance(init, Transform | Bank):
         if isinstance(init, Bank) and not isinstance(structure, BankOf):
             raise TypeError("init must be a name or a transform, got a Bank; BankOf takes one")
         _check_size(init, "init", n)
-        init = _beyond(base, init)
-    elif not isinstance(init, str):
+        start = _beyond(base, init)
+    elif isinstance(init, str):
+        start = init
+    elif init is not None:
         raise TypeError(f"init must be a name or a transform, got {type(init).__name__}")
     problem = Problem(
         source=source,
         base=base,
         n_nonzero_coefs=check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n, "n_features"),
         random=as_generator(random_state),
-        max_iter=check_integer(max_iter, "max_iter", 0, 2**31 - 1),
-        tol=float(tol),
+        max_iter=max_iter,
+        tol=tol,
     )
-    return problem, init
+    return problem, start
 
 
 @single_threaded_blas
@@ -216,7 +220,7 @@ def alternate(
     return state.result(problem)
 
 
-def _check_size(transform: Transform, name: str, n_features: int) -> None:
+def _check_size(transform: Transform | Bank, name: str, n_features: int) -> None:
     if not isinstance(transform, Transform | Bank):
         raise TypeError(f"{name} must be a transform, got {type(transform).__name__}")
     if transform.n_features != n_features:
@@ -245,9 +249,12 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
     """What scikit-learn calls a random state, as NumPy's generator."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.Generator(random_state._bit_generator)
+    wanted = "random_state must be a nonnegative integer, a Generator or None"
     try:
+        if isinstance(random_state, bool | np.bool_):
+            raise TypeError
         return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"random_state must be a nonnegative integer, a Generator or None, got {random_state!r}"
-        ) from None
+    except TypeError:
+        raise TypeError(f"{wanted}, got {random_state!r}") from None
+    except ValueError:
+        raise ValueError(f"{wanted}, got {random_state!r}") from None

@@ -7,10 +7,10 @@ M_t = w_t M_(t-1) + X_t Y_t^T, where w_t says how much is remembered.
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, Literal
 
 from fost._threads import single_threaded_blas
+from fost._validation import check_number
 from fost.learning.loop import RandomState, as_generator, prepare
 from fost.learning.sources import Statistic
 from fost.learning.structure import Structure
@@ -36,15 +36,11 @@ class OnlineLearner:
         random_state: RandomState,
         forgetting: Forgetting,
     ) -> None:
-        if forgetting != "auto" and not (isinstance(forgetting, Real) and 0 <= forgetting <= 1):
-            raise ValueError(
-                f"forgetting must be 'auto' or a number between 0 and 1, got {forgetting!r}"
-            )
+        self._forgetting = _checked_forgetting(forgetting)
         self._structure = structure
         self._n_nonzero_coefs = n_nonzero_coefs
         self._base, self._init = base, init
         self._random = as_generator(random_state)
-        self._forgetting = forgetting
         self._current: Transform | None = None
         self._statistic: Statistic | None = None
         self.n_batches = 0
@@ -68,7 +64,8 @@ class OnlineLearner:
             self._current = self._structure.restart(problem, start)
         else:
             start = self._current
-        found, total = problem.source.statistic_and_total(self._base, start, self._n_nonzero_coefs)
+        s = problem.n_nonzero_coefs
+        found, total = problem.source.statistic_and_total(self._base, start, s)
         self.n_batches += 1
         self._statistic = self._added(found)
         self._current = self._structure.update(problem, self._statistic, self._current)
@@ -84,3 +81,13 @@ class OnlineLearner:
             weight = float(self._forgetting)
         matrix = weight * before.matrix + found.matrix
         return Statistic(matrix, weight * before.energy + found.energy)
+
+
+def _checked_forgetting(forgetting: Any) -> Forgetting:
+    if isinstance(forgetting, str):
+        if forgetting != "auto":
+            raise ValueError(
+                f"forgetting must be 'auto' or a number from 0 to 1, got {forgetting!r}"
+            )
+        return "auto"
+    return check_number(forgetting, "forgetting", 0, 1)

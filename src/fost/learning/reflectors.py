@@ -10,10 +10,10 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from fost import _core
-from fost._validation import check_integer
+from fost._validation import check_choice, check_flag, check_integer
 from fost.learning import initialise
 from fost.learning.sources import Statistic
-from fost.learning.structure import Problem, Structure, unknown_init
+from fost.learning.structure import Problem, Structure, check_count, store, unknown_init
 from fost.transforms import Householder, Transform
 
 # m="auto": the reflectors that are left out may cost this much relative error together,
@@ -67,15 +67,15 @@ class Reflectors(Structure):
     triangular: bool = False
 
     def __post_init__(self) -> None:
-        if self.order not in ("cyclic", "random"):
-            raise ValueError(f"order must be 'cyclic' or 'random', got {self.order!r}")
+        store(
+            self,
+            m=check_count(self.m, "m"),
+            orthogonal=check_flag(self.orthogonal, "orthogonal"),
+            order=check_choice(self.order, "order", ("cyclic", "random")),
+            triangular=check_flag(self.triangular, "triangular"),
+        )
         if self.orthogonal and self.triangular:
             raise ValueError("triangular must be False where orthogonal is True")
-        if isinstance(self.m, str):
-            if self.m != "auto":
-                raise ValueError(f"m must be an integer or 'auto', got {self.m!r}")
-        else:
-            check_integer(self.m, "m", 1, 2**31 - 1)
 
     def fit_to(self, problem: Problem) -> Reflectors:
         if self.m == "auto":

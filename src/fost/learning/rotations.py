@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,12 @@ from fost import _core
 from fost._validation import check_integer
 from fost.learning.full import Full
 from fost.learning.sources import Statistic
-from fost.learning.structure import Problem, Structure, unknown_init
+from fost.learning.structure import Problem, Structure, check_count, store, unknown_init
 from fost.transforms import Dense, Givens, Transform
 
+# As many rotations are allowed for any number of features, though n^2 may be fewer: what suits
+# most signals should not fail for the smallest.
+_ALWAYS_ALLOWED = 4096
 # g="auto": a rotation (six operations) must lower the relative error by this much.
 _AUTO_GAIN = 1e-4
 # init="aligned": Q-DLA runs on so many signals, for so many iterations at most, until the
@@ -37,8 +40,10 @@ class Rotations(Structure):
     Parameters
     ----------
     g : int or "auto"
-        Number of rotations. ``"auto"`` adds them greedily until the next one would lower the
-        relative error by less than 1e-4.
+        Number of rotations, at most n^2, or 4096 where that is more: n (n - 1) / 2 of them reach
+        every orthonormal matrix up to signs, and n^2 cost three times the operations of a dense
+        one. ``"auto"`` adds them greedily until the next one would lower the relative error by
+        less than 1e-4.
 
     Notes
     -----
@@ -59,16 +64,16 @@ class Rotations(Structure):
     g: int | Literal["auto"]
 
     def __post_init__(self) -> None:
-        if isinstance(self.g, str):
-            if self.g != "auto":
-                raise ValueError(f"g must be an integer or 'auto', got {self.g!r}")
-        else:
-            check_integer(self.g, "g", 1, 2**31 - 1)
+        store(self, g=check_count(self.g, "g"))
 
     def fit_to(self, problem: Problem) -> Rotations:
-        if problem.n_features < 2:
+        n = problem.n_features
+        if n < 2:
             raise ValueError("rotations need at least two features, Y has n_features=1")
-        return replace(self, g=_choose_g(problem)) if self.g == "auto" else self
+        if self.g == "auto":
+            return replace(self, g=_choose_g(problem))
+        check_rotations(self.g, "g", n)
+        return self
 
     def initial(self, problem: Problem, init: str) -> Transform:
         if init == "aligned":
@@ -98,6 +103,12 @@ class Rotations(Structure):
     def _identity(self, n_features: int) -> Givens:
         assert isinstance(self.g, int), "g is decided by fit_to"
         return Givens(*_identities(self.g), n_features)
+
+
+def check_rotations(value: Any, name: str, n_features: int) -> int:
+    """A number of rotations that is of use for so many features."""
+    most = min(max(n_features**2, _ALWAYS_ALLOWED), 2**31 - 1)
+    return check_integer(value, name, 1, most, "max(n_features**2, 4096)")
 
 
 def _identities(g: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

@@ -17,11 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from fost import coding
 from fost._threads import single_threaded_blas
-from fost._validation import not_finite
 from fost.streams import Stream, Sums, as_stream
 from fost.streams.local import Array
 from fost.transforms import Coder, Transform, with_base
 
+# Squares below the least normal number lose digits. Of a sum this large they do not count.
+LEAST_TOTAL = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)
 # Entries that are taken to float64 at once for the Gram matrix, or n signals if those are more.
 _GRAM_ENTRIES = 2**16
 
@@ -47,6 +48,11 @@ class Source:
         self._stream = stream
 
     @property
+    def name(self) -> str:
+        """What errors call the signals."""
+        return self._stream.name
+
+    @property
     def n_signals(self) -> int:
         if self._stream.n_signals is None:
             _ = self._gram  # a pass, which counts them
@@ -62,6 +68,11 @@ class Source:
         """The relative rounding error of one number, by the type of the signals."""
         return float(np.finfo(self._stream.dtype).eps)
 
+    @property
+    def least(self) -> float:
+        """The least number above zero, by the type of the signals."""
+        return float(np.finfo(self._stream.dtype).smallest_subnormal)
+
     def statistic(self, base: Transform | None, transform: Coder, s: int) -> Statistic:
         """The statistic of Y = base.forward(signals) with X = T_s(transform.forward(Y))."""
         return self._statistic(base, transform, s, with_total=False)[0]
@@ -76,9 +87,10 @@ class Source:
     def _statistic(
         self, base: Transform | None, transform: Coder, s: int, with_total: bool
     ) -> tuple[Statistic, float]:
-        matrix, energy, total = self._stream.total(
-            _StatisticOf(with_base(base, transform), s, with_total)
+        matrix, energy, total, nonzero = self._stream.total(
+            _StatisticOf(with_base(base, transform), s, with_total, self.name)
         )
+        self._check_total(total, nonzero)
         # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums once more, not to signals.
         return Statistic(matrix if base is None else base.forward(matrix), energy), total
 
@@ -88,7 +100,7 @@ class Source:
             return self
         random = np.random.default_rng(0)
         chosen = np.sort(random.choice(self.n_signals, count, replace=False))
-        return ArraySource(self._stream.take(chosen))
+        return ArraySource(self._stream.take(chosen), self.name)
 
     def in_memory(self) -> NDArray[Any]:
         """All signals, as one array."""
@@ -101,22 +113,31 @@ class Source:
 
     def relative_error(self, transform: Coder, s: int) -> float:
         """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X, in one pass."""
-        kept, total = self._stream.total(_EnergiesOf(transform, s))
+        kept, total, nonzero = self._stream.total(_EnergiesOf(transform, s, self.name))
+        self._check_total(total, nonzero)
         return max(0.0, 1.0 - kept / total) if total > 0 else 0.0
+
+    def _check_total(self, total: float, nonzero: int) -> None:
+        """Raises a ValueError where squares of signals overflow, or lose digits that they need."""
+        if not np.isfinite(total):
+            raise _overflow(self.name)
+        if nonzero and total < LEAST_TOTAL:
+            raise ValueError(
+                f"{self.name} is too small: the squares of its entries vanish in float64"
+            )
 
     @cached_property
     def _gram(self) -> NDArray[np.float64]:
-        total, nonzero = self._stream.total(_gram_of)
-        if not total.any() and nonzero:
-            raise ValueError("Y is too small: the squares of its entries are zero in float64")
+        total, nonzero = self._stream.total(_GramOf(self.name))
+        self._check_total(float(np.trace(total)), nonzero)
         return np.asarray(total)
 
 
 class ArraySource(Source):
     """Signals in the rows of an array in memory."""
 
-    def __init__(self, Y: ArrayLike) -> None:
-        super().__init__(Array(Y, "Y"))
+    def __init__(self, Y: ArrayLike, name: str = "Y") -> None:
+        super().__init__(Array(Y, name))
 
 
 def as_source(Y: Any) -> Source:
@@ -154,38 +175,54 @@ def as_source(Y: Any) -> Source:
 
 @dataclass(frozen=True)
 class _StatisticOf:
-    """M, ||X||_F^2 and, if wanted, ||Y||_F^2 of a block."""
+    """M, ||X||_F^2 and, if wanted, ||Y||_F^2 of a block and whether it has anything but zeros."""
 
     transform: Coder
     s: int
     with_total: bool
+    name: str
 
     def __call__(self, block: NDArray[Any]) -> Sums:
-        matrix, energy = coding.statistic(self.transform._plan, block, self.s)
-        return matrix, energy, _squares(block) if self.with_total else 0.0
+        matrix, energy = coding.statistic(self.transform._plan, block, self.s, self.name)
+        if not self.with_total:
+            return matrix, energy, 0.0, 0
+        return matrix, energy, _squares(block), int(block.any())
 
 
 @dataclass(frozen=True)
 class _EnergiesOf:
-    """||X||_F^2 and ||Y||_F^2 of a block."""
+    """||X||_F^2 and ||Y||_F^2 of a block, and whether it has anything but zeros."""
 
     transform: Coder
     s: int
+    name: str
 
     def __call__(self, block: NDArray[Any]) -> Sums:
-        codes = coding.encode(self.transform._plan, block, self.s).data
-        return _squares(codes), _squares(block)
+        codes = coding.encode(self.transform._plan, block, self.s, self.name).data
+        return _squares(codes), _squares(block), int(block.any())
 
 
-@single_threaded_blas
-def _gram_of(block: NDArray[Any]) -> Sums:
+@dataclass(frozen=True)
+class _GramOf:
     """Y^T Y of a block, and whether it has anything but zeros."""
-    total = np.zeros((block.shape[1], block.shape[1]))
-    for part in _in_doubles(block):
-        total += part.T @ part
-    if not np.isfinite(total).all():
-        raise not_finite(block, "Y")
-    return total, int(block.any())
+
+    name: str
+
+    @single_threaded_blas
+    def __call__(self, block: NDArray[Any]) -> Sums:
+        total = np.zeros((block.shape[1], block.shape[1]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part in _in_doubles(block):
+                total += part.T @ part
+        if not np.isfinite(total).all():
+            if not np.isfinite(block).all():
+                raise ValueError(f"{self.name} contains NaN or infinity")
+            raise _overflow(self.name)
+        return total, int(block.any())
+
+
+def _overflow(name: str) -> ValueError:
+    return ValueError(f"{name} is too large: the squares of its entries overflow float64")
 
 
 @single_threaded_blas

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fost.learning.sources import Statistic
 from fost.learning.structure import Problem, Structure
-from fost.transforms import Transform
+from fost.transforms import Transform, with_base
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class State:
         error, before = problem.error(statistic), self.errors[-1]
         first = self.n_iter == 0 and not self.own_start
         if not first:
-            _check_descent(problem, error, before, self.n_iter + 1)
+            _check_descent(problem, transform, error, before, self.n_iter + 1)
             self.converged = abs(before - error) < problem.tol
         if first or error <= self.best_error:
             self.best, self.best_error = transform, error
@@ -94,14 +94,29 @@ class State:
         return LearningResult(self.best, np.array(errors), self.n_iter, self.converged, reseeded)
 
 
-def _check_descent(problem: Problem, error: float, before: float, iteration: int) -> None:
+def _check_descent(
+    problem: Problem, transform: Transform, error: float, before: float, iteration: int
+) -> None:
     # Coefficients carry rounding errors relative to the signal; their energy adds up at most
     # this far from the truth.
     slack = 16 * problem.source.rounding * np.sqrt(problem.n_features)
-    if error > before + slack:
+    if error > before + slack and error > before + slack + _lost(problem, transform):
         warnings.warn(
             f"the relative error rose from {before:.12g} to {error:.12g} in iteration "
             f"{iteration}: this is a bug, please report it",
             ObjectiveRoseWarning,
             stacklevel=6,  # the caller of learn, beyond the decorator
         )
+
+
+def _lost(problem: Problem, transform: Transform) -> float:
+    """How far the relative error may be off because signals come near the least numbers.
+
+    Each operation on them may be off by the least number itself, and an orthonormal transform
+    does not enlarge that: so may each coefficient by as many of them as there are operations,
+    and ||X||_F by the root of the number of coefficients times that.
+    """
+    n_coefficients = problem.source.n_signals * problem.n_features
+    each = problem.source.least * with_base(problem.base, transform).flops
+    share = each * np.sqrt(n_coefficients / problem.total)
+    return float(share * (2 + share))

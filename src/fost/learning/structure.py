@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._validation import check_integer
 from fost.learning.sources import Source, Statistic
 from fost.transforms import Coder, Transform
 
@@ -83,6 +84,21 @@ class Structure(ABC):
     @abstractmethod
     def update(self, problem: Problem, statistic: Statistic, current: Transform) -> Transform:
         """The next transform: for fixed X no worse than `current` in ||Y - U X||_F."""
+
+
+def store(structure: Structure, **checked: Any) -> None:
+    """Give a frozen structure its checked arguments, so that NumPy's numbers are Python's."""
+    for name, value in checked.items():
+        object.__setattr__(structure, name, value)
+
+
+def check_count(value: Any, name: str) -> int | Literal["auto"]:
+    """A positive integer or "auto"; how many there may be depends on the signals."""
+    if isinstance(value, str):
+        if value != "auto":
+            raise ValueError(f"{name} must be an integer or 'auto', got {value!r}")
+        return "auto"
+    return check_integer(value, name, 1, 2**31 - 1)
 
 
 def unknown_init(init: str, names: tuple[str, ...], structure: str) -> ValueError:

@@ -35,7 +35,7 @@ def error_by_iteration(
     pictures: PictureSet, settings: Settings | None = None
 ) -> list[IterationRow]:
     """How the error falls while H, QH (m = 12, 32), Q-DLA and SK-SVD learn."""
-    settings = settings or Settings()
+    pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     Y = signals(*(pictures[name] for name in pictures.of_figures))
     return [
         IterationRow(method, k, float(error))
@@ -48,7 +48,7 @@ def error_by_reflectors(
     pictures: PictureSet, settings: Settings | None = None
 ) -> list[ReflectorRow]:
     """The error of H and QH for m = 1, 2, ..., with fixed and general dictionaries beside."""
-    settings = settings or Settings()
+    pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     Y = signals(*(pictures[name] for name in pictures.of_figures))
     rows = [ReflectorRow(method, None, learn(method, Y, settings).error) for method in REFERENCES]
     for kind in ("H", "QH"):

@@ -43,7 +43,7 @@ class ExplorerRow:
 
 def explorer(pictures: PictureSet, settings: Settings | None = None) -> list[ExplorerRow]:
     """Each picture coded with 4 coefficients per patch by H_m, QH_m and others."""
-    settings = settings or Settings()
+    pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     methods: list[tuple[str, int | None]] = [(name, None) for name in FIXED]
     methods += [(f"{kind}{m}", m) for kind in ("H", "QH") for m in settings.explored]
     rows = []

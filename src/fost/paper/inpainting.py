@@ -60,7 +60,7 @@ class InpaintingRow:
 
 def inpainting(pictures: PictureSet, settings: Settings | None = None) -> list[InpaintingRow]:
     """Each picture with 40 % of its pixels missing, filled in by several dictionaries."""
-    settings = settings or Settings()
+    pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     rows = []
     for name in pictures:
         picture = pictures[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,8 +154,14 @@ def choose(names: Sequence[str] | None) -> list[Part]:
     >>> [part.name for part in choose(["figure-3", "table-2"])]
     ['table-2', 'figure-3']
     """
-    wanted = {name.lower().replace("_", "-") for name in names or PARTS}
+    if isinstance(names, str) or not isinstance(names, Iterable | None):
+        raise TypeError(f"names must be a list of names, got {names!r}")
+    given = list(names or PARTS)
+    for name in given:
+        if not isinstance(name, str):
+            raise TypeError(f"names must be strings, got {name!r}")
+    wanted = {name.lower().replace("_", "-") for name in given}
     for name in sorted(wanted):
         if name not in PARTS:
-            raise ValueError(f"there is no part {name!r}; there are {', '.join(PARTS)}")
+            raise ValueError(f"names: there is no part {name!r}; there are {', '.join(PARTS)}")
     return [part for part in _PARTS if part.name in wanted]

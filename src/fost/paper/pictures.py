@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost import images
+from fost._validation import check_path
 from fost.paper.printed import FIGURE_SET, PICTURES
 
 SIDE = 8
@@ -46,6 +47,13 @@ class PictureSet:
     missing: tuple[str, ...] = ()
     bundled: bool = False
     notes: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def checked(cls, pictures: Any) -> PictureSet:
+        """Pictures as an argument."""
+        if not isinstance(pictures, PictureSet):
+            raise TypeError(f"pictures must be a PictureSet, got {type(pictures).__name__}")
+        return pictures
 
     def __contains__(self, name: str) -> bool:
         return self._named(name) in self.pictures
@@ -108,6 +116,7 @@ def find_pictures(folder: str | os.PathLike[str] | None = None) -> PictureSet:
 
         bundled = {name: 255 * picture(name) for name in _STAND_INS}
         return PictureSet(bundled, missing=PICTURES, bundled=True)
+    check_path(folder, "folder")
     files = sorted(path for path in Path(folder).iterdir() if path.is_file())
     pictures: dict[str, NDArray[np.float64]] = {}
     notes = []

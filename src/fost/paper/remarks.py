@@ -45,7 +45,7 @@ _TOLERANCE = 1e-4
 
 def remarks(pictures: PictureSet, settings: Settings | None = None) -> list[RemarkRow]:
     """What other matrices would gain, on couple, peppers and boat together."""
-    settings = settings or Settings()
+    pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     Y = signals(*(pictures[name] for name in pictures.of_figures))
     rows = []
     for name in DICTIONARIES:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from fost._files import write_atomically
+from fost._validation import check_path
 from fost.paper import sections
 from fost.paper.claims import Claim, claims
 from fost.paper.drawing import to_svg
@@ -52,6 +54,9 @@ def reproduce(
 
 def write_report(found: Reproduction, out: str | os.PathLike[str]) -> list[Claim]:
     """Write ``index.html``, rows and figures to a folder; returns the claims, judged."""
+    check_path(out, "out")
+    if not isinstance(found, Reproduction):
+        raise TypeError(f"found must be a Reproduction, got {type(found).__name__}")
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     judged = claims(found)
@@ -79,10 +84,8 @@ def build_page(found: Reproduction, judged: list[Claim], drawn: dict[str, str]) 
         "content": "".join(content.values()),
         "style": resource("style.css"),
         "script": resource("script.js"),
-        # "</script>" in the data would end it.
-        "data": json.dumps(sections.explorer_data(found)).replace("</", "<\\/"),
+        # Neither "</script>" nor "<!--" in the data may mean anything to the page.
+        "data": json.dumps(sections.explorer_data(found)).replace("<", "\\u003c"),
     }
-    page = resource("index.html")
-    for name, text in filled.items():
-        page = page.replace("{{" + name + "}}", text)
-    return page
+    # In one pass, so that what is filled in stays as it is, braces and all.
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: filled[place[1]], resource("index.html"))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fost._validation import check_callable, check_flag, check_path
 from fost.paper.parts import Part, choose
 from fost.paper.pictures import PictureSet, find_pictures
 from fost.paper.settings import Settings
@@ -77,8 +78,13 @@ def compute(
     -------
     Reproduction
     """
+    check_path(out, "out")
     parts = choose(names)
-    found = Reproduction(pictures or find_pictures(), settings or Settings())
+    fresh = check_flag(fresh, "fresh")
+    check_callable(progress, "progress")
+    settings = Settings.of(settings)
+    available = find_pictures() if pictures is None else PictureSet.checked(pictures)
+    found = Reproduction(available, settings)
     store = Store(Path(out))
     todo = [(part, *step) for part in parts for step in part.steps(found.pictures)]
     there = {part.name for part, _, _ in todo}

@@ -41,7 +41,7 @@ class TimeRow:
 
 def running_times(pictures: PictureSet, settings: Settings | None = None) -> list[TimeRow]:
     """Seconds to learn on couple, peppers and boat together."""
-    settings = settings or Settings()
+    pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     Y = signals(*(pictures[name] for name in pictures.of_figures))
     rows = []
     for method, paper in SECONDS.items():

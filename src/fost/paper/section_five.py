@@ -36,7 +36,7 @@ class CheckRow:
 
 def section_five(pictures: PictureSet, settings: Settings | None = None) -> list[CheckRow]:
     """H_m on barb, the order of updates, and how alike the atoms of SK-SVD are."""
-    settings = settings or Settings()
+    pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     rows = []
     if "barb" in pictures:
         Y = signals(pictures["barb"])

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from fost._validation import check_integer, check_sizes
+
+# Of these there must be one at least; of iterations there may be none.
+_LEAST = {"sparsity": 1, "inpainting_sparsity": 1, "repeats": 1, "timed_signals": 1}
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,22 @@ class Settings:
     explored: tuple[int, ...] = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
     repeats: int = 31
     timed_signals: int = 4096
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(field.default, tuple):
+                value = check_sizes(value, field.name)
+            else:
+                value = check_integer(value, field.name, _LEAST.get(field.name, 0), 2**31 - 1)
+            object.__setattr__(self, field.name, value)
+
+    @classmethod
+    def of(cls, settings: Settings | None) -> Settings:
+        """Settings as an argument: the paper's if None."""
+        if settings is not None and not isinstance(settings, Settings):
+            raise TypeError(f"settings must be Settings or None, got {type(settings).__name__}")
+        return settings or cls()
 
     @classmethod
     def quick(cls) -> Settings:

@@ -43,7 +43,7 @@ def eigenvalues_of_pictures(
     pictures: PictureSet, settings: Settings | None = None
 ) -> list[EigenvalueRow]:
     """QH12, s = 4, for peppers and barb: barb's negative eigenvalues are more and smaller."""
-    settings = settings or Settings()
+    pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     rows = []
     for name in ("peppers", "barb"):
         if name in pictures:
@@ -56,7 +56,7 @@ def eigenvalues_by_sparsity(
     pictures: PictureSet, settings: Settings | None = None
 ) -> list[EigenvalueRow]:
     """QH12 for several s, on couple, peppers and boat together."""
-    settings = settings or Settings()
+    pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     Y = signals(*(pictures[name] for name in pictures.of_figures))
     return [row for s in SPARSITIES for row in _curve(f"s = {s}", "QH12", Y, settings, s)]
 
@@ -65,7 +65,7 @@ def eigenvalues_by_reflectors(
     pictures: PictureSet, settings: Settings | None = None
 ) -> list[EigenvalueRow]:
     """QH_m for several m, s = 4, on couple, peppers and boat together."""
-    settings = settings or Settings()
+    pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     Y = signals(*(pictures[name] for name in pictures.of_figures))
     s = settings.sparsity
     return [row for m in REFLECTORS for row in _curve(f"m = {m}", f"QH{m}", Y, settings, s)]
@@ -96,7 +96,7 @@ def draw_eigenvalues(rows: list[EigenvalueRow]) -> Any:
             color=PALETTE[k % len(PALETTE)],
             markersize=3.2,
             linewidth=1.2,
-            label=curve,
+            label=curve.replace("$", r"\$"),  # no formula
         )
     axes.axhline(0, linewidth=0.8)
     axes.set_xlabel("index of the eigenvalue")

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import fost
 from fost._files import write_atomically
@@ -55,4 +56,5 @@ class Store:
         write_atomically(self._path(step), json.dumps(content, indent=1).encode())
 
     def _path(self, step: str) -> Path:
-        return self.folder / f"{step}.json"
+        # Steps may be named after pictures, and those as people like.
+        return self.folder / f"{quote(step, safe='')}.json"

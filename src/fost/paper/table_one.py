@@ -50,7 +50,7 @@ def table_one(pictures: PictureSet, settings: Settings | None = None) -> list[Er
     list of ErrorRow
         Picture by picture.
     """
-    settings = settings or Settings()
+    pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     rows = []
     for name in pictures:
         Y = signals(pictures[name])

@@ -67,7 +67,7 @@ def table_two(
         Not used: speed does not depend on them.
     settings : Settings, optional
     """
-    settings = settings or Settings()
+    settings = Settings.of(settings)
     n = SIDE * SIDE
     rng = np.random.default_rng(0)
     Y = rng.standard_normal((settings.timed_signals, n)).astype(np.float32)

@@ -59,4 +59,15 @@ def _is_blocks(Y: Any) -> bool:
     if isinstance(Y, list | tuple | str | bytes | dict | set | range | np.generic):
         return False
     arrays = ("__array__", "__array_interface__", "__dataframe__", "tocsr")
-    return hasattr(Y, "__iter__") and not any(hasattr(Y, name) for name in arrays)
+    if not hasattr(Y, "__iter__") or any(hasattr(Y, name) for name in arrays):
+        return False
+    return not _is_buffer(Y)
+
+
+def _is_buffer(Y: Any) -> bool:
+    """Whether Y has its numbers in memory, as array.array and memoryview have."""
+    try:
+        memoryview(Y)
+    except TypeError:
+        return False
+    return True

@@ -19,6 +19,9 @@ Measure = Callable[[NDArray[Any]], Sums]
 class Stream(ABC):
     """Signals in rows that can be passed over any number of times."""
 
+    # What errors call the signals: the argument that they came as.
+    name: str
+
     @property
     @abstractmethod
     def n_features(self) -> int:

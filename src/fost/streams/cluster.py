@@ -39,7 +39,7 @@ class DaskRows(Stream):
         check_size(Y.shape, name)
         self._dtype = check_real(np.empty(0, Y.dtype), name).dtype
         self._array = Y.rechunk({1: -1}) if Y.numblocks[1] > 1 else Y
-        self._name = name
+        self.name = name
 
     @property
     def n_features(self) -> int:
@@ -57,12 +57,12 @@ class DaskRows(Stream):
         """One chunk after the other, to this process."""
         for part in self._parts:
             with explained_errors():
-                yield check_real(part.compute(), self._name)
+                yield check_real(part.compute(), self.name)
 
     def total(self, measure: Measure) -> Sums:
         # The measure, with the transform inside, is one object of the graph, which each worker
         # gets once, not a part of every task.
-        shared = dask.delayed(_Task(measure, self._name, threads_per_task()), pure=False)
+        shared = dask.delayed(_Task(measure, self.name, threads_per_task()), pure=False)
         parts = [dask.delayed(_run)(shared, part) for part in self._parts]
         while len(parts) > 1:
             groups = [parts[k : k + _FAN_IN] for k in range(0, len(parts), _FAN_IN)]
@@ -73,11 +73,11 @@ class DaskRows(Stream):
 
     def take(self, places: NDArray[np.int64]) -> NDArray[Any]:
         with explained_errors():
-            return check_real(self._array[places].compute(), self._name)
+            return check_real(self._array[places].compute(), self.name)
 
     def map_blocks(self, function: Callable[[NDArray[Any]], Any]) -> Any:
         """A lazy Dask array whose blocks are what `function` makes of those of the signals."""
-        shared = dask.delayed(_Task(function, self._name, threads_per_task()), pure=False)
+        shared = dask.delayed(_Task(function, self.name, threads_per_task()), pure=False)
         meta = function(np.zeros((1, self.n_features), self._dtype))[:0]
         chunks = (self._array.chunks[0], (meta.shape[1],))
         return self._array.map_blocks(_run_on, shared, dtype=self._dtype, meta=meta, chunks=chunks)

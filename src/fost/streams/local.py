@@ -25,7 +25,7 @@ class _Rows(Stream):
 
     def __init__(self, Y: Any, name: str) -> None:
         check_size(Y.shape, name)
-        self._rows, self._name = Y, name
+        self._rows, self.name = Y, name
         self._dtype = check_real(np.empty(0, Y.dtype), name).dtype
 
     @property
@@ -46,7 +46,7 @@ class _Rows(Stream):
         return max(1, _BLOCK_BYTES // (self.n_features * self._dtype.itemsize))
 
     def _block(self, start: int, step: int) -> NDArray[Any]:
-        return check_real(self._rows[start : start + step], self._name)
+        return check_real(self._rows[start : start + step], self.name)
 
 
 class Array(_Rows):
@@ -79,7 +79,7 @@ class Mapped(_Rows):
                 mapping.madvise(mmap.MADV_DONTNEED)
 
     def take(self, places: NDArray[np.int64]) -> NDArray[Any]:
-        return check_real(self._rows[places], self._name)
+        return check_real(self._rows[places], self.name)
 
     def _announce(self, start: int, step: int) -> None:
         """Tell the system that these rows will be read."""
@@ -118,7 +118,7 @@ class Blocks(Stream):
                 f"{name} is an iterator, which can be read only once; give an object whose "
                 "__iter__ begins anew"
             )
-        self._source, self._name = Y, name
+        self._source, self.name = Y, name
         self._n_signals: int | None = None
         self._dtype = np.dtype(np.float32)
         first = next((block for block in self._arrays() if len(block)), None)
@@ -145,7 +145,7 @@ class Blocks(Stream):
         for block in self._arrays():
             if block.shape[1] != self._n_features:
                 raise ValueError(
-                    f"the blocks of {self._name} must have equally many columns, "
+                    f"the blocks of {self.name} must have equally many columns, "
                     f"got {self._n_features} and {block.shape[1]}"
                 )
             self._note(block)
@@ -154,7 +154,7 @@ class Blocks(Stream):
             count += len(block)
         if self._n_signals not in (None, count):
             raise ValueError(
-                f"{self._name} must yield the same blocks in every pass, got {self._n_signals} "
+                f"{self.name} must yield the same blocks in every pass, got {self._n_signals} "
                 f"signals in the first and {count} in a later one"
             )
         self._n_signals = count
@@ -164,12 +164,12 @@ class Blocks(Stream):
 
         for block in read_ahead(self._source):
             if is_lazy(block) and 0 not in getattr(block, "shape", ()):
-                yield from as_stream(block, self._name).blocks()
+                yield from as_stream(block, self.name).blocks()
                 continue
-            array = check_real(block, f"a block of {self._name}")
+            array = check_real(block, f"a block of {self.name}")
             if array.ndim != 2:
                 raise ValueError(
-                    f"{self._name} must yield blocks of shape (any, n_features), "
+                    f"{self.name} must yield blocks of shape (any, n_features), "
                     f"got one of shape {array.shape}"
                 )
             yield array

@@ -12,9 +12,11 @@ from scipy.sparse import csr_array, issparse
 
 from fost import _core, coding
 from fost._validation import check_signals
-from fost.transforms.base import Transform
+from fost.transforms.base import MOST_ENTRIES, Transform
 from fost.transforms.chain import Chain
 from fost.transforms.coder import Coder
+
+_MOST_ATOMS = 2**31 - 1
 
 
 class Bank(Coder):
@@ -61,6 +63,11 @@ class Bank(Coder):
         sizes = [member.n_features for member in self._transforms]
         if len(set(sizes)) > 1:
             raise ValueError(f"transforms must have the same n_features, got {sizes}")
+        if len(sizes) * sizes[0] > _MOST_ATOMS:
+            raise ValueError(
+                "transforms must have fewer than 2**31 atoms together, since codes number them in "
+                f"32 bits, got {len(sizes)} transforms of {sizes[0]} features"
+            )
 
     @property
     def transforms(self) -> tuple[Transform, ...]:
@@ -119,7 +126,10 @@ class Bank(Coder):
         return chosen
 
     def decode(self, codes: Any) -> NDArray[Any]:
-        """Signals with given codes, sparse (from `encode`) or dense, as sums of atoms.
+        """Signals with given codes, sparse (from `encode`) or dense.
+
+        They are decoded as sums of atoms, or in one member after the other, each in its own way,
+        where that takes fewer operations or the matrix of all atoms would be large.
 
         Parameters
         ----------
@@ -130,7 +140,57 @@ class Bank(Coder):
         ndarray of shape (n_signals, n_features)
         """
         codes = self._checked_codes(codes)
-        return coding.decode_by_atoms(self._atoms(codes.dtype), codes)
+        used, rows = self._uses(codes)
+        if self._sums_atoms(used, rows):
+            return coding.decode_by_atoms(self._atoms(codes.dtype), codes)
+        return self._decode_by_members(codes, used, rows)
+
+    def _uses(self, codes: csr_array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The member of each entry of the codes, and its row."""
+        rows = np.repeat(np.arange(codes.shape[0]), np.diff(codes.indptr))
+        return (codes.indices // self.n_features).astype(np.intp, copy=False), rows
+
+    def _sums_atoms(self, used: NDArray[np.intp], rows: NDArray[np.intp]) -> bool:
+        """Whether a sum of atoms is no dearer than the members one by one, by operations."""
+        n = self.n_features
+        if "matrix" in self.__dict__:
+            return True
+        if n * self.n_atoms > MOST_ENTRIES:
+            return False
+        first = np.append(True, (np.diff(used) != 0) | (np.diff(rows) != 0))[: len(used)]
+        n_entries, n_signals = (
+            np.bincount(members, minlength=self.n_transforms).tolist()
+            for members in (used, used[first])
+        )
+        whole = apart = 0
+        for member, entries, signals in zip(self._transforms, n_entries, n_signals, strict=True):
+            by_atoms = n * member.flops + 2 * entries * n
+            whole += by_atoms
+            apart += min(by_atoms, signals * member.flops)
+        return bool(whole <= apart)
+
+    def _decode_by_members(
+        self, codes: csr_array, used: NDArray[np.intp], rows: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        """The sum over members of what each makes of its own entries, from the first to the last.
+
+        A code from `encode` has entries of one member only, and then nothing is added up.
+        """
+        n = self.n_features
+        out = np.zeros((codes.shape[0], n), codes.dtype)
+        order = np.argsort(used, kind="stable")
+        begins = np.searchsorted(used[order], np.arange(self.n_transforms + 1))
+        for b in np.flatnonzero(np.diff(begins)).tolist():
+            own = order[begins[b] : begins[b + 1]]
+            present, starts = np.unique(rows[own], return_index=True)
+            indptr = np.append(starts, len(own))
+            entries = codes.data[own], codes.indices[own] - b * n, indptr
+            decoded = self[b].decode(csr_array(entries, shape=(len(present), n)))
+            with np.errstate(over="ignore"):
+                out[present] += decoded
+        if not np.isfinite(out).all():
+            raise ValueError(f"codes are too large: decoding them overflows {out.dtype}")
+        return out
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:

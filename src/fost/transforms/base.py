@@ -15,6 +15,9 @@ from fost import _core, coding
 from fost._validation import check_signals
 from fost.transforms.coder import Coder
 
+# Entries of a matrix that is made to decode faster: 128 MiB in float64.
+MOST_ENTRIES = 2**24
+
 
 class Transform(Coder):
     """An orthonormal transform U of signals of `n_features` entries; immutable.
@@ -36,7 +39,10 @@ class Transform(Coder):
 
     @classmethod
     def _exactly(cls, **arguments: Any) -> Self:
-        """The transform with these `_arguments` to the last bit, where __init__ would polish."""
+        """The transform with these `_arguments` to the last bit, where __init__ would polish.
+
+        They are checked as __init__ does: files and pickles are what others wrote.
+        """
         return cls(**arguments)
 
     @abstractmethod
@@ -147,8 +153,13 @@ class Transform(Coder):
         return cached[dtype]
 
     def _sums_atoms(self, n_entries: int, n_signals: int) -> bool:
-        """Whether a sum of atoms is cheaper than the transform backwards, by operations."""
+        """Whether a sum of atoms is cheaper than the transform backwards, by operations.
+
+        Never where the matrix of all atoms would have to be made and is large.
+        """
         n = self.n_features
+        if "matrix" not in self.__dict__ and n * n > MOST_ENTRIES:
+            return False
         prepare = 0 if "matrix" in self.__dict__ else n * self.flops
         return prepare + 2 * n_entries * n < n_signals * self.flops
 

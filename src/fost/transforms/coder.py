@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fost import _core, coding
@@ -55,7 +55,7 @@ class Coder(ABC):
     def _arguments(self) -> dict[str, Any]:
         """The arguments that make an equal one: arrays, tuples of integers, transforms."""
 
-    def encode(self, Y: ArrayLike, n_nonzero_coefs: int) -> csr_array:
+    def encode(self, Y: Any, n_nonzero_coefs: int) -> csr_array:
         """Best sparse codes: the coefficients of largest magnitude, T_s(U^T y).
 
         Since U is orthonormal no other code with as many entries is closer to y; a bank takes
@@ -86,12 +86,13 @@ class Coder(ABC):
         s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n, "n_features")
         if stream.n_features != n:
             raise ValueError(
-                f"Y has {stream.n_features} features, but {self._owner} was built for {n}"
+                f"{stream.name} has {stream.n_features} features, but {self._owner} was built "
+                f"for {n}"
             )
-        return stream.map_blocks(partial(self._encode_block, s))
+        return stream.map_blocks(partial(self._encode_block, s, stream.name))
 
-    def _encode_block(self, s: int, block: NDArray[Any]) -> csr_array:
-        return coding.encode(self._plan, block, s)
+    def _encode_block(self, s: int, name: str, block: NDArray[Any]) -> csr_array:
+        return coding.encode(self._plan, block, s, name)
 
     def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
         """Write it to a .safetensors file, replacing the old one in one step.

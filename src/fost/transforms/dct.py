@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from math import log2, prod
 from typing import Any
 
 from fost import _core
-from fost._validation import check_integer
+from fost._validation import check_sizes
 from fost.transforms.base import Transform
 
 # Lengths are halved while they are even; the odd rest is a product with a matrix of its square.
@@ -37,12 +37,8 @@ class DCT(Transform):
 
     kind = "dct"
 
-    def __init__(self, shape: int | Iterable[int]) -> None:
-        scalar = not isinstance(shape, Iterable) or getattr(shape, "ndim", 1) == 0
-        lengths: tuple[Any, ...] = (shape,) if scalar else tuple(shape)  # type: ignore[arg-type]
-        if not lengths:
-            raise ValueError("shape must have at least one axis, got ()")
-        self._shape = tuple(check_integer(k, "shape", 1, 2**31 - 1) for k in lengths)
+    def __init__(self, shape: int | Sequence[int]) -> None:
+        self._shape = check_sizes(shape, "shape")
         if prod(self._shape) > 2**31 - 1:
             raise ValueError(f"shape must have fewer than 2**31 entries, got {self._shape}")
         odd = max(length // (length & -length) for length in self._shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fost import _core
 from fost._threads import single_threaded_blas
@@ -35,21 +35,13 @@ class Dense(Transform):
 
     @single_threaded_blas
     def __init__(self, matrix: ArrayLike) -> None:
-        checked = check_parameters(matrix, "matrix", (None, None))
-        n = checked.shape[0]
-        if checked.shape != (n, n) or n < 1:
-            raise ValueError(f"matrix must be square, got shape {checked.shape}")
-        with np.errstate(over="ignore", invalid="ignore"):
-            gap = np.abs(checked.T @ checked - np.eye(n)).max()
-        if not gap <= _TOLERANCE:
-            raise ValueError(
-                f"matrix must have orthonormal columns, got max|U^T U - I| = {gap:.3g}"
-            )
+        checked, gap = _checked(matrix)
+        n = len(checked)
         # Newton's step to the nearest orthonormal matrix. A matrix that is right to rounding
         # stays as it is, bit for bit.
         while gap > 1e-13 * n:
             checked = checked @ (3 * np.eye(n) - checked.T @ checked) / 2
-            gap = np.abs(checked.T @ checked - np.eye(n)).max()
+            gap = _gap(checked)
         checked.flags.writeable = False
         self.__dict__["matrix"] = checked
 
@@ -72,7 +64,25 @@ class Dense(Transform):
 
     @classmethod
     def _exactly(cls, **arguments: Any) -> Self:
-        return cls._trusted(**arguments)
+        return cls._trusted(matrix=_checked(**arguments)[0])
 
     def _arguments(self) -> dict[str, Any]:
         return {"matrix": self.matrix}
+
+
+def _checked(matrix: ArrayLike) -> tuple[NDArray[np.float64], float]:
+    """A copy to the last bit, orthonormal within the tolerance, and its gap."""
+    checked = check_parameters(matrix, "matrix", (None, None))
+    n = checked.shape[0]
+    if checked.shape != (n, n) or n < 1:
+        raise ValueError(f"matrix must be square, got shape {checked.shape}")
+    gap = _gap(checked)
+    if not gap <= _TOLERANCE:
+        raise ValueError(f"matrix must have orthonormal columns, got max|U^T U - I| = {gap:.3g}")
+    return checked, gap
+
+
+def _gap(matrix: NDArray[np.float64]) -> float:
+    """max|U^T U - I|."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.abs(matrix.T @ matrix - np.eye(len(matrix))).max())

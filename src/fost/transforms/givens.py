@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost import _core
-from fost._validation import check_integer, check_parameters, check_shape
+from fost._validation import check_array, check_integer, check_parameters, check_real, check_shape
 from fost.transforms.base import Transform
 
 # Blocks may be this far from orthogonal: more than rounding to float32 makes them.
@@ -40,9 +40,8 @@ class Givens(Transform):
     kind = "givens"
 
     def __init__(self, pairs: ArrayLike, blocks: ArrayLike, n_features: int) -> None:
-        self._n_features = check_integer(n_features, "n_features", 1, 2**31 - 1)
-        self._pairs = _checked_pairs(pairs, self._n_features)
-        self._blocks = _checked_blocks(blocks, len(self._pairs))
+        self._pairs, checked, gaps, self._n_features = _checked(pairs, blocks, n_features)
+        self._blocks = _polished(checked, gaps)
 
     @property
     def pairs(self) -> NDArray[np.int32]:
@@ -78,7 +77,8 @@ class Givens(Transform):
 
     @classmethod
     def _exactly(cls, **arguments: Any) -> Self:
-        return cls._trusted(**{f"_{name}": value for name, value in arguments.items()})
+        pairs, blocks, _, n = _checked(**arguments)
+        return cls._trusted(_pairs=pairs, _blocks=blocks, _n_features=n)
 
     def _arguments(self) -> dict[str, Any]:
         return {"pairs": self._pairs, "blocks": self._blocks, "n_features": self._n_features}
@@ -87,8 +87,17 @@ class Givens(Transform):
         return {"n_rotations": self.n_rotations}
 
 
+def _checked(
+    pairs: ArrayLike, blocks: ArrayLike, n_features: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], int]:
+    """Copies to the last bit of pairs in range and of blocks that are orthogonal but for gaps."""
+    n = check_integer(n_features, "n_features", 1, 2**31 - 1)
+    checked = _checked_pairs(pairs, n)
+    return checked, *_checked_blocks(blocks, len(checked)), n
+
+
 def _checked_pairs(pairs: ArrayLike, n_features: int) -> NDArray[np.int32]:
-    array = np.asarray(pairs)
+    array = check_array(pairs, "pairs")
     if array.size == 0:
         array = array.reshape(-1, 2).astype(np.int32)
     if array.dtype.kind not in "iu":
@@ -111,9 +120,12 @@ def _checked_pairs(pairs: ArrayLike, n_features: int) -> NDArray[np.int32]:
     return checked
 
 
-def _checked_blocks(blocks: ArrayLike, count: int) -> NDArray[np.float64]:
-    if np.size(blocks) == 0:
-        blocks = np.reshape(blocks, (-1, 2, 2))
+def _checked_blocks(
+    blocks: ArrayLike, count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    blocks = check_real(blocks, "blocks")
+    if blocks.size == 0:
+        blocks = blocks.reshape(-1, 2, 2)
     checked = check_parameters(blocks, "blocks", (count, 2, 2))
     gaps = _gaps(checked)
     wrong = np.flatnonzero(~(gaps <= _TOLERANCE))
@@ -122,16 +134,20 @@ def _checked_blocks(blocks: ArrayLike, count: int) -> NDArray[np.float64]:
             f"blocks must be orthogonal 2 x 2 matrices, got one with max|B B^T - I| = "
             f"{gaps[wrong[0]]:.3g} in row {wrong[0]}"
         )
-    # Newton's step to the nearest orthogonal block; what is right to the last bits stays.
+    return checked, gaps
+
+
+def _polished(blocks: NDArray[np.float64], gaps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Newton's step to the nearest orthogonal block; what is right to the last bits stays."""
     off = gaps > 8 * np.finfo(np.float64).eps
-    if off.any():
-        polished = checked.copy()
-        for _ in range(2):
-            rough = polished[off]
-            polished[off] = rough @ (3 * np.eye(2) - rough.transpose(0, 2, 1) @ rough) / 2
-        polished.flags.writeable = False
-        return polished
-    return checked
+    if not off.any():
+        return blocks
+    polished = blocks.copy()
+    for _ in range(2):
+        rough = polished[off]
+        polished[off] = rough @ (3 * np.eye(2) - rough.transpose(0, 2, 1) @ rough) / 2
+    polished.flags.writeable = False
+    return polished
 
 
 def _gaps(blocks: NDArray[np.float64]) -> NDArray[np.float64]:

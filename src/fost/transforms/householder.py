@@ -37,21 +37,8 @@ class Householder(Transform):
     kind = "householder"
 
     def __init__(self, vectors: ArrayLike) -> None:
-        checked = check_parameters(vectors, "vectors", (None, None))
-        m, n = checked.shape
-        if n < 1:
-            raise ValueError(f"vectors must have at least one feature, got shape {checked.shape}")
-        if m > n:
-            raise ValueError(f"vectors must be at most n_features={n} reflectors, got {m}")
-        with np.errstate(over="ignore"):
-            norms = np.linalg.norm(checked, axis=1)
-        wrong = np.flatnonzero((np.abs(norms - 1) > _TOLERANCE) & checked.any(axis=1))
-        if wrong.size:
-            raise ValueError(
-                f"vectors must have unit rows (or zero rows), got norm {norms[wrong[0]]:.6g} "
-                f"in row {wrong[0]}"
-            )
-        self._vectors = _normalised(checked, norms)
+        checked = _checked(vectors)
+        self._vectors = _normalised(checked, np.linalg.norm(checked, axis=1))
 
     @property
     def vectors(self) -> NDArray[np.float64]:
@@ -82,13 +69,32 @@ class Householder(Transform):
 
     @classmethod
     def _exactly(cls, **arguments: Any) -> Self:
-        return cls._trusted(_vectors=arguments["vectors"])
+        return cls._trusted(_vectors=_checked(**arguments))
 
     def _arguments(self) -> dict[str, Any]:
         return {"vectors": self._vectors}
 
     def _described(self) -> dict[str, Any]:
         return {"n_reflectors": self.n_reflectors}
+
+
+def _checked(vectors: ArrayLike) -> NDArray[np.float64]:
+    """Rows of norm one, within the tolerance, or of zeros: a copy to the last bit."""
+    checked = check_parameters(vectors, "vectors", (None, None))
+    m, n = checked.shape
+    if n < 1:
+        raise ValueError(f"vectors must have at least one feature, got shape {checked.shape}")
+    if m > n:
+        raise ValueError(f"vectors must be at most n_features={n} reflectors, got {m}")
+    with np.errstate(over="ignore"):
+        norms = np.linalg.norm(checked, axis=1)
+    wrong = np.flatnonzero((np.abs(norms - 1) > _TOLERANCE) & checked.any(axis=1))
+    if wrong.size:
+        raise ValueError(
+            f"vectors must have unit rows (or zero rows), got norm {norms[wrong[0]]:.6g} "
+            f"in row {wrong[0]}"
+        )
+    return checked
 
 
 def _normalised(vectors: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.float64]:

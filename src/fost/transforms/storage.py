@@ -15,7 +15,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from fost._files import write_atomically
+from fost._files import open_file, write_atomically
+from fost._validation import check_path
 from fost.transforms.bank import Bank
 from fost.transforms.base import Transform
 from fost.transforms.chain import Chain
@@ -36,14 +38,14 @@ from fost.transforms.householder import Householder
 FORMAT = "fost"
 VERSION = "1"
 
-_KINDS: dict[str, type[Transform]] = {
-    cls.kind: cls for cls in (Householder, Givens, DCT, Dense, Chain)
-}
+_KINDS: dict[str, type[Transform]] = {cls.kind: cls for cls in (Householder, Givens, DCT, Dense)}
 # Kinds that are made of transforms, and the argument that has them.
 _GROUPS: dict[str, tuple[type[Chain | Bank], str]] = {
     Chain.kind: (Chain, "members"),
     Bank.kind: (Bank, "transforms"),
 }
+# Banks have chains, and chains, taken apart when they are made, have neither.
+_DEEPEST = 8
 
 
 def save(
@@ -52,6 +54,8 @@ def save(
     metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Write a transform to a file (see `Transform.save`)."""
+    check_path(path, "path")
+    noted = {} if metadata is None else _checked_metadata(metadata)
     structure, arrays = _parts(transform)
     header = {
         "format": FORMAT,
@@ -59,8 +63,8 @@ def save(
         "structure": structure,
         "checksum": digest(structure, arrays),
     }
-    if metadata:
-        header["metadata"] = json.dumps(_checked_metadata(metadata), sort_keys=True)
+    if noted:
+        header["metadata"] = json.dumps(noted, sort_keys=True)
     write_atomically(path, safetensors.numpy.save(arrays, header))
 
 
@@ -85,21 +89,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> fost.load(path)
     DCT(n_features=64, shape=(8, 8), flops=672)
     """
-    name = os.fspath(path)
-    with open(path, "rb"):  # a missing or forbidden file is an OSError, as everywhere
-        pass
-    try:
-        with safetensors.safe_open(name, framework="numpy") as file:
-            header = _checked_header(file)
-            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    with _reading(path) as file:
+        header = _checked_header(file)
+        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         structure = header.get("structure", "")
         if header.get("checksum") != digest(structure, arrays):
             raise ValueError("its checksum does not match, it is damaged")
         return build(json.loads(structure), "", arrays)
-    except MemoryError:
-        raise
-    except Exception as error:  # whatever is wrong with a file is the file's fault
-        raise ValueError(f"cannot load a transform from {name!r}: {error}") from error
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -118,13 +114,21 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     >>> fost.transforms.read_metadata(path)
     {'patch': '8x8'}
     """
+    with _reading(path) as file:
+        return _checked_metadata(json.loads(_checked_header(file).get("metadata", "{}")))
+
+
+@contextmanager
+def _reading(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """An open file; whatever is wrong with it is a ValueError that says which file it is."""
+    check_path(path, "path")
+    open_file(path).close()  # a missing or forbidden file is an OSError, as everywhere
     name = os.fspath(path)
-    with open(path, "rb"):
-        pass
     try:
         with safetensors.safe_open(name, framework="numpy") as file:
-            header = _checked_header(file)
-        return _checked_metadata(json.loads(header.get("metadata", "{}")))
+            yield file
+    except MemoryError:
+        raise
     except Exception as error:
         raise ValueError(f"cannot load a transform from {name!r}: {error}") from error
 
@@ -173,22 +177,45 @@ def describe(transform: Coder, prefix: str, arrays: dict[str, NDArray[Any]]) -> 
 
 
 def build(
-    described: dict[str, Any], prefix: str, arrays: dict[str, NDArray[Any]], exact: bool = False
+    described: Any, prefix: str, arrays: Mapping[str, NDArray[Any]], exact: bool = False
 ) -> Any:
     """Undoes `describe`; `exact` takes the arrays as they are, to the last bit."""
+    # Arrays of a transform are those with its prefix and no dots behind it.
+    owned: dict[str, dict[str, NDArray[Any]]] = {}
+    for key, array in arrays.items():
+        owner, dot, name = key.rpartition(".")
+        owned.setdefault(owner + dot, {})[name] = array
+    return _built(described, prefix, owned, exact, _DEEPEST)
+
+
+def _built(
+    described: Any,
+    prefix: str,
+    owned: Mapping[str, dict[str, NDArray[Any]]],
+    exact: bool,
+    depth: int,
+) -> Any:
+    if not isinstance(described, dict):
+        raise ValueError(
+            f"a transform is described by names and values, not by a {type(described).__name__}"
+        )
     arguments = dict(described)
     name = arguments.pop("kind", None)
+    if name not in _KINDS and name not in _GROUPS:
+        raise ValueError(f"there is no kind of transform called {name!r}")
     if name in _GROUPS:
         group, argument = _GROUPS[name]
-        parts = enumerate(arguments[argument])
-        return group(build(part, f"{prefix}{argument}.{k}.", arrays, exact) for k, part in parts)
-    kind = _KINDS.get(name)
-    if kind is None:
-        raise ValueError(f"there is no kind of transform called {name!r}")
-    # Arrays of this transform are those with its prefix and no dots behind it.
-    for key, array in arrays.items():
-        if key.startswith(prefix) and "." not in key[len(prefix) :]:
-            arguments[key[len(prefix) :]] = array
+        parts = arguments.pop(argument, None)
+        if arguments or not isinstance(parts, list):
+            raise ValueError(f"a {name} is described by the list of its {argument} alone")
+        if not depth:
+            raise ValueError("its transforms are made of transforms too many times over")
+        return group(
+            _built(part, f"{prefix}{argument}.{k}.", owned, exact, depth - 1)
+            for k, part in enumerate(parts)
+        )
+    kind = _KINDS[name]
+    arguments |= owned.get(prefix, {})
     return kind._exactly(**arguments) if exact else kind(**arguments)
 
 

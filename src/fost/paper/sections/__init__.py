@@ -75,7 +75,7 @@ def summary(found: Reproduction, judged: list[Claim]) -> str:
             "number here can be compared with a number of the paper.</p>"
         )
     elif found.pictures.missing:
-        names = ", ".join(found.pictures.missing)
+        names = escape(", ".join(found.pictures.missing))
         parts.append(f'<p class="notice">Pictures that were not there: {names}.</p>')
     if found.left_out:
         titles = "; ".join(PARTS[name].title for name in found.left_out)

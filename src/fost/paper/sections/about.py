@@ -14,11 +14,13 @@ def about(found: Reproduction) -> str:
     """Settings, pictures, machine, and where the raw rows are."""
     pictures = found.pictures
     listed = ", ".join(
-        f"{name} ({p.shape[0]} &times; {p.shape[1]})" for name, p in pictures.pictures.items()
+        f"{escape(name)} ({p.shape[0]} &times; {p.shape[1]})"
+        for name, p in pictures.pictures.items()
     )
     notes = "".join(f"<li>{escape(note)}</li>" for note in pictures.notes)
     sums = "".join(
-        f"<li>{name}: <code>{value[:16]}</code></li>" for name, value in pictures.checksums.items()
+        f"<li>{escape(name)}: <code>{value[:16]}</code></li>"
+        for name, value in pictures.checksums.items()
     )
     settings = [
         (name.replace("_", " "), escape(_short(value)))

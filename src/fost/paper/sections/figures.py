@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from fost.paper.markup import figure, table
+from fost.paper.markup import escape, figure, table
 from fost.paper.run import Reproduction
 
 
 def charts(found: Reproduction, drawn: dict[str, str]) -> str:
     """All charts with what there is to see in them."""
-    names = ", ".join(found.pictures.of_figures)
-    two = " and ".join(dict.fromkeys(row.curve for row in found.rows.get("figure-1", [])))
+    names = escape(", ".join(found.pictures.of_figures))
+    two = escape(" and ".join(dict.fromkeys(row.curve for row in found.rows.get("figure-1", []))))
     captions = {
         "figure-1": f"<b>Figure 1.</b> Eigenvalues of Z̃ after QH12, s = 4, for {two}, each over "
         "the largest magnitude.",
@@ -35,9 +35,9 @@ def panels(name: str, rows: list[Any]) -> str:
     for row in rows:
         kind = "" if row.rmse is None else "weighted" if row.weighted else "plain"
         words = "" if row.rmse is None else f"<br>MAE {row.mae:.4f}, RMSE {row.rmse:.4f}"
-        title = f"{row.method}, weighted" if row.weighted else row.method
+        title = escape(f"{row.method}, weighted" if row.weighted else row.method)
         images.append(
-            f'<figure class="{kind}"><img src="{row.image}" alt="{row.picture}, {title}" '
+            f'<figure class="{kind}"><img src="{row.image}" alt="{escape(row.picture)}, {title}" '
             f'decoding="async"><figcaption>{title}{words}</figcaption></figure>'
         )
     plain = [row for row in rows if row.rmse is not None and not row.weighted]
@@ -68,7 +68,8 @@ def panels(name: str, rows: list[Any]) -> str:
             "which the paper&rsquo;s copy seems to have; it is not at hand.</p>"
         )
     return (
-        f'<div id="{name}"><h3>{rows[0].picture}</h3><div class="panels">{"".join(images)}</div>'
+        f'<div id="{name}"><h3>{escape(rows[0].picture)}</h3>'
+        f'<div class="panels">{"".join(images)}</div>'
         + table(head, lines, caption, kind="numbers")
         + note
         + "</div>"

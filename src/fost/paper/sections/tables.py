@@ -45,7 +45,7 @@ def errors(found: Reproduction, chart: str) -> str:
         "Mean error over these pictures against cost; low and to the left is good. "
         "Rot.: rotations.",
     )
-    made = table(("method", *pictures), lines, caption, kind="numbers")
+    made = table(("method", *map(escape, pictures)), lines, caption, kind="numbers")
     return f'{text}<div class="beside"><div>{made}</div>{beside}</div>'
 
 
@@ -191,4 +191,4 @@ def remarks(found: Reproduction) -> str:
         "bound to orthogonal reflectors and keeps something to gain in both. H32 is within a "
         "hair of the condition for all orthonormal matrices.</p>"
     )
-    return text + table(("", *names), lines, caption, kind="numbers")
+    return text + table(("", *map(escape, names)), lines, caption, kind="numbers")

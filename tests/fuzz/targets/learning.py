@@ -1,0 +1,147 @@
+"""Structures, `learn`, checkpoints, sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import fost
+from fost.learning import as_source
+from tests.fuzz.judge import Fuzz
+from tests.fuzz.targets import target
+from tests.fuzz.targets.coding import scaled
+
+Array = NDArray[Any]
+
+
+def full(fuzz: Fuzz, n: int) -> Any:
+    return fuzz.call(fost.Full)
+
+
+def reflectors(fuzz: Fuzz, n: int) -> Any:
+    m = "auto" if fuzz.chance(0.15) else fuzz.integer("m", 1, n, 2**31 - 1)
+    orthogonal = fuzz.flag()
+    order = fuzz.choice("order", ("cyclic", "random"))
+    triangular = not orthogonal and fuzz.flag()
+    return fuzz.call(fost.Reflectors, m, orthogonal, order, triangular)
+
+
+def rotations(fuzz: Fuzz, n: int) -> Any:
+    g = "auto" if fuzz.chance(0.15) else fuzz.integer("g", 1, 2 * n, 2**31 - 1)
+    return fuzz.call(fost.Rotations, g)
+
+
+def bank_of(fuzz: Fuzz, n: int) -> Any:
+    member: Any = fuzz.pick((fost.Full(), fost.Reflectors(1), fost.Rotations(max(1, n // 2))))
+    if fuzz.spoil():
+        wrong = (None, 3, "full", fost.Full, fost.BankOf(fost.Full(), 2), fost.DCT(4), [])
+        member = fuzz.wrong("member", *wrong)
+    return fuzz.call(fost.BankOf, member, fuzz.integer("n_transforms", 1, 3, 2**20))
+
+
+@target(4)
+def structures(fuzz: Fuzz) -> None:
+    made = fuzz.pick((full, reflectors, rotations, bank_of))(fuzz, fuzz.size())
+    fuzz.expect(isinstance(made, fost.Structure) and made == made, "a structure")
+    hash(made)
+    repr(made)
+
+
+STARTS = {
+    fost.Full: ("svd", "approximate-svd", "random"),
+    fost.Reflectors: ("svd", "random"),
+    fost.Rotations: ("aligned", "base"),
+    fost.BankOf: ("splitting", "farthest", "subsets"),
+}
+
+
+def some_structure(fuzz: Fuzz, n: int) -> Any:
+    """A good structure for n features, at least 2."""
+    m = int(fuzz.rng.integers(1, n + 1))
+    member = fuzz.pick((fost.Full(), fost.Reflectors(m), fost.Rotations(n)))
+    orthogonal = fost.Reflectors(np.int64(m) if fuzz.chance(0.3) else m, orthogonal=True)
+    auto = fuzz.pick((fost.Reflectors("auto"), fost.Rotations("auto")))
+    return fuzz.pick((member, member, orthogonal, auto, fost.BankOf(member, fuzz.pick((1, 2, 3)))))
+
+
+def some_start(fuzz: Fuzz, structure: Any, n: int) -> Any:
+    """What learning may start from."""
+    if fuzz.spoil():
+        wrong = ("", "nothing", 3, [], np.eye(n), b"svd", fost.DCT(n + 1), fost.Full(), 1.5)
+        return fuzz.wrong("init", *wrong)
+    bank = isinstance(structure, fost.BankOf)
+    given = fost.Bank([fost.DCT(n)]) if bank else fuzz.transform(n)
+    return fuzz.pick((None, None, *STARTS[type(structure)], given))
+
+
+def some_base(fuzz: Fuzz, n: int) -> Any:
+    if fuzz.spoil():
+        return fuzz.not_a_transform("base", n)
+    return fuzz.transform(n) if fuzz.chance(0.4) else None
+
+
+def check_learned(fuzz: Fuzz, result: Any, Y: Array, s: int) -> None:
+    """Orthonormal, of the error that it says it has, which never rises."""
+    transform, errors = result.transform, result.errors
+    U = transform.matrix
+    for k in range(0, U.shape[1], len(U)):
+        member = U[:, k : k + len(U)]
+        fuzz.close(member.T @ member, np.eye(len(U)), "orthonormal", 10)
+    fuzz.expect(len(errors) == result.n_iter + 1, "one error per iteration")
+    fuzz.expect(((errors >= 0) & (errors <= 1 + 1e-6)).all(), "errors between 0 and 1")
+    # The slack that learning itself allows for.
+    slack = 16 * np.finfo(Y.dtype).eps * np.sqrt(len(U))
+    # The first is that of the start, which may be better than anything of the structure.
+    errors = errors[1:] if len(errors) > 1 else errors
+    fuzz.expect((np.diff(errors) <= slack).all(), "errors never rise")
+    largest = float(np.abs(Y).max(initial=0))
+    if not largest or largest < 1e-100:
+        return
+    rows = Y.astype(np.float64) / largest
+    kept, total = (transform.encode(rows, s).data ** 2).sum(), (rows**2).sum()
+    error = max(0.0, 1 - kept / total)
+    fuzz.expect(abs(error - errors.min()) <= 1e-9 + 20 * slack, "the error of the transform")
+
+
+@target(6)
+def learn(fuzz: Fuzz) -> None:
+    n = min(fuzz.size(), 17) + 1
+    structure = some_structure(fuzz, n)
+    if fuzz.spoil():
+        wrong = (None, 3, "full", fost.Full, fost.DCT(n), [], fost.Reflectors(n + 1))
+        structure = fuzz.wrong("structure", *wrong)
+    Y, plain = fuzz.signals("Y", n, least=1, lazy=True, columns=False)
+    s = fuzz.integer("n_nonzero_coefs", 1, n)
+    known = structure if isinstance(structure, fost.Structure) else fost.Full()
+    options = {
+        "base": some_base(fuzz, n),
+        "init": some_start(fuzz, known, n),
+        "max_iter": fuzz.integer("max_iter", 0, 4, 2**31 - 1),
+        "tol": fuzz.number("tol", 0, 1e-3, least=0),
+        "random_state": fuzz.random_state(),
+    }
+    if fuzz.chance(0.1) and not fuzz.bad:
+        options["random_state"] = fuzz.pick((None, 3))  # a generator would go on
+        options["checkpoint"] = fuzz.folder / "checkpoint.safetensors"
+    result = fuzz.call(fost.learn, Y, structure, s, names=("m",), **options)
+    check_learned(fuzz, result, plain, int(s))
+    if "checkpoint" in options:
+        again = fuzz.call(fost.learn, Y, structure, s, **options)
+        fuzz.expect(np.array_equal(again.errors, result.errors), "a resumed run is the same")
+
+
+@target(2)
+def as_source_(fuzz: Fuzz) -> None:
+    n = fuzz.size()
+    Y, plain = fuzz.signals("Y", n, least=1, lazy=True, columns=False, finite=False)
+    source = fuzz.call(as_source, Y, then=lambda source: (source.n_signals, source))[1]
+    fuzz.expect((source.n_signals, source.n_features) == plain.shape, "size")
+    if fuzz.doubtful:
+        return
+    gram = source.gram(None)
+    fuzz.close(gram, plain.T.astype(np.float64) @ plain, "Y^T Y", 1e3)
+    rows, _ = scaled(plain)
+    fuzz.close(source.in_memory().astype(np.float64), plain.astype(np.float64), "signals")
+    fuzz.expect(len(rows) == len(plain), "signals")
