@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -184,3 +188,23 @@ def same_codes(a: Any, b: Any) -> bool:
     return a.shape == b.shape and all(
         same_bits(getattr(a, name), getattr(b, name)) for name in ("data", "indices", "indptr")
     )
+
+
+def device(name: str, folder: Path) -> Path:
+    """A device that can be written to: "null" or "full".
+
+    Never the system's own where it could be replaced: a fault in what is tested would take it
+    away from all other programs. Who may do that may also make one in a folder of tests.
+    """
+    if os.access("/dev", os.W_OK):
+        path = folder / f"device-{name}"
+        try:
+            os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, {"null": 3, "full": 7}[name]))
+            path.open("wb").close()
+        except OSError as error:
+            pytest.skip(f"no devices can be made here: {error}")
+        return path
+    path = Path("/dev", name)
+    if not path.is_char_device():
+        pytest.skip(f"there is no {path}")
+    return path

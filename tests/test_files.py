@@ -14,6 +14,7 @@ import pytest
 import fost
 from fost import _files
 from fost._files import replacing, write_atomically
+from tests import cases
 
 
 def test_writes_and_replaces(tmp_path: Path) -> None:
@@ -174,16 +175,16 @@ def test_links_stay_links(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "folder") == ["target"]
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no devices here")
+@pytest.mark.skipif(os.name != "posix", reason="devices of POSIX")
 def test_devices_are_written_to(tmp_path: Path) -> None:
-    link = tmp_path / "null"
-    link.symlink_to("/dev/null")
-    before = os.listdir("/dev")
-    for path in ("/dev/null", link):
+    device = cases.device("null", tmp_path)
+    link = tmp_path / "link"
+    link.symlink_to(device)
+    for path in (device, link):
         write_atomically(path, b"content")
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert device.is_char_device()
     assert link.is_symlink()
-    assert os.listdir("/dev") == before
+    assert not list(tmp_path.glob(".fost-*"))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
@@ -214,10 +215,12 @@ def test_standard_output_has_a_name(tmp_path: Path, piped: bool) -> None:
     assert path.read_bytes() == b"content"
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device here")
-def test_a_full_disk_is_named() -> None:
-    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
-        write_atomically("/dev/full", b"content")
+@pytest.mark.skipif(os.name != "posix", reason="devices of POSIX")
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    device = cases.device("full", tmp_path)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        write_atomically(device, b"content")
+    assert caught.value.filename == str(device)
 
 
 LIMITED = """

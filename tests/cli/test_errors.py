@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import fost
 from fost import images
 from fost.cli.app import app
+from tests import cases
 from tests.cli.conftest import Run, contents, process
 
 Fail = Callable[..., str]
@@ -609,18 +610,17 @@ def test_pipes_are_no_files(fail: Fail, words: str) -> None:
     assert "'pipe" in line
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no devices here")
+@pytest.mark.skipif(os.name != "posix", reason="devices of POSIX")
 def test_outputs_that_are_devices(run: Run, fail: Fail, folder: Path) -> None:
-    before = os.listdir("/dev")
-    (folder / "null.npz").symlink_to("/dev/null")
-    (folder / "full.npz").symlink_to("/dev/full")
-    run("learn", "signals.npy", "-o", "/dev/null", "--iterations", "1")
+    null, full = (cases.device(name, folder) for name in ("null", "full"))
+    (folder / "null.npz").symlink_to(null)
+    (folder / "full.npz").symlink_to(full)
+    run("learn", "signals.npy", "-o", str(null), "--iterations", "1")
     run("encode", "model.safetensors", "picture.png", "-o", "null.npz")
+    assert null.is_char_device()
     assert (folder / "null.npz").is_symlink()
-    assert os.listdir("/dev") == before
-    if os.path.exists("/dev/full"):
-        line = fail("encode", "model.safetensors", "picture.png", "-o", "full.npz")
-        assert line == "fost: cannot write 'full.npz': No space left on device"
+    line = fail("encode", "model.safetensors", "picture.png", "-o", "full.npz")
+    assert line == "fost: cannot write 'full.npz': No space left on device"
 
 
 def test_outputs_that_are_links(run: Run, fail: Fail, folder: Path) -> None:
