@@ -202,6 +202,7 @@ def test_a_bank_must_pay_for_its_bits(errors, max_error, expected):
     assert auto._choose(Frontier(rows), Y).n_transforms == expected
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_interrupting_banks_leaves_the_single_ones(monkeypatch):
     def interrupted(self, *arguments):
         signal.raise_signal(signal.SIGINT)
@@ -250,7 +251,7 @@ def test_plot_of_banks(fitted):
 def test_the_examples_of_the_guide_run():
     guide = Path(__file__).parents[1] / "docs" / "banks.md"
     names: dict[str, Any] = {}
-    for block in re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL):
+    for block in re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL):
         exec(block, names)
     assert names["auto"].chosen_.structure == "2 x 2 reflectors"
     assert names["auto"].transform(names["Y"]).shape == (2000, 128)

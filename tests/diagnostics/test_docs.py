@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "diagnostics.md"
 
 def test_examples(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("skimage")
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) == 2
     names: dict[str, Any] = {}
     for block in blocks:
@@ -38,7 +38,7 @@ def test_random_signals_need_no_further_reflector_but_a_rotation() -> None:
 
 
 def test_every_public_name_is_documented() -> None:
-    text = PAGE.read_text()
+    text = PAGE.read_text(encoding="utf-8")
     functions = [name for name in diagnostics.__all__ if name.islower()]
     assert not [name for name in functions if f"`{name}`" not in text]
 

@@ -24,7 +24,8 @@ from fost.streams import local
 local._BLOCK_BYTES = 2**23
 def peak():
     # Not ru_maxrss, which a process inherits from the one that started it.
-    return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 2**10
+    with open("/proc/self/status", encoding="utf-8") as file:
+        return int(re.search(r"VmHWM:\\s+(\\d+)", file.read())[1]) / 2**10
 fost.HouseholderDictionary(12, 4, max_iter=1).fit(np.eye(64)).score(np.eye(64))
 class Blocks:
     def __iter__(self):
