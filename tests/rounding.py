@@ -19,32 +19,35 @@ from numpy.typing import NDArray
 from fost import coding
 from fost.learning import sources
 
-# Relative to the largest entry of a row of M. Errors of float32 codes are independent, so that
-# over the hundreds of signals that use an atom a part of them cancels.
-_LEVELS = {np.dtype(np.float32): 2.0**-28, np.dtype(np.float64): 2.0**-50}
+# Relative to the largest entry of a row of M, or to an entry of a signal: four units in the last
+# place of float64, in which all sums are added up.
+_LEVEL = 2.0**-50
+# Fewer signals than these are examples whose answers are known, and whose sums are exact.
+_FEW = 16
 
 
 def disturb(seed: int) -> None:
     """Give the sums of this process errors that follow from `seed` and the sums themselves."""
     statistic, gram_of = coding.statistic, sources._gram_of
 
-    def errors_of(matrix: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    def errors_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         random = np.random.default_rng([seed, zlib.crc32(np.ascontiguousarray(matrix))])
         largest = np.abs(matrix).max(axis=1, keepdims=True, initial=0)
         # What is exactly zero, such as the rows of atoms that no signal uses, is so everywhere.
-        return np.where(matrix != 0, level * largest * random.uniform(-1, 1, matrix.shape), 0)
+        return np.where(matrix != 0, _LEVEL * largest * random.uniform(-1, 1, matrix.shape), 0)
 
     def disturbed_statistic(plan: Any, Y: NDArray[Any], s: int) -> tuple[NDArray[Any], float]:
+        if len(Y) < _FEW:
+            return statistic(plan, Y, s)
         if Y.dtype == np.float64:
             random = np.random.default_rng([seed, *Y.shape])
-            Y = Y * (1 + 2.0**-50 * random.uniform(-1, 1, Y.shape))
+            Y = Y * (1 + _LEVEL * random.uniform(-1, 1, Y.shape))
         matrix, energy = statistic(plan, Y, s)
-        level = _LEVELS[Y.dtype]
-        return matrix + errors_of(matrix, level), energy * (1 + level * np.sin(matrix.sum()))
+        return matrix + errors_of(matrix), float(energy * (1 + _LEVEL * np.sin(matrix.sum())))
 
     def disturbed_gram_of(block: NDArray[Any]) -> Any:
         total, nonzero = gram_of(block)
-        errors = errors_of(total, 2.0**-50)
+        errors = errors_of(total) if len(block) >= _FEW else np.zeros_like(total)
         return total + (errors + errors.T) / 2, nonzero
 
     coding.statistic, sources._gram_of = disturbed_statistic, disturbed_gram_of
