@@ -129,7 +129,8 @@ _CHILD = """
 import re, sys, time
 import numpy as np, fost
 # Not ru_maxrss, which a process inherits from the one that started it.
-usage = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 2**20
+status = lambda: open("/proc/self/status", "rb").read()
+usage = lambda: int(re.search(rb"VmHWM:\\s+(\\d+)", status())[1]) / 2**20
 path, mode = sys.argv[1:]
 Y = np.load(path, mmap_mode="r")
 if mode == "memory":

@@ -80,7 +80,7 @@ class Report:
     def write(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         content = {"machine": machine(), "rows": [asdict(row) for row in self.rows]}
-        path.write_text(json.dumps(content, indent=2))
+        path.write_text(json.dumps(content, indent=2), encoding="utf-8")
         print(f"\nwritten to {path}")
 
 
@@ -116,7 +116,7 @@ def _timed(function: Callable[[], Any]) -> float:
 
 def _processor() -> str:
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.processor()
     return next((line.split(":")[1].strip() for line in lines if "model name" in line), "unknown")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,17 @@ from numpy.typing import NDArray
 import fost
 from fost import _core
 
+# What a terminal or a CI service says of itself changes what commands print, some of it already
+# when they are imported; and drawing needs no screen.
+for _name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "PY_COLORS", "CLICOLOR_FORCE",
+              "TTY_COMPATIBLE", "TTY_INTERACTIVE", "TERMINAL_WIDTH", "GITHUB_ACTIONS",
+              "FOST_TRACEBACK"):  # fmt: skip
+    os.environ.pop(_name, None)
+os.environ["MPLBACKEND"] = "Agg"
+
 # The fixtures below hold for all examples of a test, so it does not matter that they are set
-# up only once. Examples are the same in every run; the profile "thorough" has more of them.
+# up only once. Examples are the same in every run; the profile "thorough" has more of them,
+# those of "random" follow from --hypothesis-seed.
 settings.register_profile(
     "ci",
     max_examples=100,
@@ -25,7 +35,13 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 settings.register_profile("thorough", settings.get_profile("ci"), max_examples=1000)
+settings.register_profile("random", settings.get_profile("ci"), derandomize=False, database=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+if "FOST_TEST_ROUNDING" in os.environ:
+    from tests import rounding
+
+    rounding.disturb(int(os.environ["FOST_TEST_ROUNDING"]))
 
 IMAGES = Path(__file__).resolve().parents[1] / ".." / "shared" / "images"
 
@@ -45,6 +61,15 @@ def set_threads() -> Iterator[Callable[[int], None]]:
     before = fost.get_num_threads()
     yield fost.set_num_threads
     fost.set_num_threads(before)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT is KeyboardInterrupt, which it is not where the parent of the tests ignores it
+    (`nohup`, a shell's `&`)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

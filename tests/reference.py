@@ -6,7 +6,7 @@ twin works on the values it is given and does no arithmetic of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -172,6 +172,23 @@ def omp(
     normalize: bool = False,
 ) -> Array:
     """The code of one signal by orthogonal matching pursuit, with least squares at every step."""
+    steps = list(omp_steps(y, atoms, s, missing, tol, normalize))
+    return steps[-1][1] if steps else np.zeros(len(atoms))
+
+
+def omp_steps(
+    y: Array,
+    atoms: Array,
+    s: int,
+    missing: Array | None = None,
+    tol: float | None = None,
+    normalize: bool = False,
+) -> Iterator[tuple[float, Array]]:
+    """Each step of the pursuit of one signal: how clear the choice of its atom was, and the code.
+
+    The first is by how much the best correlation exceeds the next one, and zero, over ||y||, and
+    times the least singular value of the atoms before, which scales the errors of the residual.
+    """
     observed = np.ones(len(y), dtype=bool) if missing is None else ~missing
     y, D = y[observed].astype(np.float64), atoms[:, observed].astype(np.float64)
     norms = np.linalg.norm(D, axis=1)
@@ -186,11 +203,14 @@ def omp(
         best = int(np.argmax(strength))
         if strength[best] <= 1e-12 * np.linalg.norm(y):
             break
+        lead = strength[best] - np.partition(np.r_[strength, 0, 0], -2)[-2]
+        if chosen:
+            lead *= np.linalg.svd(D[chosen], compute_uv=False)[-1]
         chosen.append(best)
-        x[:] = 0
+        x = np.zeros(len(D))
         x[chosen] = np.linalg.lstsq(D[chosen].T, y, rcond=None)[0]
         residual = y - x @ D
-    return x
+        yield float(lead / np.linalg.norm(y)), x
 
 
 def sweep_atoms(Y: Array, atoms: Array, X: Array, order: Sequence[int]) -> tuple[Array, Array]:

@@ -114,6 +114,7 @@ def test_the_budget_is_used_up(Y):
     assert fost.AutoDictionary(4, max_flops=1e2, max_iter=1).fit(Y).dictionary_.flops <= 100
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_interrupt_chooses_among_what_is_there(Y, monkeypatch):
     update = fost.Reflectors.update
 

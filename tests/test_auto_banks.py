@@ -56,6 +56,8 @@ def test_as_many_members_as_kinds(kinds, seed):
     Y = mixed(seed, 1200, kinds=kinds)
     auto = fost.AutoDictionary(2, max_iter=30, max_transforms=3, random_state=0).fit(Y)
     assert any(row.n_transforms == 3 for row in auto.frontier_)
+    # At equal bits other numbers of dense members leave 4 % more error or much more, of which
+    # rounding moves the tenth digit.
     assert auto.chosen_.n_transforms == kinds
 
 
@@ -66,6 +68,8 @@ def test_one_kind_in_noise_gets_a_single_transform(shape):
     np.put_along_axis(X, rng.integers(64, size=(1500, 4)), rng.standard_normal((1500, 4)), axis=1)
     Y = fost.DCT((8, 8)).inverse(X) + 0.02 * rng.standard_normal((1500, 64))
     auto = fost.AutoDictionary(4, shape, max_flops=1500, max_iter=5, random_state=0).fit(Y)
+    # At equal bits banks leave 1.6 % more error or more; of those of rotations, which may begin
+    # with other pairs on other machines, 0.2 % is chance.
     assert auto.chosen_.n_transforms == 1
     assert {row.n_transforms for row in auto.frontier_} >= {1, 2, 4, 8}
 
@@ -202,6 +206,7 @@ def test_a_bank_must_pay_for_its_bits(errors, max_error, expected):
     assert auto._choose(Frontier(rows), Y).n_transforms == expected
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_interrupting_banks_leaves_the_single_ones(monkeypatch):
     def interrupted(self, *arguments):
         signal.raise_signal(signal.SIGINT)
@@ -250,8 +255,9 @@ def test_plot_of_banks(fitted):
 def test_the_examples_of_the_guide_run():
     guide = Path(__file__).parents[1] / "docs" / "banks.md"
     names: dict[str, Any] = {}
-    for block in re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL):
+    for block in re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL):
         exec(block, names)
+    # At equal bits the second best, 250 rotations, has 15 % more error.
     assert names["auto"].chosen_.structure == "2 x 2 reflectors"
     assert names["auto"].transform(names["Y"]).shape == (2000, 128)
     assert names["codes"].shape == (2000, 128)

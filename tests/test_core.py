@@ -17,7 +17,7 @@ import fost
 from fost import _core
 from tests import cases
 
-STUB = ast.parse((Path(fost.__file__).parent / "_core.pyi").read_text())
+STUB = ast.parse((Path(fost.__file__).parent / "_core.pyi").read_text(encoding="utf-8"))
 
 
 def stub_functions(body: list[ast.stmt]) -> dict[str, list[str]]:

@@ -61,8 +61,9 @@ def test_rmse_is_at_or_below_the_paper(picture, paper_images):
 @pytest.mark.parametrize("picture", list(PAPER))
 def test_orthogonal_reflectors_gain_from_the_start_at_the_dct(picture, paper_images):
     Y = signals(paper_images[picture])
-    # The gain grows with m; barb's QH6 gains 0.2 %, its QH12 1.9 %.
-    for name, gain in (("QH6", 0.001), ("QH12", 0.018), ("QH32", 0.04)):
+    # The gain grows with m; barb's QH6 gains 0.19 %, its QH12 1.91 %, which are the least. Other
+    # instruction sets and libraries changed none of the four digits.
+    for name, gain in (("QH6", 0.001), ("QH12", 0.015), ("QH32", 0.04)):
         ratio = rmse(Y, name, init=fost.DCT((8, 8))) / PAPER[picture][name]
         assert ratio <= 1 - gain, (name, ratio)
 
@@ -79,6 +80,7 @@ def test_rotations_over_the_dct_beat_twelve_reflectors_at_a_third_of_the_cost(
     }
     reflectors = fost.learn(Y, fost.Reflectors(12), 4).errors[-1]
     full = fost.learn(Y, fost.Full(), 4).errors[-1]
+    # Peppers comes closest, by 1.1 %.
     assert errors[64] <= reflectors
     # 1.5 % in the root mean squared error.
     assert errors[256] <= full * 1.015**2

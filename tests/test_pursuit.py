@@ -104,21 +104,24 @@ def test_float32_is_float64_up_to_rounding(isa, seed, size, masked):
     n, n_atoms, s, count = size
     s = (s + 1) // 2  # nearly as many atoms as features are as good as dependent in float32
     rng, Y, D = problem(seed, n, n_atoms, count)
+    Y, D = Y.astype(np.float32), D.astype(np.float32)
     missing = rng.random(Y.shape) < 0.3 if masked else None
-    single = fost.omp(Y.astype(np.float32), D.astype(np.float32), s, missing=missing)
-    full = fost.omp(Y, D, s, missing=missing)
-    assert single.dtype == np.float32
-    assert full.dtype == np.float64
-    # A close call may go the other way, and with it everything after; that is rare.
-    same = [
-        np.array_equal(a, b)
-        for a, b in zip(single.toarray() != 0, full.toarray() != 0, strict=True)
-    ]
-    assert np.mean(same or [1]) >= 0.9
-    visible = np.ones(Y.shape) if missing is None else ~missing
-    lengths = [np.linalg.norm((Y - codes @ D) * visible, axis=1) for codes in (single, full)]
-    close = np.abs(lengths[0] - lengths[1]) <= 1e-4 * np.linalg.norm(Y, axis=1)
-    assert np.mean(np.r_[close, True]) >= 0.9
+    codes = fost.omp(Y, D, s, missing=missing)
+    assert codes.dtype == np.float32
+    codes = codes.toarray()
+    for i in rng.permutation(count)[:12]:
+        gaps = None if missing is None else missing[i]
+        steps = list(reference.omp_steps(Y[i], D, s, gaps))
+        # Correlations are sums of at most 70 products and 6 atoms, whose errors in float32 are
+        # below 100 eps = 1.2e-5 of the signal: closer calls may go the other way, and with
+        # them everything after.
+        if all(lead > 1e-4 for lead, _ in steps):
+            expected = steps[-1][1] if steps else np.zeros(n_atoms)
+            np.testing.assert_array_equal(codes[i] != 0, expected != 0)
+            np.testing.assert_allclose(codes[i], expected, atol=1e-3 * np.abs(expected).max())
+        visible = slice(None) if gaps is None else ~gaps
+        left = np.linalg.norm((Y[i] - codes[i] @ D)[visible])
+        assert left <= (1 + 1e-5) * np.linalg.norm(Y[i, visible])
 
 
 @given(seeds)

@@ -12,7 +12,7 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 def test_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) >= 3
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}

@@ -78,7 +78,7 @@ def main() -> None:
             f"| {result.errors[-1]:.2%} | {plain:.2%} |"
         )
         print(lines[-1])
-    (FOLDER / "README.md").write_text("\n".join(lines) + "\n")
+    (FOLDER / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

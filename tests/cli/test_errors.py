@@ -66,7 +66,7 @@ def test_missing_files(fail: Fail, name: str) -> None:
 
 @each_command
 def test_files_of_another_kind(fail: Fail, folder: Path, name: str) -> None:
-    (folder / "text.png").write_text("I am not a picture.\n")
+    (folder / "text.png").write_text("I am not a picture.\n", encoding="utf-8")
     line = fail(*with_input(name, "text.png"))
     assert "'text.png'" in line
     if name in ("learn", "encode", "inpaint", "denoise"):
@@ -82,7 +82,7 @@ def test_folders_as_input(fail: Fail, folder: Path, name: str) -> None:
 @each_command
 def test_existing_outputs_need_force(fail: Fail, run: Run, folder: Path, name: str) -> None:
     output = COMMANDS[name][-1]
-    (folder / output).write_text("precious")
+    (folder / output).write_text("precious", encoding="utf-8")
     assert fail(*COMMANDS[name]) == f"fost: '{output}' exists already; --force replaces it"
     run(*COMMANDS[name], "--force")
     assert (folder / output).read_bytes() != b"precious"
@@ -136,11 +136,11 @@ def test_a_full_disk(fail: Fail, folder: Path, name: str, monkeypatch: pytest.Mo
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     output = COMMANDS[name][-1]
-    (folder / output).write_text("old")
+    (folder / output).write_text("old", encoding="utf-8")
     monkeypatch.setattr(os, "fsync", full)
     line = fail(*COMMANDS[name], "--force")
     assert line == f"fost: cannot write '{output}': No space left on device"
-    assert (folder / output).read_text() == "old"
+    assert (folder / output).read_text(encoding="utf-8") == "old"
 
 
 def test_a_full_disk_while_an_array_is_decoded(
@@ -230,7 +230,7 @@ def test_bad_arguments(fail: Fail, words: str, message: str) -> None:
 
 def test_a_report_of_an_earlier_demo(fail: Fail, folder: Path) -> None:
     (folder / "demo").mkdir()
-    (folder / "demo" / "report.md").write_text("old")
+    (folder / "demo" / "report.md").write_text("old", encoding="utf-8")
     assert fail("demo") == "fost: 'demo/report.md' exists already; --force replaces it"
 
 
@@ -252,7 +252,7 @@ def test_arrays_that_are_no_signals(fail: Fail, array: Any, message: str) -> Non
 
 
 def test_arrays_that_are_none(fail: Fail, folder: Path) -> None:
-    (folder / "text.npy").write_text("no array")
+    (folder / "text.npy").write_text("no array", encoding="utf-8")
     assert fail("learn", "text.npy", "-o", "new").endswith("'text.npy': not an array of numbers")
     np.save("pickle.npy", np.array([{}]), allow_pickle=True)
     assert "'pickle.npy': not an array of numbers" in fail("learn", "pickle.npy", "-o", "new")

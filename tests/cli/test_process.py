@@ -20,7 +20,9 @@ DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 
 
 def test_the_documentation_is_what_the_code_says() -> None:
-    assert DOCS.read_text() == document(), "run python -m fost.cli.document > docs/cli.md"
+    assert DOCS.read_text(encoding="utf-8") == document(), (
+        "run python -m fost.cli.document > docs/cli.md"
+    )
 
 
 def test_the_documentation_does_not_depend_on_the_terminal(folder: Path) -> None:
@@ -76,7 +78,7 @@ def test_a_round_in_processes(folder: Path) -> None:
 
 
 def test_errors_are_one_line_without_a_traceback(folder: Path) -> None:
-    (folder / "text.png").write_text("no picture")
+    (folder / "text.png").write_text("no picture", encoding="utf-8")
     for words in ("info nowhere", "learn text.png -o new", "learn --no-such-option"):
         done = process(*words.split())
         assert done.returncode == 2
@@ -161,7 +163,7 @@ os.fsync = lambda _: os.kill(os.getpid(), signal.SIGINT)
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_an_interrupt_while_writing_leaves_the_old_file(folder: Path) -> None:
-    (folder / "codes.npz").write_text("old")
+    (folder / "codes.npz").write_text("old", encoding="utf-8")
     before = contents(folder)
     words = ["encode", "model.safetensors", "picture.png", "-o", "codes.npz", "--force"]
     done = process(*words, code=INTERRUPTED_WRITING)

@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "diagnostics.md"
 
 def test_examples(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("skimage")
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) == 2
     names: dict[str, Any] = {}
     for block in blocks:
@@ -38,7 +38,7 @@ def test_random_signals_need_no_further_reflector_but_a_rotation() -> None:
 
 
 def test_every_public_name_is_documented() -> None:
-    text = PAGE.read_text()
+    text = PAGE.read_text(encoding="utf-8")
     functions = [name for name in diagnostics.__all__ if name.islower()]
     assert not [name for name in functions if f"`{name}`" not in text]
 
@@ -50,11 +50,13 @@ def test_numbers_of_camera() -> None:
     Y = patches(picture("camera"))
     done = fost.learn(Y, fost.Reflectors(8), 4, max_iter=300, tol=0).transform
     found = diagnostics.one_more_reflector(done, Y, 4)
-    assert f"{found.error:.2%}" == "23.48%"
-    assert f"{found.relative_gain:.2%}" == "0.03%"
+    # As printed there: half a unit of the last digit, and a fifth of that for what other machines
+    # may end with after so many iterations (the errors agreed in seven digits on those tried).
+    assert found.error == pytest.approx(0.2348, abs=6e-5)
+    assert found.relative_gain == pytest.approx(0.0003, abs=6e-5)
     better = found.add_to(done)
     coded = diagnostics.one_more_reflector(better, Y, 4).error
-    assert f"{found.error - coded:.2%}" == "0.07%"
+    assert found.error - coded == pytest.approx(0.0007, abs=6e-5)
     learned = fost.learn(Y, fost.Reflectors(9), 4, init=better).errors[-1]
-    assert f"{found.error - learned:.1%}" == "0.6%"
+    assert found.error - learned == pytest.approx(0.006, abs=6e-4)
     assert 3 <= diagnostics.gershgorin(done, Y, 4).rows.sum() <= 8

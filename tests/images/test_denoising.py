@@ -32,7 +32,7 @@ def test_better_than_thresholding_in_the_dct(camera, sigma):
     plain = [threshold(unit, fost.DCT((8, 8)), grid, k * sigma / 255) for k in (2.5, 2.8, 3.1)]
     best = max(psnr(camera / 255, np.clip(a / b, 0, 1)) for a, b in plain)
     ours = psnr(camera, denoise(image, sigma))
-    assert ours > best
+    assert ours > best + 0.05  # 0.072 and 0.183 dB, of which other machines move 1e-5
     if sigma > 10:
         assert ours > psnr(camera, denoise(image, sigma, second_pass=False))
     assert ours > psnr(camera, image) + 3
@@ -56,7 +56,8 @@ def test_a_bank(camera):
     bank = fost.learn(Y, fost.BankOf(fost.Rotations(64), 4), 4, base=base, random_state=0).transform
     single = fost.learn(Y, fost.Rotations(64), 4, base=base).transform
     ours, theirs = (psnr(camera, denoise(image, 20, each)) for each in (bank, single))
-    assert ours > theirs + 0.1
+    # 0.11 to 0.13 dB, as rotations begin with one pair or another that gains as much.
+    assert ours > theirs + 0.05
     one = denoise(image, 20, fost.Bank([single]))
     assert np.abs(one.astype(int) - denoise(image, 20, single)).max() <= 1
 

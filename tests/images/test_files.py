@@ -129,7 +129,7 @@ def test_names_that_are_no_pictures(tmp_path: Path, name: str) -> None:
 
 def test_files_that_are_no_pictures(tmp_path: Path) -> None:
     text = tmp_path / "text.png"
-    text.write_text("I am not a picture.")
+    text.write_text("I am not a picture.", encoding="utf-8")
     with pytest.raises(ValueError, match=r"cannot read '.*text\.png': not a picture that Pillow"):
         images.read(text)
     (tmp_path / "empty.png").touch()

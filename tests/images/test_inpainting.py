@@ -31,7 +31,7 @@ def test_better_than_biharmonic_inpainting(camera, share):
     missing = holes(camera.shape, share)
     damaged = np.where(missing, 0, camera)
     theirs = psnr(camera / 255, np.clip(inpaint_biharmonic(damaged / 255, missing), 0, 1))
-    assert psnr(camera, inpaint(damaged, missing)) > theirs
+    assert psnr(camera, inpaint(damaged, missing)) > theirs + 0.4  # 0.61 to 0.64 dB
 
 
 def test_observed_pixels_stay(camera):
@@ -175,7 +175,7 @@ def test_pursuit_is_the_protocol_of_the_paper(camera):
     np.testing.assert_allclose(ours, theirs, atol=1e-3)
     # Atoms that matter elsewhere are the better choice.
     better = inpaint(unit, missing, Q, 6, stride=8, method="pursuit")
-    assert psnr(unit, better) > psnr(unit, ours)
+    assert psnr(unit, better) > psnr(unit, ours) + 1  # 1.44 dB
 
 
 # MAE and RMSE on missing pixels; the paper calls the latter MSE.
@@ -217,7 +217,8 @@ def test_a_bank(camera, method):
         psnr(camera, inpaint(camera, missing, dictionary, method=method))
         for dictionary in (bank, single)
     )
-    assert ours > theirs
+    # 0.28 to 0.65 dB: which rotations are learned differs from machine to machine.
+    assert ours > theirs + 0.05
 
 
 @pytest.mark.parametrize(

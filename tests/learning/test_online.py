@@ -33,6 +33,7 @@ def test_it_converges_to_the_error_of_fit(estimator):
     Y = correlated(6000, 16)
     fitted = clone(estimator).fit(Y)
     online = epochs(clone(estimator), Y, 500, 8)
+    # Between 0.1 % below and 0.4 % above, and contracting: rounding moves that by 1e-12.
     assert -online.score(Y) <= -1.01 * fitted.score(Y)
     assert online.n_iter_ == len(online.errors_) == 8 * 12
 
@@ -45,8 +46,9 @@ def test_without_forgetting_the_first_codes_linger():
         )
         for forgetting in ("auto", 1.0, 0.0)
     }
-    assert error["auto"] < error[1.0] < 1.02 * error["auto"]
-    assert error["auto"] < error[0.0] < 1.05 * error["auto"]
+    # 0.4 % and 0.8 % more, which rounding moves by 1e-13.
+    assert 1.001 < error[1.0] / error["auto"] < 1.02
+    assert 1.001 < error[0.0] / error["auto"] < 1.05
 
 
 def test_the_same_batch_again_and_again_is_fit():

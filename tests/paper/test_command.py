@@ -84,7 +84,7 @@ def test_what_the_user_can_mend(folder: Path, tmp_path: Path) -> None:
     assert "there is no folder 'nowhere'" in fails("--images", "nowhere")
     Path("empty").mkdir()
     assert "none of the paper's pictures in 'empty'" in fails("--images", "empty")
-    Path("file").write_text("")
+    Path("file").write_text("", encoding="utf-8")
     assert "it is not a folder" in fails("-o", "file", "--images", str(folder))
     assert "there is no folder 'no'" in fails("-o", "no/where", "--images", str(folder))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file"]

@@ -165,7 +165,9 @@ def test_nothing_is_wider_than_the_screen(opened: Any, width: int) -> None:
 def test_words_stand_out_from_what_is_behind_them(opened: Any, scheme: str) -> None:
     """Contrast by WCAG: 4.5 for text."""
     show(opened, 1280, scheme)
-    worst = opened.execute_script(Path(__file__).with_name("contrast.js").read_text())
+    worst = opened.execute_script(
+        Path(__file__).with_name("contrast.js").read_text(encoding="utf-8")
+    )
     assert worst["count"] > 300
     assert worst["ratio"] >= 4.5, worst
     back = opened.execute_script("return getComputedStyle(document.body).backgroundColor")

@@ -116,8 +116,8 @@ def test_a_table_that_meets_the_paper_holds(done: Any) -> None:
 def test_rows_are_files_too(done: Any) -> None:
     out, found, judged = done
     for name, rows in [*found.rows.items(), ("claims", judged)]:
-        plain = json.loads((out / "rows" / f"{name}.json").read_text())
-        with open(out / "rows" / f"{name}.csv", newline="") as file:
+        plain = json.loads((out / "rows" / f"{name}.json").read_text(encoding="utf-8"))
+        with open(out / "rows" / f"{name}.csv", newline="", encoding="utf-8") as file:
             table = list(csv.DictReader(file))
         assert len(plain) == len(table) == len(rows)
         names = [f.name for f in dataclasses.fields(rows[0]) if f.name != "image"]
@@ -130,7 +130,7 @@ def test_figures_are_files_too(done: Any) -> None:
     figures = sorted(path.stem for path in (done[0] / "figures").iterdir())
     assert figures == [*(f"figure-{k}" for k in range(1, 6)), "section-5", "table-1"]
     for name in figures:
-        text = (done[0] / "figures" / f"{name}.svg").read_text()
+        text = (done[0] / "figures" / f"{name}.svg").read_text(encoding="utf-8")
         ElementTree.fromstring(text)
         assert "<text" in text  # letters, not outlines
         assert "var(--ink, #1b1f24)" in text

@@ -89,12 +89,12 @@ def test_damaged_files_are_computed_again(
     one = pictures.only(["peppers"])
     before = paper.compute(tmp_path, ["figure-1"], pictures=one, settings=TINY)
     file = tmp_path / "parts" / "figure-1.json"
-    good = json.loads(file.read_text())
+    good = json.loads(file.read_text(encoding="utf-8"))
     file.write_bytes(content)
     after = paper.compute(tmp_path, ["figure-1"], pictures=one, settings=TINY)
     assert after.computed == ["figure-1"]
     assert after.rows == before.rows
-    assert json.loads(file.read_text())["rows"] == good["rows"]
+    assert json.loads(file.read_text(encoding="utf-8"))["rows"] == good["rows"]
 
 
 def test_an_interrupt_inside_learning_keeps_nothing(

@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 
 
 def test_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) == 4
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}

@@ -534,7 +534,7 @@ def test_metadata_must_be_strings(path: Path, metadata: Any) -> None:
 def test_metadata_of_other_files(path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         storage.read_metadata(path)
-    path.write_text("something else")
+    path.write_text("something else", encoding="utf-8")
     with pytest.raises(ValueError, match="cannot load a transform from"):
         storage.read_metadata(path)
     safetensors.numpy.save_file({"a": np.zeros(3)}, path)

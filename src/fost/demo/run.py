@@ -100,4 +100,4 @@ def write_report(
     for row in restored:
         lines.append(f"| {row.task} | {row.method} | {row.psnr:.2f} | {row.seconds:.2f} |")
     lines += ["", "![inpainting](inpainting.png)", "", "![denoising](denoising.png)", ""]
-    path.write_text("\n".join(lines))
+    path.write_text("\n".join(lines), encoding="utf-8")

@@ -35,7 +35,7 @@ def _version(package: str) -> str:
 
 def _processor() -> str:
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.processor() or "unknown"
     return next((line.split(":")[1].strip() for line in lines if "model name" in line), "unknown")
