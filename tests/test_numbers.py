@@ -189,6 +189,31 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: images.patches(PICTURE, (4,)), ValueError, "shape must be an integer or a pair"),
     (lambda: images.blocks(PICTURE, 4, 4, 1.5), TypeError, "rows_per_block must be an integer"),
     (lambda: images.Assembler((20.0, 24)), TypeError, "image_shape must be an integer, got 20.0"),
+    (lambda: images.Assembler((4, 4)), ValueError, "image_shape must be at least as large as a"),
+    (lambda: images.denoise(PICTURE, 1, patch=2**31 - 1), ValueError, "patch must be at most 4096"),
+    (
+        lambda: images.inpaint(PICTURE, PICTURE > 0.5, patch=(1, 5000)),
+        ValueError,
+        "patch must be at most 4096",
+    ),
+    (
+        lambda: images.denoise(PICTURE, 1, fost.DCT(2**30)),
+        ValueError,
+        "dictionary must be for patches of at most 4096 x 4096 pixels, got 32768",
+    ),
+    (lambda: images.PictureFormat("x", 0, 1), TypeError, "dtype must be a type of real numbers"),
+    (lambda: fost.Bank(np.array(3)), TypeError, "transforms must be a list of transforms"),
+    (lambda: fost.Chain(np.array(3)), TypeError, "members must be a list of transforms"),
+    (
+        lambda: fost.AutoDictionary(2, signal_shape=2**31 - 1).fit(Y),
+        ValueError,
+        "signal_shape=2147483647 has 2147483647 entries, but X has 8 features",
+    ),
+    (
+        lambda: images.psnr(PICTURE, 1 - PICTURE, 1e-300),
+        ValueError,
+        "image is too far from reference for data_range=1e-300",
+    ),
     (lambda: images.Assembler(20), ValueError, "image_shape must have 2 or 3 axes, got 20"),
     (
         lambda: images.Assembler((8, 8)).add(3, np.ones((1, 64))),

@@ -31,9 +31,8 @@ def check_array(array: Any, name: str) -> NDArray[Any]:
 
 def has_masked(array: Any) -> bool:
     """Whether entries are masked, in a masked array or in a list of them."""
-    if isinstance(array, list | tuple):
-        return any(np.ma.is_masked(part) for part in array)
-    return bool(np.ma.is_masked(array))
+    parts = array if isinstance(array, list | tuple) else (array,)
+    return any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts)
 
 
 def check_real(array: ArrayLike, name: str) -> NDArray[Any]:

@@ -109,18 +109,20 @@ def pursue(
     The kernels work on squares. Where those of atoms or signals would overflow or vanish, these
     are scaled by powers of two, and their codes back again, which changes no bit of the result.
     """
-    dictionary = _Dictionary(atoms, Y.dtype, normalize, missing is not None)
     limit = -1.0 if tol is None else tol
-    codes, taken_out = dictionary.pursue(Y, missing, s, limit), np.zeros(len(Y), np.int64)
-    if codes is None:  # rows are out of reach, or not finite
-        visible = Y if missing is None else np.where(missing, Y.dtype.type(0), Y)
-        largest = np.abs(visible).max(axis=1)
-        found = shifts(largest, Y.dtype) if np.isfinite(largest).all() else None
-        if found is None:
-            return None
-        codes, taken_out = _by_shift(dictionary, visible, missing, s, limit, found), found
-    elif dictionary.taken_out is None:
-        return codes
+    with single_threaded_blas:
+        dictionary = _Dictionary(atoms, Y.dtype, normalize, missing is not None)
+        codes = dictionary.pursue(Y, missing, s, limit)
+        if codes is not None and dictionary.taken_out is None:
+            return codes
+        taken_out = np.zeros(len(Y), np.int64)
+        if codes is None:  # rows are out of reach, or not finite
+            visible = Y if missing is None else np.where(missing, Y.dtype.type(0), Y)
+            largest = np.abs(visible).max(axis=1)
+            found = shifts(largest, Y.dtype) if np.isfinite(largest).all() else None
+            if found is None:
+                return None
+            codes, taken_out = _by_shift(dictionary, visible, missing, s, limit, found), found
     return _scaled_back(codes, taken_out, dictionary.taken_out)
 
 

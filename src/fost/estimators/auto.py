@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from math import log2
+from math import log2, prod
 from typing import Any
 
 import numpy as np
@@ -199,12 +199,13 @@ class AutoDictionary(DictionaryEstimator):
         check_number(self.tol, "tol", 0)
         bases: dict[str, Transform | None] = {"": None}
         if self.signal_shape is not None:
-            dct = DCT(check_sizes(self.signal_shape, "signal_shape"))
-            if dct.n_features != n_features:
+            shape = check_sizes(self.signal_shape, "signal_shape")
+            if prod(shape) != n_features:
                 raise ValueError(
-                    f"signal_shape={self.signal_shape} has {dct.n_features} entries, "
+                    f"signal_shape={self.signal_shape} has {prod(shape)} entries, "
                     f"but X has {n_features} features"
                 )
+            dct = DCT(shape)
             bases[f"DCT {'x'.join(map(str, dct.shape))}"] = dct
         if self.max_error is not None:
             check_number(self.max_error, "max_error", 0, 1)

@@ -34,6 +34,8 @@ _LOUDEST = 1e8
 # Larger patches beside those of 8 x 8: better where a picture is smooth. (More weight for them
 # gains there and loses elsewhere.)
 _WIDE = 16
+# Pictures smaller than a patch are padded to its size, which must not fill the memory.
+_LARGEST = 4096
 # The noise level is estimated from the highest frequencies of the quietest patches: from the
 # frequencies of this one on, and this share of patches.
 _HIGH = 4
@@ -216,6 +218,11 @@ def patch_shape(patch: Pair | None, dictionary: Transform | Bank | None) -> tupl
         )
     if patch is not None:
         height, width = check_pair(patch, "patch")
+        if max(height, width) > _LARGEST:
+            raise ValueError(
+                f"patch must be at most {_LARGEST} x {_LARGEST} pixels, since smaller pictures "
+                f"are padded to it, got {height} x {width}"
+            )
         if dictionary is not None and height * width != dictionary.n_features:
             raise ValueError(
                 f"patch has {height} x {width} pixels, but dictionary was built for "
@@ -229,6 +236,11 @@ def patch_shape(patch: Pair | None, dictionary: Transform | Bank | None) -> tupl
         raise ValueError(
             "patch must be given for a dictionary whose patches are not square, "
             f"got n_features={dictionary.n_features}"
+        )
+    if side > _LARGEST:
+        raise ValueError(
+            f"dictionary must be for patches of at most {_LARGEST} x {_LARGEST} pixels, "
+            f"got {side} x {side}"
         )
     return side, side
 

@@ -23,13 +23,20 @@ class Grid:
     stride: tuple[int, int]
 
     @classmethod
-    def over(cls, image_shape: tuple[int, ...], shape: Pair, stride: Pair | None) -> Grid:
+    def over(
+        cls,
+        image_shape: tuple[int, ...],
+        shape: Pair,
+        stride: Pair | None,
+        name: str = "image",
+    ) -> Grid:
+        """The grid; `name` is what errors call the picture."""
         patch = check_pair(shape, "shape")
         steps = patch if stride is None else check_pair(stride, "stride")
         if any(have < want for have, want in zip(image_shape, patch, strict=False)):
             raise ValueError(
-                f"image must be at least as large as a patch, {patch[0]} x {patch[1]}, "
-                f"got {image_shape[0]} x {image_shape[1]} pixels"
+                f"{name} must be at least as large as a patch, {patch[0]} x {patch[1]}, "
+                f"got {image_shape[0]} x {image_shape[1]} pixels; a smaller shape would fit"
             )
         return cls(tuple(image_shape), patch, steps)
 

@@ -160,8 +160,8 @@ def assemble(
     assembler = Assembler(image_shape, shape, stride)
     if len(rows) != assembler.n_patches:
         raise ValueError(
-            f"patches must be {assembler.n_patches} for a picture of shape {image_shape}, "
-            f"got {len(rows)}"
+            f"patches must be {assembler.n_patches} for a picture of shape {image_shape} and "
+            f"stride={stride}, got {len(rows)}"
         )
     assembler.add(slice(0, len(rows)), rows, weights)
     return assembler.result()
@@ -190,7 +190,7 @@ class Assembler:
         self, image_shape: tuple[int, ...], shape: Pair = (8, 8), stride: Pair | None = None
     ) -> None:
         self._image_shape = check_sizes(image_shape, "image_shape", (2, 3))
-        self._grid = Grid.over(self._image_shape, shape, stride)
+        self._grid = Grid.over(self._image_shape, shape, stride, "image_shape")
         if any(s > k for s, k in zip(self._grid.stride, self._grid.shape, strict=True)):
             raise ValueError(
                 f"stride must be at most shape={self._grid.shape} to cover every pixel, "

@@ -60,7 +60,10 @@ class PictureFormat:
     high: float
 
     def __post_init__(self) -> None:
-        dtype = np.dtype(self.dtype)
+        try:
+            dtype = np.dtype(self.dtype)
+        except TypeError:
+            raise TypeError(f"dtype must be a type of real numbers, got {self.dtype!r}") from None
         if dtype.kind not in "biuf":
             raise TypeError(f"dtype must be of real numbers, got {dtype}")
         low, high = check_number(self.low, "low"), check_number(self.high, "high")
@@ -272,5 +275,8 @@ def psnr(reference: ArrayLike, image: ArrayLike, data_range: float | None = None
         for array, name in ((a, "reference"), (b, "image")):
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise ValueError(f"{name} contains NaN or infinity")
-        raise ValueError("image is too far from reference: the squares of differences overflow")
+        raise ValueError(
+            f"image is too far from reference for data_range={data_range:g}: the squares of their "
+            "differences overflow"
+        )
     return 10 * math.log10(a.size / total) if total > 0 else math.inf

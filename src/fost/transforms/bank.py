@@ -50,7 +50,7 @@ class Bank(Coder):
     kind = "bank"
 
     def __init__(self, transforms: Iterable[Transform]) -> None:
-        if not isinstance(transforms, Iterable):
+        if not isinstance(transforms, Iterable) or getattr(transforms, "ndim", 1) == 0:
             raise TypeError(
                 f"transforms must be a list of transforms, got {type(transforms).__name__}"
             )

@@ -73,7 +73,7 @@ class Chain(Transform):
 
 
 def _flattened(members: Iterable[Transform]) -> Iterable[Transform]:
-    if not isinstance(members, Iterable):
+    if not isinstance(members, Iterable) or getattr(members, "ndim", 1) == 0:
         raise TypeError(f"members must be a list of transforms, got {type(members).__name__}")
     for member in members:
         if not isinstance(member, Transform):
