@@ -409,7 +409,7 @@ def grown(array: Any, entry: Any) -> Any:
     return made
 
 
-FORMATS = [
+SPARSE = [
     f"{name}_{kind}"
     for name in ("csr", "csc", "bsr", "coo", "lil", "dok", "dia")
     for kind in ("array", "matrix")
@@ -457,7 +457,7 @@ SPOILT["dia"] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", SPARSE)
 def test_every_sparse_format_is_decoded(form: str) -> None:
     codes = small_codes(form)
     expected = codes.toarray() @ fost.DCT(8).matrix.T
@@ -466,7 +466,7 @@ def test_every_sparse_format_is_decoded(form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "damage"), [(form, name) for form in FORMATS for name in SPOILT[form[:3]]]
+    ("form", "damage"), [(form, name) for form in SPARSE for name in SPOILT[form[:3]]]
 )
 def test_every_spoilt_format_is_refused(form: str, damage: str) -> None:
     codes = small_codes(form)

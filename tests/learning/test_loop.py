@@ -385,7 +385,7 @@ def test_scores_of_any_scale(power):
         def __iter__(self):
             yield np.ldexp(Y, power)
 
-    with pytest.raises(ValueError, match=r"Y is too (small|large): the squares of its entries"):
+    with pytest.raises(ValueError, match=r"X is too (small|large): the squares of its entries"):
         estimator.score(Blocks())
-    with pytest.raises(ValueError, match=r"Y is too (small|large)"):
+    with pytest.raises(ValueError, match=r"X is too (small|large)"):
         estimator.partial_fit(np.ldexp(Y, power))

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fost._scaling import within_reach
 from fost._validation import check_flag, has_masked
 from fost.learning import LearningResult, Structure, as_source, learn
 from fost.learning.loop import Callback
@@ -81,6 +82,8 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         check_is_fitted(self, "dictionary_")
         signals = checked(self, X, reset=False)
+        if isinstance(signals, np.ndarray):
+            signals = within_reach(signals)
         source = as_source(as_stream(signals, "X"))
         return -source.relative_error(self.dictionary_, self.n_nonzero_coefs)
 
