@@ -131,7 +131,7 @@ def test_names_of_parts(tmp_path: Path, pictures: paper.PictureSet) -> None:
         paper.compute(tmp_path, ["figure-8"], pictures=pictures)
     wrong: Any
     for wrong in ("figure-1", 3, 1.5, [3], [None], ["figure-8"]):
-        with pytest.raises((TypeError, ValueError), match="^names"):
+        with pytest.raises((TypeError, ValueError), match=r"^names"):
             paper.compute(tmp_path, wrong, pictures=pictures)
 
 
