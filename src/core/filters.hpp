@@ -14,7 +14,7 @@ template <class T> void square_tile(const T* tile, T* squares, Index size) {
   for (Index i = 0; i < size; ++i) squares[i] = tile[i] * tile[i];
 }
 
-// Patches without their means, filtered in the domain of a transform ...
+// In the domain of a transform alone ...
 template <class T> struct TransformFilter {
   Program<T> program;
   T level;

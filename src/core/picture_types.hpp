@@ -22,18 +22,17 @@ template <class T> struct Overlay {
   T* weights;
 };
 
-// Memory of one thread to filter patches in. Coefficients are those of every member of a bank, or
-// of a transform alone.
+// Memory of one thread to filter patches in.
 template <class T> struct FilterMemory {
   T* line;          // pixels of a row of the picture
   T* means;         // width
   T* weights;       // width
-  T* guides;        // n x width for each, squared coefficients of the pilot, or null
-  // The rest is of banks only.
+  T* guides;        // n x width for each member, or once: squared coefficients of the pilot
+  // Of banks only:
   T* coefficients;  // n x width for each member
   T* sum;           // n x width, in the domain of the base
   T* beliefs;       // width for each member: what it counts for a patch
-  T* shares;        // width
+  T* shares;        // width: the weights of a member's patches
 };
 
 }  // namespace fost
