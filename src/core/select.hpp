@@ -191,16 +191,18 @@ template <class T>
 bool thresholds_many(const T* tile, Index width, int n, int s, Vec<T>* levels, T* scratch,
                      Prefetch& ahead) {
   Vec<T> zeros = {};
+  Prefetch local = ahead;
   for (int v = 0; v < UNROLL; ++v) {
     T* next = scratch;
     for (int i = 0; i < n; ++i, next += LANES<T>) {
       const Vec<T> a = absolute(load(tile + i * width + v * LANES<T>));
       zeros += a * T(0);
       store(next, a);
-      ahead.step();
+      local.step();
     }
     levels[v] = maximum<T>(bisect<T>(scratch, n, s, next), smallest<T>());
   }
+  ahead = local;
   return all_zero<T>(zeros);
 }
 
