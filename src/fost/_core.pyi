@@ -1,4 +1,4 @@
-"""Types of the compiled module; src/core/bindings.cpp is its source."""
+"""Types of the compiled module; src/core/*bindings.cpp are its source."""
 
 from collections.abc import Sequence
 from types import CapsuleType  # type: ignore[attr-defined]
@@ -9,17 +9,13 @@ from numpy.typing import NDArray
 
 PITCH: int
 
-class Plan:
-    def __init__(self, n_features: int) -> None: ...
+class Coder:
     @property
-    def uses_blas(self) -> bool: ...
+    def n_features(self) -> int: ...
     @property
     def n_atoms(self) -> int: ...
-    def add_reflectors(self, vectors: NDArray[np.float64]) -> None: ...
-    def add_rotations(self, pairs: NDArray[np.int32], blocks: NDArray[np.float64]) -> None: ...
-    def add_cosine(self, shape: Sequence[int]) -> None: ...
-    def add_dense(self, matrix: NDArray[np.float64]) -> None: ...
-    def apply(self, y: NDArray[Any], out: NDArray[Any], inverse: bool) -> bool: ...
+    @property
+    def uses_blas(self) -> bool: ...
     def encode(
         self,
         y: NDArray[Any],
@@ -28,13 +24,6 @@ class Plan:
         indices: NDArray[np.int32],
         indptr: NDArray[Any],
     ) -> int: ...
-    def decode(
-        self,
-        values: NDArray[Any],
-        indices: NDArray[np.int32],
-        indptr: NDArray[np.int64],
-        out: NDArray[Any],
-    ) -> None: ...
     def shrink(
         self,
         image: NDArray[Any],
@@ -50,34 +39,23 @@ class Plan:
     ) -> None: ...
     def accumulate(self, y: NDArray[Any], s: int, matrix: NDArray[np.float64]) -> float: ...
 
-class Bank:
-    def __init__(self, base: Plan, members: Sequence[Plan]) -> None: ...
-    @property
-    def uses_blas(self) -> bool: ...
-    @property
-    def n_atoms(self) -> int: ...
-    def encode(
+class Plan(Coder):
+    def __init__(self, n_features: int) -> None: ...
+    def add_reflectors(self, vectors: NDArray[np.float64]) -> None: ...
+    def add_rotations(self, pairs: NDArray[np.int32], blocks: NDArray[np.float64]) -> None: ...
+    def add_cosine(self, shape: Sequence[int]) -> None: ...
+    def add_dense(self, matrix: NDArray[np.float64]) -> None: ...
+    def apply(self, y: NDArray[Any], out: NDArray[Any], inverse: bool) -> bool: ...
+    def decode(
         self,
-        y: NDArray[Any],
-        s: int,
         values: NDArray[Any],
         indices: NDArray[np.int32],
-        indptr: NDArray[Any],
-    ) -> int: ...
-    def shrink(
-        self,
-        image: NDArray[Any],
-        pilot: NDArray[Any] | None,
-        height: int,
-        width: int,
-        tops: NDArray[np.int32],
-        lefts: NDArray[np.int32],
-        level: float,
-        sharpness: float,
-        sums: NDArray[Any],
-        weights: NDArray[Any],
+        indptr: NDArray[np.int64],
+        out: NDArray[Any],
     ) -> None: ...
-    def accumulate(self, y: NDArray[Any], s: int, matrix: NDArray[np.float64]) -> float: ...
+
+class Bank(Coder):
+    def __init__(self, base: Plan, members: Sequence[Plan]) -> None: ...
 
 def sum_atoms(
     atoms: NDArray[Any],

@@ -43,7 +43,7 @@ class Coder(ABC):
 
     @property
     @abstractmethod
-    def _plan(self) -> _core.Plan | _core.Bank:
+    def _plan(self) -> _core.Coder:
         """Its compiled form."""
 
     @property
