@@ -82,7 +82,7 @@ def fixed_matrix(transform: fost.Hadamard | fost.Wavelet) -> Array:
     """U, by its definition."""
     n = transform.n_features
     if isinstance(transform, fost.Hadamard):
-        return scipy.linalg.hadamard(n) / np.sqrt(n)
+        return np.asarray(scipy.linalg.hadamard(n) / np.sqrt(n))
     wavelet, out = pywt.Wavelet(transform.name), np.eye(n).reshape(n, *transform.shape)
     axes = [axis for axis, length in enumerate(transform.shape, 1) if length > 1]
     for k in range(transform.level):

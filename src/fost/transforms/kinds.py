@@ -7,7 +7,6 @@ with a `kind` is known by that name from then on, whoever wrote it.
 from __future__ import annotations
 
 import inspect
-from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Self
 
@@ -28,9 +27,12 @@ class Described:
 
     # The name of the class in files; "" for classes whose objects are not saved.
     kind: ClassVar[str] = ""
+    _parameters: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if cls.__init__ is not object.__init__:
+            cls._parameters = tuple(inspect.signature(cls.__init__).parameters)[1:]
         if "kind" in cls.__dict__:
             _register(cls)
 
@@ -44,7 +46,7 @@ class Described:
 
     def arguments(self) -> dict[str, Any]:
         """The arguments that make an equal one, by name."""
-        return {name: getattr(self, name) for name in _parameters(type(self))}
+        return {name: getattr(self, name) for name in self._parameters}
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_"):
@@ -107,14 +109,6 @@ def _register(cls: type[Described]) -> None:
             f"{known.__module__}.{known.__qualname__}"
         )
     _kinds[cls.kind] = cls
-
-
-@cache
-def _parameters(cls: type[Any]) -> tuple[str, ...]:
-    """The names of the arguments of a class."""
-    if cls.__init__ is object.__init__:
-        return ()
-    return tuple(inspect.signature(cls).parameters)
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -40,7 +40,7 @@ class Network:
             self.turn(layer[:, 0], layer[:, 1], _SWAP)
 
     def rotations(self) -> tuple[Slots, NDArray[np.float64]]:
-        """Pairs and blocks as in `Givens`, whose `forward` applies the last one first, transposed."""
+        """Pairs and blocks of `Givens`, whose `forward` applies the last one first, transposed."""
         pairs, blocks = np.concatenate(self._pairs), np.concatenate(self._blocks)
         return (
             np.ascontiguousarray(pairs[::-1]),

@@ -53,25 +53,10 @@ class Wavelet(Factored):
     ) -> None:
         self._shape = check_sizes(shape, "shape")
         n_layers = len(lattice_of(name))
-        self._name = name
-        lengths = [length for length in self._shape if length > 1] or [1]
-        halvings = min((length & -length).bit_length() - 1 for length in lengths)
-        if level is None:
-            # Filters have 2 n_layers entries, and PyWavelets splits while there are more.
-            most = (min(lengths) // (2 * n_layers - 1)).bit_length() - 1
-            level = min(halvings, max(1, most)) if max(lengths) > 1 else 0
-            if max(lengths) > 1 and not level:
-                raise ValueError(f"shape must have even lengths, got {self._shape}")
-        self._level = check_integer(level, "level", 0, 30)
-        if level > halvings and max(lengths) > 1:
-            raise ValueError(
-                f"level must be at most {halvings}, as often as all of shape={self._shape} can be "
-                f"halved, got {level}"
-            )
-        if prod(self._shape) * n_layers > 2**29:
-            raise ValueError(
-                f"shape must have at most {2**29 // n_layers} entries for {name!r}, got {self._shape}"
-            )
+        self._name, self._level = name, _checked_level(level, self._shape, 2 * n_layers)
+        most = 2**29 // n_layers
+        if self.n_features > most:
+            raise ValueError(f"shape must have at most {most} entries for {name!r}, got {shape!r}")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -113,6 +98,23 @@ class Wavelet(Factored):
                 line[...] = _analysed(network, line, lattice)
         network.place(where)
         return network
+
+
+def _checked_level(level: int | None, shape: tuple[int, ...], n_taps: int) -> int:
+    """How often signals of a shape are split, by default as often as filters of n_taps fit."""
+    lengths = [length for length in shape if length > 1]
+    halvings = min(((length & -length).bit_length() - 1 for length in lengths), default=0)
+    if level is not None:
+        if check_integer(level, "level", 0, 30) > halvings:
+            raise ValueError(
+                f"level must be at most {halvings}, as often as shape={shape} can be halved, "
+                f"got {level}"
+            )
+        return int(level)
+    if lengths and not halvings:
+        raise ValueError(f"shape must have even lengths, got {shape}")
+    longest = min(lengths, default=1) // (n_taps - 1)
+    return min(halvings, max(1, longest.bit_length() - 1))
 
 
 def _analysed(network: Network, line: Slots, lattice: tuple[Block, ...]) -> Slots:
