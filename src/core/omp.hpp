@@ -9,7 +9,8 @@
 #pragma once
 
 #include "algebra.hpp"
-#include "simd.hpp"
+#include "pursuit_types.hpp"
+#include "shuffle.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {

@@ -1,7 +1,7 @@
 """Passes over signals in Python's terms: arrays and sparse matrices around the kernels.
 
-Everything here works on a `_core.Plan`, the compiled form of a transform; a plan without
-stages is the identity. What codes works on the plan of a bank as well.
+Everything here works on a `_core.Coder`, the compiled form of a transform (`_core.Plan`) or of a
+bank (`_core.Bank`); a plan without stages is the identity.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ _core.set_stemr(scipy.linalg.cython_lapack.__pyx_capi__["dstemr"])
 
 _INT32_MAX = np.iinfo(np.int32).max
 
-# The compiled form of a transform or of a bank.
-Plan = _core.Plan | _core.Bank
 Places = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
@@ -75,7 +73,7 @@ def apply(plan: _core.Plan, Y: NDArray[Any], inverse: bool, name: str) -> NDArra
     return out.reshape(Y.shape)
 
 
-def encode(plan: Plan, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y") -> csr_array:
+def encode(plan: _core.Coder, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y") -> csr_array:
     """T_s(forward(Y)) of validated signals; of a bank, in the member that suits each best."""
     s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, Y.shape[1], "n_features")
     with _blas_threads(plan):
@@ -110,7 +108,7 @@ def collect(
 
 
 def statistic(
-    plan: Plan, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y"
+    plan: _core.Coder, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y"
 ) -> tuple[NDArray[np.float64], float]:
     """M = X Y^T and ||X||_F^2 of validated signals, X = T_s(U^T Y) never stored.
 
@@ -126,7 +124,7 @@ def statistic(
 
 
 def shrink(
-    plan: Plan,
+    plan: _core.Coder,
     image: NDArray[Any],
     pilot: NDArray[Any] | None,
     shape: tuple[int, int],
@@ -297,5 +295,5 @@ def _sorted_csr(
     return codes
 
 
-def _blas_threads(plan: Plan) -> AbstractContextManager[None]:
+def _blas_threads(plan: _core.Coder) -> AbstractContextManager[None]:
     return single_threaded_blas if plan.uses_blas else nullcontext()

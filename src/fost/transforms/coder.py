@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, sparray
 
-from fost import coding
+from fost import _core, coding
 from fost._validation import check_integer, check_signals
 from fost.streams import Stream, as_stream, is_lazy
 from fost.transforms import storage
@@ -133,7 +133,7 @@ class Coder(Described, ABC):
 
     @property
     @abstractmethod
-    def _plan(self) -> coding.Plan:
+    def _plan(self) -> _core.Coder:
         """Its compiled form."""
 
     @property
