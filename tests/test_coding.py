@@ -332,10 +332,14 @@ def test_decode_of_empty_codes() -> None:
 
 def test_decode_sums_atoms_where_that_is_cheaper() -> None:
     dense, dct = fost.Dense(np.eye(64)), fost.DCT((8, 8))
-    assert dense._sums_atoms(4 * 1000, 1000)
-    assert not dense._sums_atoms(64 * 1000, 1000)
-    assert not dct._sums_atoms(6 * 1000, 1000)
-    assert dct._sums_atoms(1 * 1000, 1000)
+    Y = np.random.default_rng(0).standard_normal((1000, 64))
+    for transform, s, sums in (
+        (dense, 4, True),
+        (dense, 64, False),
+        (dct, 6, False),
+        (dct, 1, True),
+    ):
+        assert transform._sums_atoms(fost.select(Y, s)) == sums
 
 
 BAD_CODES = [

@@ -52,7 +52,8 @@ template <class T> std::vector<std::int32_t> BankTables<T>::move_to_board(BankMe
   for (int i = 0; i < n; ++i) now[i] = i;
   member.rotations = {};
   if (!member.rotates || member.program.n_stages == 0) return now;
-  member.rotations = member.program.stages[0].forward;
+  const Stage<T>& stage = member.program.stages[0];
+  member.rotations = stage.backwards ? stage.inverse : stage.forward;
   int touched = 0;
   auto& rows = rows_.emplace_back();
   for (int k = 0; k < member.rotations.count; ++k) {

@@ -111,6 +111,11 @@ void bind_coders(nb::module_& m) {
             "shapes do not agree");
     self.add_dense(matrix.data());
   }, "matrix"_a.noconvert());
+  // Keeps the other alive.
+  plan.def("add_plan", [](Plan& self, const Plan& other, bool transposed) {
+    require(other.n == self.n && &other != &self, "plans do not agree");
+    self.add_plan(other, transposed);
+  }, "other"_a, "transposed"_a = false, nb::keep_alive<1, 2>());
   bind_transform<float>(plan);
   bind_transform<double>(plan);
 

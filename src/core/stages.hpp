@@ -57,7 +57,9 @@ T* run(const Program<T>& program, T* tile, const Workspace<T>& work, Prefetch& a
   T* other = tile == work.tile ? work.second : work.tile;
   for (int k = 0; k < program.n_stages; ++k) {
     const Stage<T>& stage = program.stages[INVERSE ? program.n_stages - 1 - k : k];
-    T* result = apply_stage<T, INVERSE>(stage, program.n, tile, other, work, ahead);
+    T* result =
+        stage.backwards ? apply_stage<T, !INVERSE>(stage, program.n, tile, other, work, ahead)
+                        : apply_stage<T, INVERSE>(stage, program.n, tile, other, work, ahead);
     if (result == other) other = tile;
     tile = result;
   }

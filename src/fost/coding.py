@@ -63,13 +63,14 @@ def select(C: ArrayLike, n_nonzero_coefs: int) -> csr_array:
 
 
 def apply(plan: _core.Plan, Y: NDArray[Any], inverse: bool, name: str) -> NDArray[Any]:
-    """forward(Y) or inverse(Y) of validated signals."""
-    out = np.empty(Y.shape, Y.dtype)
+    """forward(Y) or inverse(Y) of validated signals, along the last of any number of axes."""
+    rows = Y if Y.ndim == 2 else Y.reshape(-1, Y.shape[-1])
+    out = np.empty(rows.shape, Y.dtype)
     with _blas_threads(plan):
-        finite = plan.apply(Y, out, inverse)
+        finite = plan.apply(rows, out, inverse)
     if not finite:
         raise not_finite(Y, name)
-    return out
+    return out.reshape(Y.shape)
 
 
 def encode(plan: _core.Coder, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y") -> csr_array:

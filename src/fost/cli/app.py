@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -10,7 +12,7 @@ import fost
 from fost.cli.decode import decode
 from fost.cli.demo import demo
 from fost.cli.encode import encode
-from fost.cli.errors import Commands
+from fost.cli.errors import Commands, UserError
 from fost.cli.info import info
 from fost.cli.learn import learn
 from fost.cli.reproduce import reproduce
@@ -33,11 +35,31 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _import(modules: list[str]) -> None:
+    """Import modules that define transforms, also from the current folder, as python -m does."""
+    sys.path.insert(0, "")
+    try:
+        for name in modules:
+            import_module(name)
+    except Exception as error:
+        raise UserError(f"cannot import {name!r}: {error}") from error
+    finally:
+        sys.path.remove("")
+
+
 @app.callback()
 def _options(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
+    modules: Annotated[
+        list[str],
+        typer.Option(
+            "--import",
+            metavar="MODULE",
+            help="Import a Python module first: one that defines transforms of your own.",
+        ),
+    ] = [],  # noqa: B006
 ) -> None:
-    pass
+    _import(modules)

@@ -22,7 +22,9 @@ _OPENING = """\
 
 `fost COMMAND`, or `python -m fost COMMAND`. `fost --help` and `fost COMMAND --help` show what is \
 below, `fost --version` the version, and `fost --install-completion` makes the shell complete \
-commands and options.
+commands and options. Models with transforms of your own (`fost.Transform`) need the module that \
+defines them: `fost --import MODULE COMMAND ...`, from the current folder too, or an installed \
+package that announces the kind as an entry point of the group `fost.transforms`.
 
     fost learn photos/*.png -o model.safetensors
     fost info model.safetensors --atoms atoms.png

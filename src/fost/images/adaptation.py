@@ -49,7 +49,8 @@ def pretrained(name: str) -> Transform:
 def _loaded(name: str) -> Transform:
     resource = files("fost.images") / "dictionaries" / f"{name}.safetensors"
     with as_file(resource) as path:
-        transform: Transform = load(path)
+        transform = load(path)
+    assert isinstance(transform, Transform)
     return transform
 
 

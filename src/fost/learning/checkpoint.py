@@ -252,7 +252,7 @@ def _transform(
     problem: Problem,
 ) -> Any:
     """A transform of the structure, to the last bit: what restarting with it leaves in shape."""
-    transform = storage.build(described, prefix, arrays, exact=True)
+    transform: Any = storage.build(described, prefix, arrays, exact=True)
     if transform.n_features != problem.n_features:
         raise ValueError(
             f"it has a transform of {transform.n_features} features, Y has {problem.n_features}"

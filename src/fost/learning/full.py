@@ -59,4 +59,4 @@ class Full(Structure):
             # Any U_0 W V_0^T with orthonormal W goes with the null space: its nearest is taken.
             p, _, qt = scipy.linalg.svd(u[:, free].T @ current.matrix @ vt[free].T)
             u[:, free] = u[:, free] @ (p @ qt)
-        return Dense._trusted(matrix=np.asarray(u @ vt))
+        return Dense.exactly(u @ vt)

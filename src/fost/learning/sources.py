@@ -92,7 +92,7 @@ class Source:
         )
         self._check_total(total, nonzero)
         # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums once more, not to signals.
-        return Statistic(matrix if base is None else base.forward(matrix), energy), total
+        return Statistic(matrix if base is None else matrix @ base, energy), total
 
     def sample(self, count: int) -> Source:
         """About `count` signals, always the same, spread over all; all where there are fewer."""
@@ -109,7 +109,7 @@ class Source:
 
     def gram(self, base: Transform | None) -> NDArray[np.float64]:
         """Y^T Y of Y = base.forward(signals) in rows; its trace is ||Y||_F^2."""
-        return self._gram if base is None else base.forward(base.forward(self._gram).T)
+        return self._gram if base is None else (self._gram @ base).T @ base
 
     def relative_error(self, transform: Coder, s: int) -> float:
         """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X, in one pass."""
