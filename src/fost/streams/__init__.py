@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from fost.streams.base import Stream, Sums
+from fost.streams.base import Measure, Stream, Sums
 from fost.streams.local import Array, Blocks, Mapped, Sliced, mapping_of
 
-__all__ = ["Stream", "Sums", "as_stream", "is_lazy"]
+__all__ = ["Measure", "Stream", "Sums", "as_stream", "is_lazy"]
 
 
 def is_lazy(Y: Any) -> bool:

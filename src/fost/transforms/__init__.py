@@ -1,6 +1,6 @@
 """Orthonormal transforms: what they are, not how they are learned."""
 
-from fost.transforms.bank import Bank, with_base
+from fost.transforms.bank import Bank, beyond, with_base
 from fost.transforms.base import Transform
 from fost.transforms.chain import Chain
 from fost.transforms.coder import Coder
@@ -19,6 +19,7 @@ __all__ = [
     "Givens",
     "Householder",
     "Transform",
+    "beyond",
     "load",
     "read_metadata",
     "with_base",

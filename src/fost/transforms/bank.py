@@ -15,6 +15,7 @@ from fost._validation import check_signals
 from fost.transforms.base import MOST_ENTRIES, Transform
 from fost.transforms.chain import Chain
 from fost.transforms.coder import Coder
+from fost.transforms.dense import Dense
 
 _MOST_ATOMS = 2**31 - 1
 
@@ -73,10 +74,6 @@ class Bank(Coder):
     def transforms(self) -> tuple[Transform, ...]:
         """The members."""
         return self._transforms
-
-    @property
-    def n_transforms(self) -> int:
-        return len(self._transforms)
 
     @property
     def n_features(self) -> int:
@@ -266,10 +263,29 @@ class Bank(Coder):
         )
 
 
-def with_base(base: Transform | None, coder: Any) -> Any:
+def beyond(base: Transform | None, coder: Coder) -> Coder:
+    """What remains of a coder of signals when a base has been applied already."""
+    if base is None:
+        return coder
+    members = [_rest(base, member) for member in coder.transforms]
+    return Bank(members) if isinstance(coder, Bank) else members[0]
+
+
+def _rest(base: Transform, transform: Transform) -> Transform:
+    prefix = Chain([base]).members
+    if isinstance(transform, Chain) and transform.members[: len(prefix)] == prefix:
+        rest = transform.members[len(prefix) :]
+        if len(rest) == 1:
+            return rest[0]
+        if rest:
+            return Chain(rest)
+    return Dense(base.forward(transform.matrix.T).T)
+
+
+def with_base(base: Transform | None, coder: Coder) -> Coder:
     """A transform, or each member of a bank, beyond a base."""
     if base is None:
         return coder
     if isinstance(coder, Bank):
         return Bank([Chain([base, member]) for member in coder.transforms])
-    return Chain([base, coder])
+    return Chain([base, *coder.transforms])

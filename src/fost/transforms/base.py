@@ -45,6 +45,11 @@ class Transform(Coder):
         """
         return cls(**arguments)
 
+    @property
+    def transforms(self) -> tuple[Transform, ...]:
+        """This transform, the only one."""
+        return (self,)
+
     @abstractmethod
     def _add_to(self, plan: _core.Plan) -> None:
         """Append the stages of this transform to a plan."""

@@ -6,14 +6,18 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fost import _core, coding
 from fost._validation import check_integer, check_signals
 from fost.streams import Stream, as_stream, is_lazy
+
+if TYPE_CHECKING:
+    from fost.transforms.base import Transform
 
 
 class Coder(ABC):
@@ -30,6 +34,21 @@ class Coder(ABC):
     def n_atoms(self) -> int:
         """Columns of codes: n_features, times the members of a bank."""
         return self.n_features
+
+    @property
+    @abstractmethod
+    def transforms(self) -> tuple[Transform, ...]:
+        """The members; a transform is its own only one."""
+
+    @property
+    def n_transforms(self) -> int:
+        """How many members there are."""
+        return len(self.transforms)
+
+    @property
+    @abstractmethod
+    def matrix(self) -> NDArray[np.float64]:
+        """The atoms in columns, shape (n_features, n_atoms), read-only."""
 
     @property
     @abstractmethod
@@ -93,6 +112,10 @@ class Coder(ABC):
 
     def _encode_block(self, s: int, name: str, block: NDArray[Any]) -> csr_array:
         return coding.encode(self._plan, block, s, name)
+
+    @abstractmethod
+    def decode(self, codes: Any) -> NDArray[Any]:
+        """Signals with given codes, sparse (from `encode`) or dense."""
 
     def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
         """Write it to a .safetensors file, replacing the old one in one step.

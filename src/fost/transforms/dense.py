@@ -52,7 +52,7 @@ class Dense(Transform):
     @property
     def flops(self) -> int:
         """(2 n - 1) n."""
-        return (2 * self.n_features - 1) * self.n_features
+        return dense_flops(self.n_features)
 
     @property
     def n_parameters(self) -> int:
@@ -68,6 +68,11 @@ class Dense(Transform):
 
     def _arguments(self) -> dict[str, Any]:
         return {"matrix": self.matrix}
+
+
+def dense_flops(n_features: int) -> int:
+    """(2 n - 1) n, the operations of a product with an n x n matrix."""
+    return (2 * n_features - 1) * n_features
 
 
 def _checked(matrix: ArrayLike) -> tuple[NDArray[np.float64], float]:

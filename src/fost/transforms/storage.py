@@ -73,7 +73,7 @@ def checksum(transform: Coder) -> str:
     return digest(*_parts(transform))
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str]) -> Coder:
     """Read a transform that `Transform.save` wrote, or a bank that `Bank.save` wrote.
 
     Raises
@@ -95,7 +95,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         structure = header.get("structure", "")
         if header.get("checksum") != digest(structure, arrays):
             raise ValueError("its checksum does not match, it is damaged")
-        return build(json.loads(structure), "", arrays)
+        loaded: Coder = build(json.loads(structure), "", arrays)
+        return loaded
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
