@@ -181,7 +181,7 @@ def test_alpha_is_a_warning(folder: Path, name: str) -> None:
         ("learn picture.png -o new --sparsity 65", "--sparsity must be at most the 64 entries"),
         ("learn picture.png -o new --sparsity 0", "Invalid value for '--sparsity' / '-s'"),
         ("learn picture.png -o new --sparsity many", "Invalid value for '--sparsity' / '-s'"),
-        ("learn picture.png -o new --structure odd", "Invalid value for '--structure'"),
+        ("learn picture.png -o new --structure odd", "--structure must be one of full, givens"),
         ("learn picture.png -o new --base fft", "Invalid value for '--base'"),
         ("learn picture.png -o new --patch 8by8", "--patch must be like 8x8, got '8by8'"),
         ("learn picture.png -o new --patch 0x8", "--patch must be like 8x8, got '0x8'"),
@@ -195,7 +195,7 @@ def test_alpha_is_a_warning(folder: Path, name: str) -> None:
         ("learn picture.png -o new --structure auto --max-flops 3", "max_flops=3 is below the"),
         (
             "learn picture.png -o new --structure householder --reflectors 65",
-            "--reflectors must be at most the 64 entries of a signal, got 65",
+            "--reflectors must be at most 64 for signals of 64 entries, got 65",
         ),
         ("learn picture.png signals.npy -o new", "all pictures or all arrays, not both"),
         ("learn signals.npy -o new --stride 2", "--stride is for pictures"),

@@ -260,7 +260,7 @@ FORGED = {
     "m above n": (REFLECTORS, put("structure.m", n + 1), "m must be between 1 and n_features=16"),
     "m as text": (REFLECTORS, put("structure.m", "auto"), "m must be an integer"),
     "no structure": (REFLECTORS, put("structure", {}), "does not say what was decided"),
-    "a field too many": (REFLECTORS, put("structure.default_init", "random"), "default_init="),
+    "a field too many": (REFLECTORS, put("structure.parts", "wheels"), "parts="),
     "small statistic": (ROTATIONS, put("/statistic", np.eye(3)), "statistic must have shape"),
     "flat statistic": (ROTATIONS, put("/statistic", np.zeros(n * n)), "statistic must have shape"),
     "statistic in float32": (

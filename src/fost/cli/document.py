@@ -14,6 +14,7 @@ from typing import Any
 import typer.main
 
 from fost.cli.app import app
+from fost.cli.learn import LearnCommand, explain_structures
 
 _OPENING = """\
 # Command line
@@ -22,7 +23,8 @@ _OPENING = """\
 
 `fost COMMAND`, or `python -m fost COMMAND`. `fost --help` and `fost COMMAND --help` show what is \
 below, `fost --version` the version, and `fost --install-completion` makes the shell complete \
-commands and options.
+commands and options. `fost --import MODULE COMMAND` imports a module first, for structures and \
+transforms of your own.
 
     fost learn photos/*.png -o model.safetensors
     fost info model.safetensors --atoms atoms.png
@@ -46,6 +48,8 @@ def document() -> str:
 
 
 def _section(name: str, command: Any) -> str:
+    if isinstance(command, LearnCommand):
+        explain_structures(command)
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     choices = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
     required = [f"{_longest(p)} {p.metavar}" for p in choices if p.required]

@@ -8,17 +8,47 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
+from fost._progress import progress
 from fost.cli import options
-from fost.cli.console import check_output, progress, show
+from fost.cli.console import check_output, show
 from fost.cli.errors import Interrupted, UserError, complain
-from fost.cli.plan import BaseName, Learned, Plan, StructureName, fixed_error, learn_best, learn_one
+from fost.cli.plan import (
+    AUTO,
+    BaseName,
+    Learned,
+    Plan,
+    fixed_error,
+    learn_best,
+    learn_one,
+    structure_help,
+    structure_names,
+)
 
 if TYPE_CHECKING:
     from fost.cli.signals import Signals
+    from fost.transforms import Coder
 
+_STRUCTURE_HELP = "What the transform is made of"
 # Signals from which the usage of a bank's members is told.
 _JUDGED = 65536
+
+
+class LearnCommand(TyperCommand):
+    """Looks up what structures there are when its help is asked for, and not before."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        explain_structures(self)
+        super().format_help(ctx, formatter)
+
+
+def explain_structures(command: TyperCommand) -> None:
+    """Write the names of all structures, and what they are, into the help of `--structure`."""
+    names = ", ".join(f"{name} ({summary})" for name, summary in structure_help().items())
+    for parameter in command.params:
+        if isinstance(parameter, TyperOption) and parameter.name == "structure":
+            parameter.help = f"{_STRUCTURE_HELP}: {names}."
 
 
 def learn(
@@ -32,22 +62,32 @@ def learn(
     ],
     output: options.Output,
     structure: Annotated[
-        StructureName,
+        str,
         typer.Option(
             "--structure",
             metavar="NAME",
-            help="What the transform is made of: givens (rotations), householder (reflectors), "
-            "orthogonal-householder, full (any orthonormal matrix), bank (several of rotations, "
-            "each signal uses the best), or auto (the best of all these on held-out signals).",
+            help=f"{_STRUCTURE_HELP}.",
+            autocompletion=structure_names,
         ),
-    ] = StructureName.givens,
+    ] = "givens",
+    size: Annotated[
+        int | None,
+        typer.Option(
+            "--size",
+            metavar="N",
+            min=1,
+            help="How many parts it is made of: rotations, reflectors or others; for banks those "
+            "of each member. If not given, what suits the signals.",
+        ),
+    ] = None,
     reflectors: Annotated[
         int | None,
         typer.Option(
             "--reflectors",
             metavar="M",
             min=1,
-            help="Reflectors of the householder structures; chosen from the data if not given.",
+            help="The same as --size, for structures of reflectors only; chosen from the data if "
+            "not given.",
         ),
     ] = None,
     rotations: Annotated[
@@ -56,8 +96,8 @@ def learn(
             "--rotations",
             metavar="G",
             min=1,
-            help="Rotations of the structure givens, or of each member of a bank; as many as a "
-            "signal has entries if not given.",
+            help="The same as --size, for structures of rotations only; as many as a signal has "
+            "entries if not given.",
         ),
     ] = None,
     members: Annotated[
@@ -76,7 +116,8 @@ def learn(
             "--base",
             metavar="NAME",
             help="A fixed transform below the learned one: dct or none. "
-            "If not given, dct for givens, bank and auto, and none for the others.",
+            "If not given, dct for auto and for structures that are poor without a base (givens, "
+            "bank), and none for the others.",
         ),
     ] = None,
     sparsity: Annotated[
@@ -142,7 +183,8 @@ def learn(
     and stay on the disk, however large they are. Ctrl-C keeps the best transform so far; what
     was killed goes on from its checkpoint and ends with the same model.
     """
-    plan = Plan(structure, base, reflectors, rotations, members, sparsity, iterations, seed)
+    sizes = {"": size, "reflectors": reflectors, "rotations": rotations}
+    plan = Plan(structure, base, sizes, members, sparsity, iterations, seed)
     plan.check(max_flops, max_error, checkpoint)
     shape = options.parse_patch(patch) if patch else None
     step = options.parse_patch(stride, "--stride") if stride else None
@@ -176,16 +218,16 @@ def _learn(
 ) -> None:
     from fost.cli.models import save_model
     from fost.cli.signals import load_signals
-    from fost.learning import CheckpointError
+    from fost.learning import CheckpointError, InterruptedWarning
 
     start = time.perf_counter()
-    with progress("reading", None, quiet):
+    with progress("reading", None, options.shown(quiet)):
         signals = load_signals(inputs, shape, step, (8, 8), on_cluster)
     plan.check_signals(signals.n_features)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            if plan.structure is StructureName.auto:
+            if plan.structure == AUTO:
                 learned = learn_best(plan, signals, max_flops, max_error, quiet)
             else:
                 learned = learn_one(plan, signals, checkpoint, quiet)
@@ -193,9 +235,8 @@ def _learn(
             raise UserError(str(error)) from error
         except ValueError as error:
             raise UserError(f"cannot learn from {_named(inputs)}: {error}") from error
-    interrupted = [w for w in caught if "interrupted" in str(w.message)]
     for warning in caught:
-        if warning not in interrupted and not issubclass(warning.category, DeprecationWarning):
+        if not issubclass(warning.category, InterruptedWarning | DeprecationWarning):
             complain(f"warning: {warning.message}")
     save_model(
         learned.transform,
@@ -206,7 +247,7 @@ def _learn(
         error=learned.error,
         usage=_usage(learned.transform, signals, plan.sparsity),
     )
-    if interrupted:
+    if learned.interrupted:
         raise Interrupted(f"interrupted; the best transform so far is in {str(output)!r}")
     seconds = time.perf_counter() - start
     if as_json or not quiet:
@@ -214,7 +255,7 @@ def _learn(
         _report(learned, fixed, signals, inputs, output, seconds, as_json, quiet)
 
 
-def _usage(coder: Any, signals: Signals, sparsity: int) -> list[float] | None:
+def _usage(coder: Coder, signals: Signals, sparsity: int) -> list[float] | None:
     """The share of signals that each member of a bank is used for, from some of them."""
     import numpy as np
 
@@ -239,8 +280,10 @@ def _report(
     as_json: bool,
     quiet: bool,
 ) -> None:
+    from fost.transforms.dense import dense_flops
+
     transform, n = learned.transform, learned.transform.n_features
-    share = transform.flops / ((2 * n - 1) * n)
+    share = transform.flops / dense_flops(n)
     shape = f" ({options.format_patch(signals.patch)} patches)" if signals.patch else ""
     compared = "" if fixed is None else f" (the DCT alone: {fixed:.4%})"
     stopped = {True: ", converged", False: ", not converged", None: ""}[learned.converged]

@@ -15,12 +15,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fost._random import RandomState
+from fost._scaling import within_reach
 from fost._validation import check_flag, has_masked
 from fost.learning import LearningResult, Structure, as_source, learn
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting, OnlineLearner
 from fost.learning.task import Task
 from fost.streams import Stream, as_stream, is_lazy
+from fost.streams.local import Array
 from fost.transforms import Coder, Transform
 
 # What estimators take for signals.
@@ -168,7 +170,10 @@ class CoderEstimator(DictionaryEstimator):
             Ignored.
         """
         check_is_fitted(self, "dictionary_")
-        source = as_source(checked(self, X, reset=False))
+        signals = checked(self, X, reset=False)
+        if isinstance(signals, Array):  # a power of two, which changes no relative error
+            signals = Array(within_reach(signals.rows), signals.name)
+        source = as_source(signals)
         return -source.relative_error(self.dictionary_, self.n_nonzero_coefs)
 
 

@@ -72,7 +72,8 @@ def adapted(
 ) -> Coder | None:
     """A transform learned from at most so many patches of a picture; None where there are too few.
 
-    Ctrl-C ends the whole work: what learning has so far is no answer here. Patches that lie on pixels none of which are `trusted` teach nothing and do not count.
+    Patches that lie on pixels none of which are `trusted` teach nothing and do not count. Ctrl-C
+    ends the whole work: what learning has so far is no answer here.
     """
     n = shape[0] * shape[1]
     windows = sliding_window_view(image, shape)

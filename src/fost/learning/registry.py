@@ -1,8 +1,8 @@
 """The structures that the command line, `AutoDictionary` and errors know.
 
-`register` is a decorator of structures. Structures of other packages are known where these are
-imported; the command line imports what the environment variable FOST_PLUGINS names, and the
-entry points of the group ``fost.plugins`` of installed packages.
+`register` is a decorator of structures, so those of other modules are known where these have
+been imported. Packages can announce their structures as entry points of the group
+``fost.structures``; the command line knows these too, and what ``fost --import`` imports.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from typing import TypeVar
 
 from fost.learning.structure import Structure, changed
+
+ENTRY_POINTS = "fost.structures"
 
 S = TypeVar("S", bound=type[Structure])
 
@@ -67,6 +70,15 @@ def register(name: str, summary: str, **options: object) -> Callable[[S], S]:
 def kinds() -> dict[str, Kind]:
     """All registered structures by their names."""
     return dict(_KINDS)
+
+
+def load_announced() -> None:
+    """Import the structures that installed packages announce."""
+    for entry in entry_points(group=ENTRY_POINTS):
+        try:
+            entry.load()
+        except Exception as error:  # whatever a module may raise that others wrote
+            raise ImportError(f"cannot import the structure {entry.value!r}: {error}") from error
 
 
 def families() -> list[type[Structure]]:
