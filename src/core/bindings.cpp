@@ -271,6 +271,11 @@ NB_MODULE(_core, m) {
             "shapes do not agree");
     self.add_dense(matrix.data());
   }, "matrix"_a.noconvert());
+  // Keeps the other alive.
+  plan.def("add_plan", [](Plan& self, const Plan& other, bool transposed) {
+    require(other.n == self.n && &other != &self, "plans do not agree");
+    self.add_plan(other, transposed);
+  }, "other"_a, "transposed"_a = false, nb::keep_alive<1, 2>());
   bind_coding<Plan, float>(plan);
   bind_coding<Plan, double>(plan);
   bind_passes<float>(m, plan);

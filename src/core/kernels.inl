@@ -47,20 +47,32 @@ void apply_in_lanes(const Stage<T>& stage, int n, T* lanes, const Workspace<T>& 
   }
 }
 
+// Runs a stage on `tile` and returns whether the result is in `other`.
+template <class T, bool INVERSE>
+bool apply_stage(const Stage<T>& stage, int n, T* tile, T* other, const Workspace<T>& work,
+                 Prefetch& ahead) {
+  if (stage.kind == Kind::dense) {
+    apply_dense<T, INVERSE>(stage, n, tile, other, work, ahead);
+    return true;
+  }
+  for (int lane = 0; lane < work.width; lane += WIDTH<T>)
+    apply_in_lanes<T, INVERSE>(stage, n, tile + lane, work, ahead);
+  return false;
+}
+
 // Runs the stages on `tile`, one of the two of the workspace, and returns where the result is.
 template <class T, bool INVERSE>
 T* run(const Program<T>& program, T* tile, const Workspace<T>& work, Prefetch& ahead) {
   T* other = tile == work.tile ? work.second : work.tile;
   for (int k = 0; k < program.n_stages; ++k) {
     const Stage<T>& stage = program.stages[INVERSE ? program.n_stages - 1 - k : k];
-    if (stage.kind == Kind::dense) {
-      apply_dense<T, INVERSE>(stage, program.n, tile, other, work, ahead);
+    const bool moved =
+        stage.backwards ? apply_stage<T, !INVERSE>(stage, program.n, tile, other, work, ahead)
+                        : apply_stage<T, INVERSE>(stage, program.n, tile, other, work, ahead);
+    if (moved) {
       T* swap = tile;
       tile = other;
       other = swap;
-    } else {
-      for (int lane = 0; lane < work.width; lane += WIDTH<T>)
-        apply_in_lanes<T, INVERSE>(stage, program.n, tile + lane, work, ahead);
     }
   }
   return tile;

@@ -221,6 +221,15 @@ template <class T> void Tables<T>::add_cosine(const std::vector<int>& shape) {
   add_stage(Kind::cosine, static_cast<int>(axes.size())).axes = axes.data();
 }
 
+template <class T> void Tables<T>::add_stages(const Tables& other, bool transposed) {
+  const Program<T> program = other.program();
+  for (int k = 0; k < program.n_stages; ++k) {
+    Stage<T> stage = program.stages[transposed ? program.n_stages - 1 - k : k];
+    stage.backwards ^= transposed;
+    stages_.push_back(stage);
+  }
+}
+
 template class Tables<float>;
 template class Tables<double>;
 
@@ -248,6 +257,14 @@ void Plan::add_dense(const double* matrix) {
   operations += 2.0 * n * n;
   has_dense = true;
   uses_blas = n > DENSE_IN_LANES;
+}
+
+void Plan::add_plan(const Plan& other, bool transposed) {
+  single.add_stages(other.single, transposed);
+  full.add_stages(other.full, transposed);
+  operations += other.operations;
+  has_dense |= other.has_dense;
+  uses_blas |= other.uses_blas;
 }
 
 namespace {
@@ -302,7 +319,8 @@ template <class T> std::vector<std::int32_t> BankTables<T>::move_to_board(BankMe
   for (int i = 0; i < n; ++i) now[i] = i;
   member.rotations = {};
   if (!member.rotates || member.program.n_stages == 0) return now;
-  member.rotations = member.program.stages[0].forward;
+  const Stage<T>& stage = member.program.stages[0];
+  member.rotations = stage.backwards ? stage.inverse : stage.forward;
   int touched = 0;
   auto& rows = rows_.emplace_back();
   for (int k = 0; k < member.rotations.count; ++k) {

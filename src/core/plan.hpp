@@ -25,6 +25,8 @@ template <class T> class Tables {
   void add_rotations(const std::int32_t* pairs, const double* blocks, int count);
   void add_cosine(const std::vector<int>& shape);
   void add_dense(const double* matrix);
+  // The stages of other tables, which must outlive these, or their transposes.
+  void add_stages(const Tables& other, bool transposed);
 
   Program<T> program() const { return {n_, static_cast<int>(stages_.size()), stages_.data()}; }
 
@@ -61,6 +63,8 @@ class Plan : public Demands {
   void add_rotations(const std::int32_t* pairs, const double* blocks, int count);
   void add_cosine(const std::vector<int>& shape);
   void add_dense(const double* matrix);
+  // Another transform, or its transpose, whose plan must outlive this one.
+  void add_plan(const Plan& other, bool transposed);
 
   template <class T> Program<T> program() const;
 

@@ -65,6 +65,7 @@ enum class Kind { reflectors, rotations, cosine, dense };
 // One factor of a transform. Which fields are set depends on the kind.
 template <class T> struct Stage {
   Kind kind;
+  bool backwards;                       // it is the transpose of what the fields say
   int count;                            // groups or axes
   const ReflectorGroup<T>* groups;      // reflectors, in the order u_1 ... u_m
   Rotations<T> forward, inverse;        // rotations

@@ -19,7 +19,19 @@ if TYPE_CHECKING:
     from fost.learning import BankOf, Full, LearningResult, Reflectors, Rotations, Structure, learn
     from fost.plotting import plot_frontier
     from fost.pursuit import omp
-    from fost.transforms import DCT, Bank, Chain, Dense, Givens, Householder, Transform, load
+    from fost.transforms import (
+        DCT,
+        Bank,
+        Chain,
+        Coder,
+        Dense,
+        Givens,
+        Hadamard,
+        Householder,
+        Transform,
+        Wavelet,
+        load,
+    )
 
     __version__: str
 
@@ -30,10 +42,12 @@ __all__ = [
     "BankDictionary",
     "BankOf",
     "Chain",
+    "Coder",
     "Dense",
     "Full",
     "Givens",
     "GivensDictionary",
+    "Hadamard",
     "Householder",
     "HouseholderDictionary",
     "LearningResult",
@@ -42,6 +56,7 @@ __all__ = [
     "Rotations",
     "Structure",
     "Transform",
+    "Wavelet",
     "baselines",
     "diagnostics",
     "get_num_threads",
@@ -82,10 +97,13 @@ _LATE = {
         "DCT",
         "Bank",
         "Chain",
+        "Coder",
         "Dense",
         "Givens",
+        "Hadamard",
         "Householder",
         "Transform",
+        "Wavelet",
         "load",
     ),
 }

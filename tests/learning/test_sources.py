@@ -17,7 +17,7 @@ import zarr
 
 import fost
 from fost.learning import as_source
-from fost.streams import is_lazy, local
+from fost.streams import as_stream, is_lazy, local
 from tests import cases
 from tests.learning.test_loop import correlated
 
@@ -275,3 +275,19 @@ def test_buffers_are_arrays_and_not_blocks() -> None:
         ValueError, match=r"Y must have shape \(n_signals, n_features\), got \(3,\)"
     ):
         as_source(array.array("d", [1.0, 2.0, 3.0]))
+
+
+def test_a_source_is_a_stream(tmp_path: Path) -> None:
+    Y = correlated(N, n)
+    transform = fost.DCT(n)
+    expected = transform.encode(Y, S)
+    for signals in (Y, PLACES["memmap"](Y, tmp_path)):
+        source = as_source(signals)
+        assert as_stream(source) is source
+        assert is_lazy(source)
+        assert as_source(source) is source
+        assert (transform.encode(source, S) != expected).nnz == 0
+        estimator = fost.OrthonormalDictionary(S, max_iter=2).fit(source)
+        again = fost.OrthonormalDictionary(S, max_iter=2).fit(signals)
+        assert estimator.dictionary_ == again.dictionary_
+        assert (estimator.transform(source) != again.transform(Y)).nnz == 0

@@ -37,29 +37,30 @@ def _show_version(wanted: bool) -> None:
 
 
 def _import(modules: list[str]) -> None:
-    """Import modules by name, also those in the current folder, as `python -m` does."""
-    if modules and "" not in sys.path:
-        sys.path.append("")
-    for name in modules:
-        try:
+    """Import modules by name, also from the current folder, as python -m does."""
+    sys.path.insert(0, "")
+    try:
+        for name in modules:
             import_module(name)
-        except Exception as error:  # whatever a module may raise that others wrote
-            raise UserError(f"cannot import {name!r}: {error}") from error
+    except Exception as error:
+        raise UserError(f"cannot import {name!r}: {error}") from error
+    finally:
+        sys.path.remove("")
 
 
 @app.callback()
 def _options(
-    modules: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--import",
-            metavar="MODULE",
-            help="Import a module first, which registers structures or transforms of yours.",
-        ),
-    ] = None,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
+    modules: Annotated[
+        list[str],
+        typer.Option(
+            "--import",
+            metavar="MODULE",
+            help="Import a Python module first: one with transforms or structures of your own.",
+        ),
+    ] = [],  # noqa: B006
 ) -> None:
-    _import(modules or [])
+    _import(modules)

@@ -23,8 +23,10 @@ _OPENING = """\
 
 `fost COMMAND`, or `python -m fost COMMAND`. `fost --help` and `fost COMMAND --help` show what is \
 below, `fost --version` the version, and `fost --install-completion` makes the shell complete \
-commands and options. `fost --import MODULE COMMAND` imports a module first, for structures and \
-transforms of your own.
+commands and options. Transforms and structures of your own (`fost.Transform`, `fost.Structure`) \
+need the module that defines them: `fost --import MODULE COMMAND ...`, from the current folder \
+too, or an installed package that announces them as entry points of the groups `fost.transforms` \
+and `fost.structures`.
 
     fost learn photos/*.png -o model.safetensors
     fost info model.safetensors --atoms atoms.png

@@ -82,7 +82,7 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     """A model in lines for people and as data."""
     from fost.cli.models import dct_of
     from fost.transforms import Chain
-    from fost.transforms.dense import dense_flops
+    from fost.transforms.orthonormal import dense_flops
 
     coder, patch, n = model.transform, model.patch, model.transform.n_features
     parts = coder.transforms

@@ -280,7 +280,7 @@ def _report(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from fost.transforms.dense import dense_flops
+    from fost.transforms.orthonormal import dense_flops
 
     transform, n = learned.transform, learned.transform.n_features
     share = transform.flops / dense_flops(n)

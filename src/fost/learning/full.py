@@ -13,7 +13,7 @@ from fost.learning.registry import register
 from fost.learning.sources import Statistic
 from fost.learning.structure import Problem, Structure
 from fost.transforms import Coder, Dense
-from fost.transforms.dense import dense_flops
+from fost.transforms.orthonormal import dense_flops
 
 
 @register("full", "any orthonormal matrix")
@@ -73,4 +73,4 @@ class Full(Structure):
             # Any U_0 W V_0^T with orthonormal W goes with the null space: its nearest is taken.
             p, _, qt = scipy.linalg.svd(u[:, free].T @ current.matrix @ vt[free].T)
             u[:, free] = u[:, free] @ (p @ qt)
-        return Dense._trusted(matrix=np.asarray(u @ vt))
+        return Dense.exactly(u @ vt)

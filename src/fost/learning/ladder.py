@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fost.transforms.dense import dense_flops
+from fost.transforms.orthonormal import dense_flops
 
 if TYPE_CHECKING:
     from fost.learning.structure import Structure

@@ -122,7 +122,7 @@ class Rotations(Structure):
         assert isinstance(current, Givens)
         pairs, blocks = current.pairs.copy(), current.blocks.copy()
         _core.sweep_rotations(statistic.scaled, pairs, blocks, np.empty(len(pairs)), -1.0)
-        return Givens._trusted(_pairs=pairs, _blocks=blocks, _n_features=problem.n_features)
+        return Givens.exactly(pairs, blocks, problem.n_features)
 
     def _identity(self, n_features: int) -> Givens:
         assert isinstance(self.g, int), "g is decided by fit_to"
