@@ -216,6 +216,17 @@ def put(place: str, value: Any) -> Any:
     return change
 
 
+def instead(name: str, described: Any) -> Any:
+    """A transform without arrays in the place of one."""
+
+    def change(notes: Any, arrays: Any) -> None:
+        notes[name] = described
+        for key in [key for key in arrays if key.startswith(f"{name}.")]:
+            del arrays[key]
+
+    return change
+
+
 def with_entry(entry: Any, count: int = 1) -> Any:
     def change(array: np.ndarray) -> np.ndarray:
         array.flat[:count] = entry
@@ -243,16 +254,12 @@ FORGED = {
     ),
     "another kind": (
         ROTATIONS,
-        lambda notes, arrays: notes.update(
-            transform={"kind": "chain", "members": [{"kind": "dct", "shape": [n]}]}
-        ),
+        instead("transform", {"kind": "chain", "members": [{"kind": "dct", "shape": [n]}]}),
         "not of the structure",
     ),
     "a bank": (
         fost.Full(),
-        lambda notes, arrays: notes.update(
-            best={"kind": "bank", "transforms": [{"kind": "dct", "shape": [n]}] * 2}
-        ),
+        instead("best", {"kind": "bank", "transforms": [{"kind": "dct", "shape": [n]}] * 2}),
         "not of the structure",
     ),
     "other settings of the structure": (ROTATIONS, put("structure.g", 6), "has g=6, not 5"),

@@ -58,8 +58,8 @@ def test_so_do_estimators() -> None:
 
 
 def test_a_search_says_so_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    Y = correlated(200, 8)
-    auto = fost.AutoDictionary(2, max_flops=60, max_iter=2, verbose=False, random_state=0)
+    Y = correlated(200, 16)
+    auto = fost.AutoDictionary(2, max_flops=150, max_iter=2, verbose=False, random_state=0)
     assert not auto.fit(Y).interrupted_
     monkeypatch.setattr(fost.Reflectors, "update", interrupt)
     with pytest.warns(InterruptedWarning, match="interrupted after"):

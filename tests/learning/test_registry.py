@@ -134,10 +134,10 @@ def test_one_layer_of_a_butterfly_is_the_best(butterfly: Any) -> None:
 
 
 def test_a_butterfly_is_tried_drawn_and_offered(butterfly: Any) -> None:
-    Y = correlated(300, 8)
-    auto = fost.AutoDictionary(2, 8, max_iter=3, random_state=0).fit(Y)
+    Y = correlated(300, 16)
+    auto = fost.AutoDictionary(2, 16, max_iter=3, random_state=0).fit(Y)
     families = {row.family for row in auto.frontier_}
-    assert {"layers", "DCT 8 + layers", "DCT 8 + banks of layers"} <= families
+    assert {"layers", "DCT 16 + layers", "DCT 16 + banks of layers"} <= families
     for row in auto.frontier_:
         assert row.flops == row.transform.flops
     names = [rung.name for rung in rungs(8, {"": None}, limit=60)]
