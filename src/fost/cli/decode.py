@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -138,7 +139,9 @@ def _write_array(model: Model, codes: Codes, output: Path, quiet: bool) -> None:
             file.write(np.ascontiguousarray(rows, codes.dtype).data)
 
 
-def _decoded_blocks(model: Model, codes: Codes, quiet: bool) -> Any:
+def _decoded_blocks(
+    model: Model, codes: Codes, quiet: bool
+) -> Iterator[tuple[slice, NDArray[Any]]]:
     """Pairs of a slice and the signals in it."""
     count, n = codes.codes.shape
     step = max(1, _BLOCK_ENTRIES // n)

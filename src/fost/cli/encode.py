@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from fost.cli.codes import Codes
     from fost.cli.models import Model
+    from fost.cli.signals import Rows
 
 
 def encode(
@@ -120,7 +121,7 @@ def encode_on_cluster(model: Model, path: Path, sparsity: int, quiet: bool) -> C
     return _codes_of_array(model, codes, sparsity, share_lost(kept, float(total)))
 
 
-def _check_features(model: Model, rows: Any, path: Path) -> None:
+def _check_features(model: Model, rows: Rows, path: Path) -> None:
     n = model.transform.n_features
     if rows.shape[1] != n:
         raise UserError(

@@ -12,12 +12,12 @@ from typer.core import TyperCommand, TyperOption
 
 from fost._progress import progress
 from fost.cli import options
-from fost.cli.console import check_output, show
+from fost.cli.console import check_output
 from fost.cli.errors import Interrupted, UserError, complain
+from fost.cli.outcome import report, usage_of
 from fost.cli.plan import (
     AUTO,
     BaseName,
-    Learned,
     Plan,
     fixed_error,
     learn_best,
@@ -27,12 +27,9 @@ from fost.cli.plan import (
 )
 
 if TYPE_CHECKING:
-    from fost.cli.signals import Signals
-    from fost.transforms import Coder
+    pass
 
 _STRUCTURE_HELP = "What the transform is made of"
-# Signals from which the usage of a bank's members is told.
-_JUDGED = 65536
 
 
 class LearnCommand(TyperCommand):
@@ -245,73 +242,14 @@ def _learn(
         patch=signals.patch,
         sparsity=plan.sparsity,
         error=learned.error,
-        usage=_usage(learned.transform, signals, plan.sparsity),
+        usage=usage_of(learned.transform, signals, plan.sparsity),
     )
     if learned.interrupted:
         raise Interrupted(f"interrupted; the best transform so far is in {str(output)!r}")
     seconds = time.perf_counter() - start
     if as_json or not quiet:
         fixed = fixed_error(plan, signals)
-        _report(learned, fixed, signals, inputs, output, seconds, as_json, quiet)
-
-
-def _usage(coder: Coder, signals: Signals, sparsity: int) -> list[float] | None:
-    """The share of signals that each member of a bank is used for, from some of them."""
-    import numpy as np
-
-    from fost.learning import as_source
-    from fost.transforms import Bank
-
-    if not isinstance(coder, Bank):
-        return None
-    rows = as_source(signals.rows).sample(_JUDGED).in_memory()
-    members = coder.members(coder.encode(rows, sparsity))
-    counts = np.bincount(members, minlength=coder.n_transforms)
-    return [float(count) / len(rows) for count in counts]
-
-
-def _report(
-    learned: Learned,
-    fixed: float | None,
-    signals: Signals,
-    inputs: list[Path],
-    output: Path,
-    seconds: float,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    from fost.transforms.orthonormal import dense_flops
-
-    transform, n = learned.transform, learned.transform.n_features
-    share = transform.flops / dense_flops(n)
-    shape = f" ({options.format_patch(signals.patch)} patches)" if signals.patch else ""
-    compared = "" if fixed is None else f" (the DCT alone: {fixed:.4%})"
-    stopped = {True: ", converged", False: ", not converged", None: ""}[learned.converged]
-    lines = {
-        "learned": repr(transform),
-        "from": f"{signals.n_signals:,} signals of {n} entries{shape}",
-        "relative error": f"{learned.error:.4%}" + compared,
-        "iterations": f"{learned.n_iter}{stopped}",
-        "operations": f"{transform.flops:,} per signal ({share:.1%} of a dense matrix)",
-        "time": f"{seconds:.1f} s",
-        "written": str(output),
-    }
-    data = {
-        "output": output,
-        "inputs": inputs,
-        "transform": repr(transform),
-        "n_signals": signals.n_signals,
-        "n_features": n,
-        "patch": signals.patch,
-        "relative_error": learned.error,
-        "dct_relative_error": fixed,
-        "n_iter": learned.n_iter,
-        "converged": learned.converged,
-        "flops": transform.flops,
-        "n_parameters": transform.n_parameters,
-        "seconds": seconds,
-    }
-    show(lines, data, as_json=as_json, quiet=quiet)
+        report(learned, fixed, signals, inputs, output, seconds, as_json, quiet)
 
 
 def _named(paths: list[Path]) -> str:

@@ -124,7 +124,7 @@ def split_reflectors(transform: Transform) -> tuple[Transform | None, Householde
 
 
 @single_threaded_blas
-def as_dictionary(dictionary: Any) -> Dictionary:
+def as_dictionary(dictionary: object) -> Dictionary:
     """A transform, a bank, a result of `learn`, an estimator or atoms in rows, in one form."""
     base = getattr(dictionary, "base", None)
     base = base if isinstance(base, Transform) else None
@@ -173,7 +173,7 @@ def check_atoms(atoms: ArrayLike) -> NDArray[np.float64]:
 
 
 @single_threaded_blas
-def code(dictionary: Any, Y: ArrayLike, n_nonzero_coefs: int | None) -> Coded:
+def code(dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None) -> Coded:
     """One pass over the signals: their codes in the dictionary, as sums."""
     form = as_dictionary(dictionary)
     signals = check_real(Y, "Y")

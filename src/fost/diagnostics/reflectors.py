@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -57,7 +56,7 @@ class OneMoreReflector(Finding):
         """The reflector U_1 alone."""
         return Householder(self.vector[None, :])
 
-    def add_to(self, dictionary: Any) -> Coder | NDArray[np.float64]:
+    def add_to(self, dictionary: object) -> Coder | NDArray[np.float64]:
         """U_1 D: the dictionary with the reflector in front.
 
         Of reflectors, alone or at the end of a chain, come reflectors; of any other transform a
@@ -96,7 +95,7 @@ class OneMoreReflector(Finding):
 
 
 def one_more_reflector(
-    dictionary: Any, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
+    dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
 ) -> OneMoreReflector:
     """Remark 4: can a reflector U_1 in front of the dictionary help, and by how much?
 
@@ -210,7 +209,7 @@ class EachReflector(Finding):
 
 
 def each_reflector(
-    dictionary: Any, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
+    dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
 ) -> EachReflector:
     """Could any one reflector of U = U_m ... U_1 be exchanged for a better one?
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, Protocol, Self
@@ -12,16 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fost._random import RandomState
 from fost._scaling import within_reach
-from fost._validation import check_flag, has_masked
+from fost.estimators.checks import checked
 from fost.learning import LearningResult, Structure, as_source, learn
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting, OnlineLearner
 from fost.learning.task import Task
-from fost.streams import Stream, as_stream, is_lazy
+from fost.streams import Stream
 from fost.streams.local import Array
 from fost.transforms import Coder, Transform
 
@@ -265,51 +264,6 @@ class LearnedDictionary(CoderEstimator):
         self.errors_ = np.append(errors, error)
         self.n_iter_, self.interrupted_ = online.n_batches, False
         return self
-
-
-def checked(
-    estimator: BaseEstimator, X: object, reset: bool = True, min_samples: int = 1
-) -> Stream:
-    """Signals by scikit-learn's checks; of lazy ones only what needs no pass over them."""
-    if not is_lazy(X):
-        return as_stream(validated(estimator, X, reset, min_samples), "X")
-    check_flag(estimator.sparse_output, "sparse_output")
-    stream = as_stream(X, "X")
-    n = stream.n_features
-    if reset:
-        estimator.n_features_in_ = n
-        estimator.__dict__.pop("feature_names_in_", None)
-    elif n != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {n} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input"
-        )
-    return stream
-
-
-def validated(
-    estimator: BaseEstimator, X: Any, reset: bool = True, min_samples: int = 1
-) -> NDArray[Any]:
-    """Signals in memory, by scikit-learn's checks, which do not look for masks.
-
-    Errors name X, which not all of theirs do.
-    """
-    check_flag(estimator.sparse_output, "sparse_output")
-    if has_masked(X):
-        raise ValueError("X has masked entries, which fost cannot leave out")
-    if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):  # dates are no numbers
-        raise TypeError(f"X must be real numbers, got dtype {X.dtype}")
-    types = [np.float64, np.float32]
-    try:
-        X = validate_data(estimator, X, dtype=types, reset=reset, ensure_min_samples=min_samples)
-    except (MemoryError, OSError):
-        raise
-    except Exception as error:  # NumPy's, and what objects that are no arrays raise
-        if isinstance(error, TypeError | ValueError) and re.search(r"\bX\b", str(error)):
-            raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"X is not what {type(estimator).__name__} takes: {error}") from error
-    return np.asarray(X)
 
 
 def _dense(block: Any) -> NDArray[Any]:

@@ -155,7 +155,7 @@ class ArraySource(Source):
         super().__init__(Array(Y, name))
 
 
-def as_source(Y: Any) -> Source:
+def as_source(Y: object) -> Source:
     """Signals in rows, wherever they are, as learning takes them.
 
     Parameters

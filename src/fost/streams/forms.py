@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fost._validation import check_real
 from fost.streams.base import Stream, check_size
 from fost.streams.local import Array, Mapped, Sliced, mapping_of, read_ahead
 
 
-def is_lazy(Y: Any) -> bool:
+def is_lazy(Y: object) -> bool:
     """Whether signals are anywhere but in memory, so that they are read block by block."""
     if isinstance(Y, np.ndarray):
         return mapping_of(Y) is not None
     return _is_dask(Y) or _is_sliced(Y) or _is_blocks(Y)
 
 
-def as_stream(Y: Any, name: str = "Y") -> Stream:
+def as_stream(Y: object, name: str = "Y") -> Stream:
     """Signals in rows as a stream: see `fost.learning.as_source` for what they may be."""
     if isinstance(Y, Stream):
         return Y
@@ -38,18 +38,18 @@ def as_stream(Y: Any, name: str = "Y") -> Stream:
     return Array(Y, name)
 
 
-def _is_dask(Y: Any) -> bool:
+def _is_dask(Y: object) -> bool:
     # Nobody has a Dask array who has not imported Dask.
     dask = sys.modules.get("dask.array")
     return dask is not None and isinstance(Y, dask.Array)
 
 
-def _is_sliced(Y: Any) -> bool:
+def _is_sliced(Y: object) -> bool:
     """Whether Y is like an array of Zarr or HDF5: chunks that are read when it is sliced."""
     return isinstance(getattr(Y, "dtype", None), np.dtype) and hasattr(Y, "chunks")
 
 
-def _is_blocks(Y: Any) -> bool:
+def _is_blocks(Y: object) -> TypeGuard[Iterable[ArrayLike]]:
     """Whether Y is none of the things that NumPy makes an array of, but can be iterated."""
     if isinstance(Y, Stream):
         return True
@@ -77,7 +77,7 @@ class Blocks(Stream):
     as the first one.
     """
 
-    def __init__(self, Y: Iterable[Any], name: str) -> None:
+    def __init__(self, Y: Iterable[ArrayLike], name: str) -> None:
         if iter(Y) is Y:
             raise TypeError(
                 f"{name} is an iterator, which can be read only once; give an object whose "

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fost._validation import check_real
 from fost.streams.base import Stream, check_size
@@ -52,7 +52,7 @@ class _Rows(Stream):
 class Array(_Rows):
     """An array in memory, which is one block."""
 
-    def __init__(self, Y: ArrayLike, name: str) -> None:
+    def __init__(self, Y: object, name: str) -> None:
         super().__init__(check_real(Y, name), name)
 
     @property
