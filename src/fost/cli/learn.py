@@ -12,12 +12,12 @@ from typer.core import TyperCommand, TyperOption
 
 from fost._progress import progress
 from fost.cli import options
+from fost.cli.bases import KNOWN
 from fost.cli.console import check_output
 from fost.cli.errors import Interrupted, UserError, complain
 from fost.cli.outcome import report, usage_of
 from fost.cli.plan import (
     AUTO,
-    BaseName,
     Plan,
     fixed_error,
     learn_best,
@@ -108,13 +108,12 @@ def learn(
         ),
     ] = None,
     base: Annotated[
-        BaseName | None,
+        str | None,
         typer.Option(
             "--base",
             metavar="NAME",
-            help="A fixed transform below the learned one: dct or none. "
-            "If not given, dct for auto and for structures that are poor without a base (givens, "
-            "bank), and none for the others.",
+            help=f"A fixed transform below the learned one: {KNOWN}. If not given, dct for auto "
+            "and structures that are poor without a base (givens, bank), and none for the others.",
         ),
     ] = None,
     sparsity: Annotated[

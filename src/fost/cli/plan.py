@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fost._progress import progress
-from fost.cli import options
+from fost.cli import bases, options
 from fost.cli.errors import UserError
 
 if TYPE_CHECKING:
@@ -22,13 +21,6 @@ BANK, AUTO = "bank", "auto"
 # What a bank is made of, and how many members it has, where nobody says.
 _MEMBER = "givens"
 _MEMBERS = 8
-
-
-class BaseName(StrEnum):
-    """The fixed transform under the learned one."""
-
-    dct = "dct"
-    none = "none"
 
 
 @dataclass(frozen=True)
@@ -51,7 +43,7 @@ class Plan:
     """
 
     structure: str
-    base: BaseName | None
+    base: str | None
     sizes: dict[str, int | None]
     members: int | None
     sparsity: int
@@ -67,6 +59,10 @@ class Plan:
             known = ", ".join(structure_names())
             raise UserError(f"--structure must be one of {known}, got {name!r}")
         self._check_sizes()
+        if self.base is not None:
+            bases.check_base(self.base)
+            if name == AUTO and self.base not in (bases.DCT, bases.NONE):
+                raise UserError(f"--base must be dct or none for auto, got {self.base!r}")
         if self.members is not None and name not in (BANK, AUTO):
             raise UserError(f"--members is for the structures bank and auto, not for {name}")
         if (max_flops, max_error) != (None, None) and name != AUTO:
@@ -98,7 +94,7 @@ class Plan:
             )
         if self.size is None:
             return
-        ladder = self._kind.structure.ladder(n_features, self.has_base())
+        ladder = self._kind.structure.ladder(n_features, self.base_name != bases.NONE)
         if ladder is not None and self.size > ladder.most:
             option = next(_option(parts) for parts, size in self.sizes.items() if size is not None)
             raise UserError(
@@ -116,10 +112,13 @@ class Plan:
         """The structure, or that of a bank's members."""
         return known_kinds()[_MEMBER if self.structure == BANK else self.structure]
 
-    def has_base(self) -> bool:
-        if self.base is None:
-            return self.structure == AUTO or self._kind.structure.wants_base
-        return self.base is BaseName.dct
+    @property
+    def base_name(self) -> str:
+        """The base, or that which suits the structure if nobody says."""
+        if self.base is not None:
+            return self.base
+        wanted = self.structure == AUTO or self._kind.structure.wants_base
+        return bases.DCT if wanted else bases.NONE
 
     def built(self, n_features: int) -> Structure:
         """The structure as `fost.learn` takes it."""
@@ -175,7 +174,7 @@ def learn_one(plan: Plan, signals: Signals, checkpoint: Path | None, quiet: bool
             signals.rows,
             plan.built(n),
             plan.sparsity,
-            base=fost.DCT(signals.patch or n) if plan.has_base() else None,
+            base=bases.base_of(plan.base_name, signals.patch or n),
             max_iter=plan.iterations,
             random_state=plan.seed,
             checkpoint=checkpoint,
@@ -194,7 +193,7 @@ def learn_best(
     n = signals.n_features
     auto = fost.AutoDictionary(
         plan.sparsity,
-        (signals.patch or n) if plan.has_base() else None,
+        None if plan.base_name == bases.NONE else signals.patch or n,
         max_flops,
         max_error,
         plan.members or _MEMBERS,
