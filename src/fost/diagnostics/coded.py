@@ -114,7 +114,7 @@ class Coded:
             raise ValueError(
                 f"base has n_features={base.n_features}, but the dictionary has {atoms.n_features}"
             )
-        return base.forward(self.statistic)
+        return self.statistic @ base
 
 
 def split_reflectors(transform: Transform) -> tuple[Transform | None, Householder | None]:

@@ -78,7 +78,7 @@ class OneMoreReflector(Finding):
         if reflectors is None or reflectors.n_reflectors == reflectors.n_features:
             return Chain([self.transform, transform])
         # U_1 B H = B (B^T U_1 B) H, and B^T U_1 B is the reflector of B^T u_1.
-        added = self.vector if prefix is None else prefix.forward(self.vector[None, :])
+        added = self.vector if prefix is None else self.vector[None, :] @ prefix
         extended = Householder(np.vstack([reflectors.vectors, added]))
         return extended if prefix is None else Chain([prefix, extended])
 
@@ -252,7 +252,7 @@ def each_reflector_of(coded: Coded, tol: float) -> EachReflector:
             "dictionary must be made of reflectors, or be a chain that ends with them, "
             f"got {coded.dictionary.name}"
         )
-    R = coded.statistic if prefix is None else prefix.forward(coded.statistic)
+    R = coded.statistic if prefix is None else coded.statistic @ prefix
     vectors = reflectors.vectors
     for u in vectors[:0:-1]:  # R_1 = M U_m ... U_2
         R = R - 2 * np.outer(R @ u, u)

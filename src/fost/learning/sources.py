@@ -106,7 +106,7 @@ class Source(Stream):
         self._check_total(total, nonzero)
         if base is not None:
             # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums once more, not to signals.
-            matrix = base.forward(matrix)
+            matrix = matrix @ base
         return Statistic(matrix, energy, total if with_total else None)
 
     def sample(self, count: int) -> Source:
@@ -124,7 +124,7 @@ class Source(Stream):
 
     def gram(self, base: Transform | None) -> NDArray[np.float64]:
         """Y^T Y of Y = base.forward(signals) in rows; its trace is ||Y||_F^2."""
-        return self._gram if base is None else base.forward(base.forward(self._gram).T)
+        return self._gram if base is None else (self._gram @ base).T @ base
 
     def relative_error(self, coder: Coder, s: int) -> float:
         """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X, in one pass."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import chain
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse, sparray
 from scipy.sparse.linalg import LinearOperator
 
 from fost import _core, coding
@@ -58,15 +59,6 @@ class Transform(Coder):
     >>> (np.ones(4) @ chain).round(12) + 0.0
     array([0., 0., 0., 2.])
     """
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if cls.kind and not any(map(cls._defines, ("matrix", "forward", "inverse", "_add_to"))):
-            raise TypeError(f"{cls.__name__} must define its matrix, or forward and inverse")
-
-    @classmethod
-    def _defines(cls, name: str) -> bool:
-        return getattr(cls, name) is not getattr(Transform, name)
 
     @property
     def transforms(self) -> tuple[Transform, ...]:
@@ -152,11 +144,15 @@ class Transform(Coder):
     def __matmul__(self, other: Transform) -> Chain:
         return Chain([self, other]) if isinstance(other, Transform) else NotImplemented
 
-    def __rmatmul__(self, other: ArrayLike) -> NDArray[Any]:
-        return self.forward(other)
+    def __rmatmul__(self, other: sparray | ArrayLike) -> NDArray[Any]:
+        # By the plan, also where a class has a `forward` of its own.
+        return self.T.decode(other) if issparse(other) else Transform.forward(self, other)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        """The matrix: sparse arrays and frames of pandas want it to be multiplied by U."""
+        """The matrix, by which frames of pandas multiply."""
+        # SciPy's sparse arrays leave @ to `__rmatmul__` only where there is no array.
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("scipy.sparse"):
+            return np.array(None)
         return np.array(self.matrix, dtype=dtype) if copy else np.asarray(self.matrix, dtype=dtype)
 
     @cached_property
@@ -165,8 +161,14 @@ class Transform(Coder):
         self._add_to(plan)
         return plan
 
+    @classmethod
+    def _defines(cls, name: str) -> bool:
+        return getattr(cls, name) is not getattr(Transform, name)
+
     def _add_to(self, plan: _core.Plan) -> None:
         """Append the stages of this transform to a plan; those without a kernel are dense."""
+        if not any(map(self._defines, ("matrix", "forward", "inverse"))):
+            raise TypeError(f"{type(self).__name__} must define matrix, or forward and inverse")
         name = f"the matrix of {self._owner}"
         matrix, _ = check_orthonormal(self.matrix, name, self.n_features)
         if self._defines("forward"):

@@ -160,7 +160,7 @@ def describe(coder: Described, prefix: str, arrays: dict[str, NDArray[Any]]) -> 
     described: dict[str, Any] = {"kind": kind_of(coder)}
     for name, value in coder.arguments().items():
         if isinstance(value, np.ndarray):
-            arrays[prefix + name] = value
+            arrays[prefix + name] = np.ascontiguousarray(value)  # all that safetensors can write
         else:
             described[name] = _plain(value, f"{prefix}{name}.", arrays)
     return described
