@@ -78,12 +78,11 @@ class Plan:
         if len(given) > 1:
             raise UserError(f"only one of {' and '.join(map(_option, given))} can say the size")
         for parts in given:
-            own = {} if self.structure == AUTO else {self.structure: self._kind.structure.parts}
-            fits = [kind for kind, counted in own.items() if counted and parts in ("", counted)]
-            if not fits:
-                takers = " and ".join(_made_of(parts))
+            takers = _made_of(parts)
+            if self.structure not in takers:
                 raise UserError(
-                    f"{_option(parts)} is for the structures {takers}, not for {self.structure}"
+                    f"{_option(parts)} is for the structures {' and '.join(takers)}, "
+                    f"not for {self.structure}"
                 )
 
     def check_signals(self, n_features: int) -> None:

@@ -53,8 +53,8 @@ def register(name: str, summary: str, **options: object) -> Callable[[S], S]:
     Examples
     --------
     >>> import fost
-    >>> sorted(fost.learning.kinds())
-    ['full', 'givens', 'householder', 'orthogonal-householder']
+    >>> fost.learning.kinds()["orthogonal-householder"].made(3, n_features=8)
+    Reflectors(m=3, orthogonal=True, order='cyclic', triangular=False)
     """
 
     def registered(structure: S) -> S:
