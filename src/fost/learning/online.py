@@ -53,20 +53,20 @@ class OnlineLearner:
     def learn(self, Y: ArrayLike | Stream, task: Task, forgetting: Forgetting) -> float:
         """One pass over a batch and one update; the relative error of the batch before it."""
         forgetting = _checked_forgetting(forgetting)
-        same_numbers = task.random_state == self._task.random_state
+        before, current = self._task, self._current
+        if current is not None:
+            same = (task.structure, task.base) == (before.structure, before.base)
+            task = replace(task, init=None if same else self.transform)
+            current = current if same else None
+        same_numbers = task.random_state == before.random_state
         random = self._random if same_numbers else as_generator(task.random_state)
-        before = self._task.structure, self._task.base
-        current = self._current if (task.structure, task.base) == before else None
-        if current is None and self._current is not None:
-            task = replace(task, init=self.transform)
         problem, init = replace(task, random_state=random).problem(Y)
-        structure, sums = self._structure, self._statistic
-        if current is None:
+        if current is None:  # the first batch, or the first of another structure or base
             structure, sums = task.structure.fit_to(problem), None
             start = structure.start(problem, init)
             current = structure.restart(problem, start)
         else:
-            start = current
+            structure, sums, start = self._structure, self._statistic, current
         found = problem.source.statistic(task.base, start, problem.n_nonzero_coefs, with_total=True)
         sums = found if sums is None else self._added(sums, found, forgetting)
         self._current = structure.update(problem, sums, current)
