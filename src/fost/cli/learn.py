@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperOption
@@ -25,9 +25,6 @@ from fost.cli.plan import (
     structure_help,
     structure_names,
 )
-
-if TYPE_CHECKING:
-    pass
 
 _STRUCTURE_HELP = "What the transform is made of"
 
