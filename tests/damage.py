@@ -79,6 +79,7 @@ def transforms() -> list[Any]:
         chain,
         fost.Bank([chain, fost.Chain([fost.DCT((4, 4)), dense])]),
         fost.Bank([givens, givens, fost.DCT(N)]),
+        fost.Bank([fost.Hadamard((4, 4)).T, fost.Wavelet((4, 4), "db2") @ chain.T]),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import os
 import re
 import subprocess
@@ -210,3 +211,25 @@ def test_registers_are_left_clean(isa):
     for name, run in passes.items():
         run()
         assert _core.registers_clean(), name
+
+
+def test_plans_keep_the_plans_that_they_are_made_of() -> None:
+    rng = np.random.default_rng(0)
+    U = fost.Dense(cases.random_orthonormal(rng, 12))
+    V = fost.Householder(cases.random_vectors(rng, 3, 12))
+    Y = rng.standard_normal((40, 12))
+    expected = V.forward(U.inverse(Y))
+    plan = _core.Plan(12)
+    plan.add_plan(U._plan, transposed=True)
+    plan.add_plan(V._plan)
+    del U, V
+    gc.collect()
+    out = np.empty_like(Y)
+    assert plan.apply(Y, out, False)
+    np.testing.assert_allclose(out, expected, atol=1e-14)
+    assert plan.apply(expected, out, True)
+    np.testing.assert_allclose(out, Y, atol=1e-14)
+    with pytest.raises(ValueError, match="plans do not agree"):
+        plan.add_plan(plan)
+    with pytest.raises(ValueError, match="plans do not agree"):
+        plan.add_plan(_core.Plan(11))

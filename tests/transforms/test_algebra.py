@@ -183,5 +183,10 @@ def test_pylops_takes_the_operator(make: Make, dtype: Any) -> None:
     adjoint[mask.iava] = y
     np.testing.assert_allclose(sampled.H @ y, U.matrix.T @ adjoint, atol=tolerance)
     assert pylops.utils.dottest(sampled, 7, 12, rtol=1e-3, atol=1e-5)
+    # Also where the operator is given as it is.
+    assert np.array_equal((mask @ U.as_linear_operator(dtype)) @ x, y)
+    sparse = pylops.optimization.sparsity.fista
+    found = sparse(mask, y, niter=3, SOp=U.as_linear_operator(dtype), alpha=1.0, eps=0.1)[0]
+    assert found.shape == (12,)
     columns = rng.standard_normal((12, 3)).astype(dtype)
     np.testing.assert_allclose(synthesis @ columns, U.matrix @ columns, atol=tolerance)

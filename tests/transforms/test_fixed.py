@@ -152,7 +152,7 @@ def test_bad_arguments(call: Any, error: type[Exception], message: str) -> None:
 
 
 def test_without_pywavelets(monkeypatch: pytest.MonkeyPatch) -> None:
-    lattice.lattice_of.cache_clear()
+    lattice._factored.cache_clear()
     monkeypatch.setitem(sys.modules, "pywt", None)
     with pytest.raises(ImportError, match=r'wavelets need PyWavelets: pip install "fost\[wave'):
         fost.Wavelet(8, "db3")

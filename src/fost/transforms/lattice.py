@@ -21,9 +21,15 @@ Block = NDArray[np.float64]
 _TOLERANCE = 1e-10
 
 
-@cache
 def lattice_of(name: str) -> tuple[Block, ...]:
     """The rotations of a wavelet's filter bank, from the first; all but the last with a shift."""
+    if not isinstance(name, str):
+        raise TypeError(f"name must be the name of a wavelet, got {name!r}")
+    return _factored(str(name))
+
+
+@cache
+def _factored(name: str) -> tuple[Block, ...]:
     filters = _filters(name)
     blocks = _peeled(filters)
     gap = np.abs(_assembled(blocks) - filters).max()
@@ -36,8 +42,6 @@ def lattice_of(name: str) -> tuple[Block, ...]:
 
 def _filters(name: str) -> NDArray[np.float64]:
     """The matrices A_0, A_1, ... of a wavelet of PyWavelets."""
-    if not isinstance(name, str):
-        raise TypeError(f"name must be the name of a wavelet, got {name!r}")
     try:
         import pywt
     except ImportError as error:

@@ -53,7 +53,7 @@ class Wavelet(Factored):
     ) -> None:
         self._shape = check_sizes(shape, "shape")
         n_layers = len(lattice_of(name))
-        self._name, self._level = name, _checked_level(level, self._shape, 2 * n_layers)
+        self._name, self._level = str(name), _checked_level(level, self._shape, 2 * n_layers)
         most = 2**29 // n_layers
         if self.n_features > most:
             raise ValueError(f"shape must have at most {most} entries for {name!r}, got {shape!r}")
