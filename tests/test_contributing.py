@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pytest
 
 import fost
+from fost.learning import as_source
 
 PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
@@ -59,3 +63,26 @@ def test_how_to_add_a_base(tmp_path: Path) -> None:
     missing = run(tmp_path, "-m", "fost", "--import", "nowhere", "info", "model.safetensors")
     assert missing.returncode == 2
     assert missing.stderr.startswith("fost: cannot import 'nowhere'")
+
+
+def test_a_pass_over_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    (block,) = blocks("How to add a pass over signals")
+    module = ModuleType("uses")
+    monkeypatch.setitem(sys.modules, "uses", module)
+    exec(block, module.__dict__)
+    codes = fost.DCT(16).encode(module.Y, 4)
+    np.testing.assert_array_equal(module.uses, np.count_nonzero(codes.toarray(), axis=0))
+    measure = pickle.loads(pickle.dumps(module.UsesOf(fost.DCT(16), 4)))
+
+    class Blocks:
+        def __iter__(self):
+            yield from np.array_split(module.Y, 7)
+
+    np.testing.assert_array_equal(as_source(Blocks()).total(measure)[0], module.uses)
+
+
+def test_what_it_names_is_there() -> None:
+    root = PAGE.parent
+    assert (root / "examples" / "butterfly.py").exists()
+    for name in ("register", "Ladder", "Structure"):
+        assert hasattr(fost.learning, name)

@@ -14,7 +14,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 
-def check_array(array: Any, name: str) -> NDArray[Any]:
+def check_array(array: object, name: str) -> NDArray[Any]:
     """Whatever NumPy makes an array of, not copied; never what lies under a mask."""
     if scipy.sparse.issparse(array):
         raise TypeError(f"{name} must be a dense array, got a sparse {type(array).__name__}")
@@ -29,13 +29,13 @@ def check_array(array: Any, name: str) -> NDArray[Any]:
         raise kind(f"{name} must be an array of numbers: {error}") from error
 
 
-def has_masked(array: Any) -> bool:
+def has_masked(array: object) -> bool:
     """Whether entries are masked, in a masked array or in a list of them."""
     parts = array if isinstance(array, list | tuple) else (array,)
     return any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts)
 
 
-def check_real(array: ArrayLike, name: str) -> NDArray[Any]:
+def check_real(array: object, name: str) -> NDArray[Any]:
     """`array` as an aligned native array of float32 or float64, copied only where it must be.
 
     float32 and float64 stay what they are; booleans, integers and other real floats become

@@ -244,10 +244,10 @@ def test_verbose_writes_progress_to_stderr(capsys):
 
 def test_a_structure_that_makes_things_worse_is_noticed():
     class Spoiler(Structure):
-        default_init = "svd"
+        starts = ("svd",)
 
-        def fit_to(self, problem):
-            return self
+        def flops(self, n_features):
+            return 0
 
         def initial(self, problem, init):
             return fost.Full().initial(problem, init)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._random import RandomState
 from fost._validation import check_integer, check_number
 from fost.baselines.base import Callback, GeneralEstimator
 from fost.baselines.factorisation import Factorisation, leading_directions
 from fost.baselines.ksvd import improve
-from fost.learning.loop import RandomState
 
 
 class StagewiseKSVD(GeneralEstimator):
@@ -60,6 +60,8 @@ class StagewiseKSVD(GeneralEstimator):
         each final iteration.
     n_iter_ : int
         Stages and final iterations done.
+    interrupted_ : bool
+        Whether Ctrl-C ended the learning.
 
     Examples
     --------

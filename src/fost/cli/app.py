@@ -14,7 +14,7 @@ from fost.cli.demo import demo
 from fost.cli.encode import encode
 from fost.cli.errors import Commands, UserError
 from fost.cli.info import info
-from fost.cli.learn import learn
+from fost.cli.learn import LearnCommand, learn
 from fost.cli.reproduce import reproduce
 from fost.cli.restore import denoise, inpaint
 
@@ -25,7 +25,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (learn, info, encode, decode, inpaint, denoise, demo, reproduce):
+app.command(cls=LearnCommand)(learn)
+for command in (info, encode, decode, inpaint, denoise, demo, reproduce):
     app.command()(command)
 
 
@@ -36,7 +37,7 @@ def _show_version(wanted: bool) -> None:
 
 
 def _import(modules: list[str]) -> None:
-    """Import modules that define transforms, also from the current folder, as python -m does."""
+    """Import modules by name, also from the current folder, as python -m does."""
     sys.path.insert(0, "")
     try:
         for name in modules:
@@ -58,7 +59,7 @@ def _options(
         typer.Option(
             "--import",
             metavar="MODULE",
-            help="Import a Python module first: one that defines transforms of your own.",
+            help="Import a Python module first: one with transforms or structures of your own.",
         ),
     ] = [],  # noqa: B006
 ) -> None:

@@ -86,6 +86,7 @@ def learn(
             random_state=0,
             verbose=False,
         ).fit(Y)
+        whole(auto.interrupted_)
         return Learned(auto.dictionary_, auto.errors_, auto.dictionary_.flops)
     if method.endswith("-D DCT"):
         fixed = square if method.startswith("2") else fost.DCT(SIDE * SIDE)
@@ -97,7 +98,14 @@ def learn(
     else:
         structure, options["tol"] = _structure(method), 0
     result = fost.learn(Y, structure, s, **options)
+    whole(result.interrupted)
     return Learned(result.transform, result.errors, result.transform.flops)
+
+
+def whole(interrupted: bool) -> None:
+    """Ctrl-C ends the step: half a result must not be kept for a whole one."""
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 def _structure(method: str) -> fost.Structure:
@@ -117,6 +125,7 @@ def _stagewise(Y: NDArray[np.float64], settings: Settings, s: int) -> Learned:
         n_final=settings.stagewise_final,
         random_state=0,
     ).fit(Y.astype(np.float32))
+    whole(fitted.interrupted_)
     errors = np.append(fitted.errors_, -fitted.score(Y))
     return Learned(fitted.dictionary_, errors, batch_omp_flops(n, s))
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import fost
 from fost.diagnostics import mutual_coherence
-from fost.paper.methods import learn
+from fost.paper.methods import learn, whole
 from fost.paper.pictures import PictureSet, signals
 from fost.paper.printed import TABLE_ONE
 from fost.paper.settings import Settings
@@ -62,6 +62,7 @@ def _ordered(order: str, Y: NDArray[np.float64], settings: Settings) -> float:
     result = fost.learn(
         Y, structure, settings.sparsity, max_iter=settings.iterations, tol=0, random_state=0
     )
+    whole(result.interrupted)
     return float(result.errors[-1])
 
 

@@ -1,6 +1,6 @@
 """Orthonormal transforms: what they are, not how they are learned."""
 
-from fost.transforms.bank import Bank, with_base
+from fost.transforms.bank import Bank, beyond, with_base
 from fost.transforms.base import Chain, Transform
 from fost.transforms.coder import Coder
 from fost.transforms.dct import DCT
@@ -22,6 +22,7 @@ __all__ = [
     "Householder",
     "Transform",
     "Wavelet",
+    "beyond",
     "load",
     "read_metadata",
     "with_base",

@@ -14,6 +14,7 @@ from fost import _core, coding
 from fost._validation import check_signals
 from fost.transforms.base import Chain, Transform
 from fost.transforms.coder import MOST_ENTRIES, Coder, check_parts
+from fost.transforms.dense import Dense
 
 _MOST_ATOMS = 2**31 - 1
 
@@ -200,6 +201,25 @@ class Bank(Coder):
 
     def __getitem__(self, index: int) -> Transform:
         return self._transforms[index]
+
+
+def beyond(base: Transform | None, coder: Coder) -> Coder:
+    """What remains of a coder of signals when a base has been applied already."""
+    if base is None:
+        return coder
+    members = [_rest(base, member) for member in coder.transforms]
+    return Bank(members) if isinstance(coder, Bank) else members[0]
+
+
+def _rest(base: Transform, transform: Transform) -> Transform:
+    prefix = Chain([base]).members
+    if isinstance(transform, Chain) and transform.members[: len(prefix)] == prefix:
+        rest = transform.members[len(prefix) :]
+        if len(rest) == 1:
+            return rest[0]
+        if rest:
+            return Chain(rest)
+    return Dense(base.forward(transform.matrix.T).T)
 
 
 @overload

@@ -88,7 +88,8 @@ def load(path: str | os.PathLike[str]) -> Coder:
         structure = header.get("structure", "")
         if header.get("checksum") != digest(structure, arrays):
             raise ValueError("its checksum does not match, it is damaged")
-        return build(json.loads(structure), "", arrays)
+        loaded: Coder = build(json.loads(structure), "", arrays)
+        return loaded
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
