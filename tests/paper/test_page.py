@@ -78,7 +78,7 @@ def test_all_pictures_and_figures_are_there(opened: Any) -> None:
         "[s.getBoundingClientRect().width, s.getBoundingClientRect().height,"
         " s.querySelectorAll('text').length])"
     )
-    assert len(charts) == 7
+    assert len(charts) == 8
     for width, height, texts in charts:
         assert width > 300
         assert 0.5 < height / width < 0.9
@@ -173,3 +173,24 @@ def test_words_stand_out_from_what_is_behind_them(opened: Any, scheme: str) -> N
     back = opened.execute_script("return getComputedStyle(document.body).backgroundColor")
     lightness = sum(map(int, re.findall(r"\d+", back)[:3])) / 3
     assert (lightness > 128) == (scheme == "light")
+
+
+def test_tables_that_are_cut_off_say_so(opened: Any) -> None:
+    """A hint stands below where there is more to the right, and goes when it has been seen."""
+    state = (
+        "return [...document.querySelectorAll('.wide')].map(w => {"
+        " const s = w.querySelector('.scroll'), m = w.querySelector('.more');"
+        " const seen = m.offsetParent !== null && getComputedStyle(m).visibility === 'visible';"
+        " return [s.scrollWidth - s.clientWidth, seen]})"
+    )
+    show(opened, 390)
+    opened.execute_script("window.dispatchEvent(new Event('resize'))")
+    cut = opened.execute_script(state)
+    assert any(hidden > 2 for hidden, _ in cut)
+    assert all(seen == (hidden > 2) for hidden, seen in cut)
+    opened.execute_async_script(
+        "const done = arguments[0];"
+        "document.querySelectorAll('.scroll').forEach(s => { s.scrollLeft = s.scrollWidth });"
+        "setTimeout(done, 200)"
+    )
+    assert not any(seen for _, seen in opened.execute_script(state))

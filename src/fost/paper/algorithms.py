@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from math import isqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -100,7 +101,8 @@ def learn(
         return _fixed(_cosines(name, n), signals, s)
     if name == "SK-SVD":
         _only_start(start, name)
-        return stagewise(signals, s, n_inner=_STAGE_ITERATIONS if K is None else K)
+        n_inner = _STAGE_ITERATIONS if K is None else K
+        return stagewise(signals, s, n_inner=n_inner, n_final=0, drop_first=True)
     structure = _structure(name, n)
     init: fost.Transform | None = None
     if start == "matlab" and isinstance(structure, fost.Reflectors):
@@ -110,12 +112,10 @@ def learn(
     return Learned(found.transform, found.errors, found.transform.flops)
 
 
-def stagewise(Y: NDArray[np.float64], s: int, *, n_inner: int, n_final: int = 0) -> Learned:
-    """SK-SVD of as many atoms as features; as published without final iterations."""
+def stagewise(Y: NDArray[np.float64], s: int, **options: Any) -> Learned:
+    """SK-SVD of as many atoms as features, by the options of the estimator."""
     n = Y.shape[1]
-    fitted = fost.baselines.StagewiseKSVD(
-        n, s, n_inner=n_inner, n_final=n_final, random_state=0
-    ).fit(Y.astype(np.float32))
+    fitted = fost.baselines.StagewiseKSVD(n, s, **options, random_state=0).fit(Y.astype(np.float32))
     errors = np.append(fitted.errors_, -fitted.score(Y))
     return Learned(fitted.dictionary_, errors, batch_omp_flops(n, s))
 

@@ -84,8 +84,10 @@ def draw_example(rows: list[PlaneRow]) -> Any:
     """The first case, in which a reflector helps, and the last, in which only a rotation does."""
     import matplotlib.figure
 
-    figure = matplotlib.figure.Figure(figsize=(5.4, 3.1), layout="constrained")
+    figure = matplotlib.figure.Figure(figsize=(5.4, 3.4), layout="constrained")
     for axes, row in zip(figure.subplots(1, 2), (rows[0], rows[-1]), strict=True):
         plane(CASES[row.case]).draw(axes)
         axes.set_title(row.case, fontsize=9)
+        axes.get_legend().remove()
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure

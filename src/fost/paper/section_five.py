@@ -24,7 +24,8 @@ class CheckRow:
     ----------
     check : str
         "barb": root mean squared errors of H_m and of Q-DLA after two K on barb; "order": relative
-        errors of H12 by the order of its updates; "coherence": of SK-SVD on peppers.
+        errors of H12 by the order of its updates; "coherence": of SK-SVD on peppers; "unused":
+        atoms of Q-DLA that no patch of barb uses.
     case : str
     value : float
     """
@@ -45,6 +46,10 @@ def section_five(pictures: PictureSet, settings: Settings | None = None) -> list
         ks = dict.fromkeys((settings.iterations, settings.table_k("Q-DLA")))
         dense = run("Q-DLA", Y, settings, iterations=max(ks))
         rows += [CheckRow("barb", f"Q-DLA, K = {k}", dense.rmse(Y, k)) for k in ks]
+        for k in ks:
+            coded = run("Q-DLA", Y, settings, iterations=k).dictionary.encode(Y, settings.sparsity)
+            unused = Y.shape[1] - len(np.unique(coded.indices))
+            rows.append(CheckRow("unused", f"K = {k}", unused))
         if not pictures.bundled:
             rows.append(CheckRow("barb", "Q-DLA in the paper", TABLE_ONE["Q-DLA"]["barb"]))
     if pictures.of_figures:

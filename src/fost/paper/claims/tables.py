@@ -21,6 +21,8 @@ from fost.paper.methods import LEARNED
 from fost.paper.table_one import PRINTED, REACHED
 
 _FAST = ("1-D DCT", "H6", "H12", "QH6", "QH12")
+# The pictures whose printed errors K was found by.
+SOUGHT = ("peppers", "boat", "barb", "couple")
 # How readings are called in claims.
 _IN = {PRINTED: "after the iterations that Table I seems to have", REACHED: "at K = {k}"}
 
@@ -59,7 +61,8 @@ def _digits(method: str, cells: list[Any]) -> Claim:
     same = sum(row.same for row in cells)
     k = cells[0].iterations
     others = [f"{r.picture} {r.rmse:.4f} for {r.paper:.4f}" for r in cells if not r.same]
-    note = "Not the same: " + ", ".join(others) + "." if others else ""
+    note = f"K was chosen after looking at {', '.join(SOUGHT)}. " if k else ""
+    note += "Not the same: " + ", ".join(others) + "." if others else ""
     if method == "1-D DCT":
         note += " Nothing is learned; no order of the pixels that was tried gives these digits."
     return Claim(

@@ -17,6 +17,7 @@ from fost.paper.claims.claim import (
     verdict_of,
 )
 from fost.paper.printed import SECONDS, TABLE_ONE
+from fost.paper.remarks import ASYMMETRY
 
 # How far from a printed error of inpainting, up or down, a reading may be.
 _NEAR = 0.05
@@ -128,8 +129,8 @@ def remarks(rows: Rows, compare: bool) -> list[Claim]:
             "Remark 2: Y X^T D^T is symmetric where no orthonormal matrix helps (Q-DLA)",
             "symmetric",
             f"asymmetric by {asymmetry:.1e}; after H12 by {found[2, 'H12']:.1e}",
-            HOLDS if asymmetry <= 1e-3 else MISSES,
-            "by at most 0.001 of its norm",
+            HOLDS if asymmetry <= ASYMMETRY else MISSES,
+            f"by at most {ASYMMETRY:g} of its norm",
             AFTER,
         ),
         Claim(
@@ -228,12 +229,17 @@ def section_five(rows: Rows, compare: bool) -> list[Claim]:
     return judged
 
 
+def _first(errors: dict[int, float], target: float) -> str:
+    found = first_below(errors, target)
+    return f"m = {found}" if found else f"not up to m = {max(errors)}"
+
+
 def _on_barb(values: dict[str, float]) -> Claim:
     errors = {int(case[1:]): value for case, value in values.items() if case.startswith("H")}
     printed = TABLE_ONE["Q-DLA"]["barb"]
     first = first_below(errors, printed)
     others = [
-        f"Against {case} here, {value:.4f}: m = {first_below(errors, value) or 'never'}."
+        f"Against {case} here, {value:.4f}: {_first(errors, value)}."
         for case, value in values.items()
         if case.startswith("Q-DLA, K")
     ]
@@ -241,7 +247,7 @@ def _on_barb(values: dict[str, float]) -> Claim:
         "section-5",
         f"On barb, Q-DLA as printed ({printed:.4f}) is matched only by H24",
         "m = 24",
-        f"m = {first}" if first else f"not up to m = {max(errors)}",
+        _first(errors, printed),
         HOLDS if first == 24 else PARTLY if first else MISSES,
         "24 is the first m that is not above it; in part if another is",
         note=" ".join(others),

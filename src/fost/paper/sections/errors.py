@@ -41,13 +41,9 @@ def _pictures(found: Reproduction) -> list[str]:
 
 def _origin(found: Reproduction) -> str:
     """Where the iterations come from."""
-    ks: dict[int, list[str]] = {}
-    for method, k in found.settings.table_iterations:
-        ks.setdefault(k, []).append(method)
-    listed = "; ".join(f"K = {k} for {', '.join(names)}" for k, names in ks.items())
     text = (
         "<p>The paper states K = 100 of its running times, and no K of Table I. Here: "
-        f"{escape(listed)}. "
+        f"{escape(listed_iterations(found.settings))}. "
     )
     if found.settings.table_iterations != Settings().table_iterations:
         return text + "These are not the iterations that make the printed digits come out.</p>"
@@ -60,6 +56,14 @@ def _origin(found: Reproduction) -> str:
         "house came out to the last digit."
         f"{_of_this_run(found)}</p>"
     )
+
+
+def listed_iterations(settings: Settings) -> str:
+    """K by method, in words."""
+    ks: dict[int, list[str]] = {}
+    for method, k in settings.table_iterations:
+        ks.setdefault(k, []).append(method)
+    return "; ".join(f"K = {k} for {', '.join(names)}" for k, names in ks.items())
 
 
 def _of_this_run(found: Reproduction) -> str:
@@ -91,8 +95,8 @@ def _printed(found: Reproduction) -> str:
         "Root mean squared error, s = 4, each dictionary learned on the picture that it codes; "
         "below it the paper&rsquo;s. Last column: cells with the same four digits; of H, QH and "
         f"Q-DLA together {sum(c.same for c in learned)} of {len(learned)}. SK-SVD is as published, "
-        "without iterations after its last stage; it chooses at random and was coded anew, so "
-        "that no digits need agree."
+        "without iterations after its last stage, but for one step of the power method where its "
+        "code has singular vectors, so that no digits need agree."
     )
     head = ("method", *map(escape, pictures), "same digits")
     return table(head, lines, caption, kind="numbers")
@@ -115,8 +119,8 @@ def _about_reached(found: Reproduction) -> str:
     lowest = min(compared, key=lambda c: c.difference)
     return (
         f"<p>K = {k} iterations of H, QH and Q-DLA alike: {lower} of {len(compared)} errors are "
-        f"below the printed ones, {escape(lowest.method)} on {escape(lowest.picture)} by "
-        f"{signed(lowest.difference)}. The DCT of the paper is one-dimensional; the 2-D DCT is "
+        f"below the printed ones, that of {escape(lowest.method)} on {escape(lowest.picture)} by "
+        f"{-lowest.difference:.1%}. The DCT of the paper is one-dimensional; the 2-D DCT is "
         "what a practitioner would use. AutoDictionary had the operations of H12 to spend.</p>"
     )
 
@@ -133,9 +137,9 @@ def _reached(found: Reproduction) -> str:
     below = "" if found.pictures.bundled else "Below ours: the paper&rsquo;s, and the difference. "
     caption = (
         f"Root mean squared error after K = {k} iterations, s = 4, each dictionary learned on the "
-        f"picture that it codes. {below}In bold what the paper lacks; continued: with {final} "
-        "iterations of K-SVD after the last stage. Ops: operations per patch by the "
-        "paper&rsquo;s counts."
+        f"picture that it codes. {below}In bold what the paper lacks; continued: fost&rsquo;s "
+        f"default, with {final} iterations of K-SVD after the last stage. Ops: operations "
+        "per patch by the paper&rsquo;s counts."
     )
     return table(("method", *map(escape, pictures)), lines, caption, kind="numbers")
 

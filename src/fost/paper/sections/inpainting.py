@@ -50,7 +50,7 @@ def _figure(name: str, rows: list[Any]) -> str:
             f'decoding="async"><figcaption>{title}{words}</figcaption></figure>'
         )
     return (
-        f'<div id="{name}"><h3>{escape(rows[0].picture)}</h3>'
+        f'<div id="{name}"><h3 class="name">{escape(rows[0].picture)}</h3>'
         f'<div class="panels">{"".join(images)}</div>' + _table(rows) + _note(rows) + "</div>"
     )
 

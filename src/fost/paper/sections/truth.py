@@ -6,7 +6,10 @@ from typing import Any
 
 from fost.paper.claims.claim import signed
 from fost.paper.markup import escape
+from fost.paper.printed import TABLE_PICTURES
 from fost.paper.run import Reproduction
+from fost.paper.sections.errors import listed_iterations
+from fost.paper.settings import Settings
 from fost.paper.table_one import PRINTED, REACHED
 
 # Table I's caption speaks of 4,096 patches each.
@@ -38,7 +41,7 @@ def _table(found: Reproduction, reading: str) -> dict[str, dict[str, Any]]:
     cells: dict[str, dict[str, Any]] = {}
     if not found.pictures.bundled:
         for row in found.rows.get("table-1", []):
-            if row.reading == reading:
+            if row.reading == reading and row.picture in TABLE_PICTURES:
                 cells.setdefault(row.picture, {})[row.method] = row
     return cells
 
@@ -58,25 +61,21 @@ def _cosines(found: Reproduction) -> list[str]:
     }
     return [
         "<b>The DCT of Table I is one-dimensional.</b> A 64-point DCT of the vectorised patch is "
-        f"{signed(min(spans))} to {signed(max(spans))} from its row, and nothing that was tried "
-        f"is nearer. The separable 8 &times; 8 DCT takes {square} operations against {line}, and "
-        f"its error is not above that of QH12 on {_listed(over['QH12'])}, and of H12 on "
-        f"{_listed(over['H12'])}. So &ldquo;the DCT is reached with 3 reflectors&rdquo; speaks of "
-        "the weaker DCT."
+        f"{signed(min(spans))} to {signed(max(spans))} from its row; no order of the pixels that "
+        f"was tried gives it. The separable 8 &times; 8 DCT takes {square} operations against "
+        f"{line}, and its error is not above that of QH12 on {_listed(over['QH12'])}, and of H12 "
+        f"on {_listed(over['H12'])}. So &ldquo;the DCT is reached with 3 reflectors&rdquo; "
+        "speaks of the weaker DCT."
     ]
 
 
 def _iterations(found: Reproduction) -> list[str]:
-    table = _table(found, PRINTED)
-    if not table:
-        return []
-    ks = {m: c.iterations for m, c in next(iter(table.values())).items() if c.iterations}
-    if len(set(ks.values())) == 1:
+    if not _table(found, PRINTED) or found.settings.table_iterations != Settings().table_iterations:
         return []
     return [
         "<b>The iterations of Table I are not stated, and differ.</b> Its digits come out with "
-        + escape(", ".join(f"K = {k} for {m}" for m, k in ks.items()))
-        + ". So its rows compare algorithms that were stopped at different times."
+        f"{escape(listed_iterations(found.settings))}. So its rows compare algorithms that were "
+        "stopped at different times."
     ]
 
 
@@ -100,11 +99,14 @@ def _dense(found: Reproduction) -> list[str]:
 
 
 def _unused(found: Reproduction) -> list[str]:
-    if "barb" not in _table(found, REACHED):
+    counts = [row for row in found.rows.get("section-5", []) if row.check == "unused"]
+    if not counts or found.pictures.bundled:
         return []
     return [
-        "<b>Q-DLA is not determined where atoms are unused.</b> On barb, Y X&#7488; is singular "
-        "for most of the way, and the SVD completes Q as it likes. Here, of all best matrices the "
+        "<b>Q-DLA is not determined where atoms are unused.</b> On barb "
+        + ", ".join(f"{row.value:.0f} of 64 after {row.case}" for row in counts)
+        + " are used by no patch; one is the constant, since patches have no mean. Y X&#7488; is "
+        "singular then, and the SVD completes Q as it likes. Here, of all best matrices the "
         "nearest to the current one is taken; the printed error may be that of another choice."
     ]
 
