@@ -104,3 +104,7 @@ def test_stagewise_ksvd_is_within_two_per_cent_of_the_paper(picture, paper, pape
     fitted = fost.baselines.StagewiseKSVD(64, 4, random_state=0).fit(Y)
     rmse = np.sqrt(-fitted.score(Y) * np.mean(np.square(Y, dtype=np.float64)))
     assert rmse <= 1.02 * paper
+    # As published it ends 0.9 to 2.4 % above.
+    published = fost.baselines.StagewiseKSVD(64, 4, n_final=0, drop_first=True, random_state=0)
+    rmse = np.sqrt(-published.fit(Y).score(Y) * np.mean(np.square(Y, dtype=np.float64)))
+    assert rmse <= 1.035 * paper

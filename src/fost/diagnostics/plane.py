@@ -139,7 +139,7 @@ def plane(Y: ArrayLike) -> Plane:
     >>> found.reflector_helps, found.printed_condition
     (True, False)
     >>> round(found.reflector_gain, 4), round(found.orthonormal_gain, 4)
-    (0.2723, 0.3503)
+    (0.2722, 0.3505)
     """
     coded = code(Householder(np.zeros((0, 2))), Y, 1)
     with single_threaded_blas:

@@ -14,6 +14,7 @@ import fost
 from fost._validation import check_choice, check_integer, check_parameters
 from fost.baselines import GeneralDictionary
 from fost.diagnostics import batch_omp_flops
+from fost.learning import as_source
 
 _ITERATIONS = 100
 _STAGE_ITERATIONS = 15
@@ -142,9 +143,7 @@ def _cosines(name: str, n: int) -> fost.DCT:
 
 
 def _fixed(transform: fost.Transform, Y: NDArray[np.float64], s: int) -> Learned:
-    total = np.square(Y).sum()
-    kept = np.square(transform.encode(Y, s).data).sum()
-    error = float(1 - kept / total) if total > 0 else 0.0
+    error = as_source(Y).relative_error(transform, s)
     return Learned(transform, np.array([error]), transform.flops)
 
 

@@ -40,7 +40,7 @@ def compute(fuzz: Fuzz) -> None:
 
 
 @target(2)
-def learn(fuzz: Fuzz) -> None:
+def paper_learn(fuzz: Fuzz) -> None:
     n = min(fuzz.size(), 33)
     name: Any = fuzz.pick(("H1", "QH1", "Q", "Q-DLA", "DCT", "1-D DCT"))
     if fuzz.spoil():
