@@ -191,7 +191,7 @@ def test_what_is_said_follows_from_the_run(done: Any, page: str, tmp_path: Path)
     assert f"K = {TINY.iterations} for both" in page
     assert "K = 1 for Q-DLA" in page
     assert "These are not the iterations that make the printed digits come out." in page
-    assert "are used by no patch" in page
+    assert "on barb there are more after" in page
     assert "cameraman" not in page.split('id="truth"')[1].split("</section>")[0]
     found: paper.Reproduction = done[1]
     small = dict(found.pictures.pictures, house=found.pictures["boat"])

@@ -279,7 +279,7 @@ def test_the_example_in_the_plane(done: Any) -> None:
 def test_section_five(done: Any) -> None:
     values = {(row.check, row.case): row.value for row in done[1].rows["section-5"]}
     assert values["barb", "Q-DLA, K = 3"] < values["barb", "Q-DLA, K = 1"] < values["barb", "H6"]
-    assert values["unused", "K = 3"] >= 1  # patches have no mean
+    assert 0 <= values["unused", "K = 3"] <= 3
     assert values["barb", "Q-DLA in the paper"] == printed.TABLE_ONE["Q-DLA"]["barb"]
     assert values["order", "cyclic"] == pytest.approx(values["order", "random"], rel=0.1)
     assert 0 < values["coherence", "SK-SVD"] <= 1

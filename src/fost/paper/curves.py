@@ -98,7 +98,7 @@ def draw_reflectors(rows: list[ReflectorRow]) -> Any:
 
     figure, axes = new_figure()
     # The same once more, where the curves come close to each other.
-    inset = axes.inset_axes((0.44, 0.57, 0.55, 0.27), facecolor=PAPER)
+    inset = axes.inset_axes((0.44, 0.52, 0.55, 0.27), facecolor=PAPER)
     for place in (axes, inset):
         _draw_lines(place, rows)
     fixed = [row.relative_error for row in rows if row.method in ("2-D DCT", "Q-DLA")]

@@ -121,7 +121,10 @@ def _about_reached(found: Reproduction) -> str:
         f"<p>K = {k} iterations of H, QH and Q-DLA alike: {lower} of {len(compared)} errors are "
         f"below the printed ones, that of {escape(lowest.method)} on {escape(lowest.picture)} by "
         f"{-lowest.difference:.1%}. The DCT of the paper is one-dimensional; the 2-D DCT is "
-        "what a practitioner would use. AutoDictionary had the operations of H12 to spend.</p>"
+        "what a practitioner would use. Rotations are after C. Rusu and J. Thompson, "
+        "&ldquo;Learning Fast Sparsifying Transforms&rdquo;, IEEE Transactions on Signal "
+        "Processing, 2017, here on top of the DCT. AutoDictionary had the operations of H12 to "
+        "spend.</p>"
     )
 
 

@@ -103,11 +103,10 @@ def _unused(found: Reproduction) -> list[str]:
     if not counts or found.pictures.bundled:
         return []
     return [
-        "<b>Q-DLA is not determined where atoms are unused.</b> On barb "
-        + ", ".join(f"{row.value:.0f} of 64 after {row.case}" for row in counts)
-        + " are used by no patch; one is the constant, since patches have no mean. Y X&#7488; is "
-        "singular then, and the SVD completes Q as it likes. Here, of all best matrices the "
-        "nearest to the current one is taken; the printed error may be that of another choice."
+        "<b>Q-DLA is not determined where atoms are unused.</b> One always is, the constant, since "
+        f"patches have no mean; on barb there are more after {counts[0].value:.0f} iterations "
+        f"({counts[0].case}). Many matrices are best then, and the SVD picks one. Here the nearest "
+        "to the current one is taken; the printed error may be that of another choice."
     ]
 
 
