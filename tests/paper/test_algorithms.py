@@ -81,7 +81,7 @@ def test_stagewise_ksvd_is_as_published() -> None:
     expected = fost.baselines.StagewiseKSVD(
         16, 2, n_inner=3, n_final=0, drop_first=True, random_state=0
     )
-    expected.fit(Y.astype(np.float32))
+    expected.fit(Y)
     np.testing.assert_array_equal(found.dictionary.atoms, expected.components_)
     assert len(found.errors) == expected.n_iter_ + 2
 

@@ -54,8 +54,7 @@ def test_the_error_of_a_method_is_that_of_its_codes(method: str) -> None:
     Y = signals(make_picture(1).astype(float))
     found = run(method, Y, TINY)
     decoded = found.dictionary.decode(found.dictionary.encode(Y, 4))
-    # SK-SVD learns in float32.
-    assert found.rmse(Y) == pytest.approx(np.sqrt(np.mean((Y - decoded) ** 2)), rel=1e-4)
+    assert found.rmse(Y) == pytest.approx(np.sqrt(np.mean((Y - decoded) ** 2)), rel=1e-6)
     assert found.operations <= AUTO_BUDGET or method[:2] in ("Q-", "SK")
 
 

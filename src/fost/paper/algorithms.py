@@ -116,7 +116,8 @@ def learn(
 def stagewise(Y: NDArray[np.float64], s: int, **options: Any) -> Learned:
     """SK-SVD of as many atoms as features, by the options of the estimator."""
     n = Y.shape[1]
-    fitted = fost.baselines.StagewiseKSVD(n, s, **options, random_state=0).fit(Y.astype(np.float32))
+    # In float64: rounding to float32 decides which way its thousands of choices go.
+    fitted = fost.baselines.StagewiseKSVD(n, s, **options, random_state=0).fit(Y)
     errors = np.append(fitted.errors_, -fitted.score(Y))
     return Learned(fitted.dictionary_, errors, batch_omp_flops(n, s))
 
