@@ -110,29 +110,11 @@ def times(rows: Rows, compare: bool) -> list[Claim]:
 
 def remarks(rows: Rows, compare: bool) -> list[Claim]:
     found = {(row.remark, row.dictionary): row.value for row in rows["remarks"]}
-    rows_right, asymmetry = found[1, "Q-DLA"], found[2, "Q-DLA"]
     third, fourth = found[3, "Q-DLA"], found[4, "H12"]
     gaps = [value for (remark, _), value in found.items() if remark == 5]
     limit = f"at most {_FIXED_POINT:g} of the energy"
     return [
-        Claim(
-            "remarks",
-            "Remark 1: X (Q^T Y)^T can be assumed to be diagonally dominant",
-            "assumed",
-            f"{rows_right:.0%} of the rows of Q-DLA's used atoms",
-            HOLDS if rows_right == 1 else PARTLY if rows_right > 0.5 else MISSES,
-            "all rows of used atoms; in part if more than half",
-            note="Dominant or not, the matrix is positive semidefinite where Remark 3 says so.",
-        ),
-        Claim(
-            "remarks",
-            "Remark 2: Y X^T D^T is symmetric where no orthonormal matrix helps (Q-DLA)",
-            "symmetric",
-            f"asymmetric by {asymmetry:.1e}; after H12 by {found[2, 'H12']:.1e}",
-            HOLDS if asymmetry <= ASYMMETRY else MISSES,
-            f"by at most {ASYMMETRY:g} of its norm",
-            AFTER,
-        ),
+        *_symmetric_and_definite(found),
         Claim(
             "remarks",
             "Remark 3: at a local minimum of Q-DLA no orthonormal matrix gains",
@@ -159,6 +141,31 @@ def remarks(rows: Rows, compare: bool) -> list[Claim]:
             f"QH gives away {min(gaps):.1%} to {max(gaps):.1%} of the energy",
             HOLDS if min(gaps) >= -1e-12 else MISSES,
             "no gap below zero by more than 1e-12, which is rounding",
+        ),
+    ]
+
+
+def _symmetric_and_definite(found: dict[tuple[int, str], float]) -> list[Claim]:
+    """Remarks 1 and 2."""
+    dominant, asymmetry = found[1, "Q-DLA"], found[2, "Q-DLA"]
+    return [
+        Claim(
+            "remarks",
+            "Remark 1: X (Q^T Y)^T can be assumed to be diagonally dominant",
+            "assumed",
+            f"{dominant:.0%} of the rows of Q-DLA's used atoms",
+            HOLDS if dominant == 1 else PARTLY if dominant > 0.5 else MISSES,
+            "all rows of used atoms; in part if more than half",
+            note="Dominant or not, the matrix is positive semidefinite where Remark 3 says so.",
+        ),
+        Claim(
+            "remarks",
+            "Remark 2: Y X^T D^T is symmetric where no orthonormal matrix helps (Q-DLA)",
+            "symmetric",
+            f"asymmetric by {asymmetry:.1e}; after H12 by {found[2, 'H12']:.1e}",
+            HOLDS if asymmetry <= ASYMMETRY else MISSES,
+            f"by at most {ASYMMETRY:g} of its norm",
+            AFTER,
         ),
     ]
 
