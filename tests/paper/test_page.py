@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+ui = pytest.importorskip("selenium.webdriver.support.ui", reason="selenium is not installed")
 
 OPTIONS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -43,6 +44,9 @@ def opened(browser: Any, done: Any) -> Any:
     """The page, on a laptop in the light."""
     show(browser, 1280)
     browser.get((done[0] / "index.html").as_uri())
+    # On a busy machine the browser may answer before the script of the page has run.
+    shown = "return !!(document.getElementById('explorer-m') || {}).textContent"
+    ui.WebDriverWait(browser, 60).until(lambda opened: opened.execute_script(shown))
     return browser
 
 
