@@ -25,7 +25,7 @@ def reproduce(
         typer.Argument(
             metavar="[NAMES]...",
             help="What to compute: table-1, table-2, figure-1 to figure-7, times, remarks, "
-            "section-5, explorer; everything if not given.",
+            "example, section-5, explorer; everything if not given.",
             show_default=False,
         ),
     ] = None,

@@ -152,9 +152,9 @@ class Reflectors(Structure):
     ) -> NDArray[np.float64]:
         """Step 2 of Algorithm 1: from the current vectors where that is faster than LAPACK."""
         m, n = self._count, len(statistic)
-        if m > n // 4 or n > _MOST_LANCZOS:
-            return lowest_eigenvectors(statistic, m)
         assert isinstance(current, Householder)
+        if m > n // 4 or n > _MOST_LANCZOS:
+            return lowest_eigenvectors(statistic, m, current.vectors)
         vectors = current.vectors.copy()
         _core.lowest_eigenvectors(statistic, vectors)
         return vectors
@@ -174,17 +174,38 @@ class Reflectors(Structure):
         return np.asarray(masked / np.where(norms == 0, 1.0, norms))
 
 
-def lowest_eigenvectors(statistic: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+def lowest_eigenvectors(
+    statistic: NDArray[np.float64], m: int, current: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Step 2 of Algorithm 1 by LAPACK: u_1 ... u_m (rows) from Z = X Y^T + Y X^T.
 
     The eigenvectors of the m lowest eigenvalues, the lowest for u_m; zeros for eigenvalues
-    that are not negative.
+    that are not negative. Where eigenvalue m + 1 is the same as eigenvalue m, many choices are
+    best, and that nearest to the `current` vectors is made. Lanczos iterations need no such
+    rule: those that begin at a vector find what is nearest to it.
     """
     Z = statistic + statistic.T
-    values, vectors = scipy.linalg.eigh(Z, subset_by_index=[0, m - 1], check_finite=False)
-    # Eigenvalues that differ from zero by rounding alone are none.
-    negative = values < -1e-15 * len(Z) * np.abs(Z).max()
-    return np.ascontiguousarray((initialise.fixed_signs(vectors) * negative).T[::-1])
+    last = min(m, len(Z) - 1)
+    values, vectors = scipy.linalg.eigh(Z, subset_by_index=[0, last], check_finite=False)
+    # Eigenvalues that differ from zero, or from each other, by rounding alone do not differ.
+    slack = 1e-15 * len(Z) * np.abs(Z).max()
+    if current is not None and last == m and values[m] - values[m - 1] <= slack:
+        values, vectors = _nearest_of_tied(Z, m, slack, current)
+    negative = values[:m] < -slack
+    return np.ascontiguousarray((initialise.fixed_signs(vectors[:, :m]) * negative).T[::-1])
+
+
+def _nearest_of_tied(
+    Z: NDArray[np.float64], m: int, slack: float, current: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The m lowest eigenpairs; of an eigenspace that is needed in part, the part near `current`."""
+    values, vectors = scipy.linalg.eigh(Z, check_finite=False)
+    tied = np.abs(values - values[m - 1]) <= slack
+    n_below = int(np.argmax(tied))
+    space = vectors[:, tied]
+    nearest, _, _ = scipy.linalg.svd(space.T @ current.T)
+    chosen = space @ nearest[:, : m - n_below]
+    return values[:m], np.hstack([vectors[:, :n_below], chosen])
 
 
 def _learn_orthogonal(problem: Problem, m: int, max_iter: int) -> Householder:

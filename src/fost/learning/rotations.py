@@ -58,6 +58,9 @@ class Rotations(Structure):
     atoms to lie closest to those of the base, and begin with its codes) and ``"base"`` (begin
     with the codes of the base itself).
 
+    C. Rusu and J. Thompson, "Learning Fast Sparsifying Transforms", IEEE Transactions on Signal
+    Processing, 2017, learn such chains without a base, as generalised Givens rotations.
+
     Examples
     --------
     >>> import fost, numpy as np
