@@ -27,14 +27,14 @@ class Learned:
 
     Attributes
     ----------
-    dictionary : Transform or GeneralDictionary
+    dictionary : Coder or GeneralDictionary
     errors : ndarray
         Relative errors of the start and of each iteration; for SK-SVD of each stage.
     operations : int
         Per signal, to code it, without the selection; for SK-SVD those of Batch-OMP.
     """
 
-    dictionary: fost.Transform | GeneralDictionary
+    dictionary: fost.Coder | GeneralDictionary
     errors: NDArray[np.float64]
     operations: int
 
@@ -105,7 +105,7 @@ def learn(
         n_inner = _STAGE_ITERATIONS if K is None else K
         return stagewise(signals, s, n_inner=n_inner, n_final=0, drop_first=True)
     structure = _structure(name, n)
-    init: fost.Transform | None = None
+    init: fost.Coder | None = None
     if start == "matlab" and isinstance(structure, fost.Reflectors):
         init = fost.learn(signals, fost.Full(), s, max_iter=0).transform
     max_iter = _ITERATIONS if K is None else K

@@ -70,9 +70,7 @@ def run(
             verbose=False,
         ).fit(Y)
         whole(auto.interrupted_)
-        found = auto.dictionary_
-        assert isinstance(found, fost.Transform)
-        return Learned(found, auto.errors_, found.flops)
+        return Learned(auto.dictionary_, auto.errors_, auto.dictionary_.flops)
     if rotations := re.fullmatch(r"DCT \+ (\d+) rotations", method):
         structure, base = fost.Rotations(int(rotations[1])), fost.DCT((SIDE, SIDE))
         result = fost.learn(Y, structure, s, base=base, max_iter=K, random_state=0)

@@ -79,7 +79,7 @@ def _undetermined(Y: NDArray[np.float64], settings: Settings) -> int:
     """
     s, found = settings.sparsity, 0
 
-    def count(iteration: int, error: float, transform: fost.Transform) -> None:
+    def count(iteration: int, error: float, transform: fost.Coder) -> None:
         nonlocal found
         used = np.unique(transform.encode(Y, s).indices)
         found += len(used) < Y.shape[1] - 1
