@@ -124,13 +124,13 @@ def inpaint(
     if stride is not None:
         stride = check_pair(stride, "stride")
     n_nonzero_coefs = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, 2**31 - 1)
+    random = as_generator(random_state)
     if not gaps.any():
         return picture.copy()
     # What lies under the gaps says nothing about the range of the picture.
     seen = picture[~gaps][None] if ranges_by_values(picture.dtype) else picture
     form = PictureFormat.of(seen)
     known = np.where(gaps, picture.dtype.type(0), picture)
-    random = as_generator(random_state)
     unit = form.to_unit(known)
     out = np.empty_like(unit)
     for channel in range(1 if picture.ndim == 2 else picture.shape[2]):
