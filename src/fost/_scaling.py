@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
+
+from fost._typing import DType, Floats
 
 # Binary exponents up to which, and down to which, products of four numbers and sums of many of
 # them stay far from the ends of their type.
 REACH = {np.dtype(np.float32): 30, np.dtype(np.float64): 200}
 
 
-def shifts(largest: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.int64] | None:
+def shifts(largest: Floats, dtype: DType) -> NDArray[np.int64] | None:
     """Exponents to take out of rows with these largest magnitudes; None where there is no need.
 
     The same for all rows where that is enough. Else rows that are far apart get different ones,
@@ -31,7 +31,7 @@ def shifts(largest: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.int64] | N
     return 2 * reach * np.rint(exponents / (2 * reach)).astype(np.int64)
 
 
-def within_reach(Y: NDArray[Any]) -> NDArray[Any]:
+def within_reach(Y: Floats) -> Floats:
     """Y times a power of two, if its squares are too large or too small; else Y itself.
 
     Entries that are too small beside the others to count may become zero.

@@ -13,8 +13,10 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
+from fost._typing import Floats, Numbers
 
-def check_array(array: object, name: str) -> NDArray[Any]:
+
+def check_array(array: object, name: str) -> Numbers:
     """Whatever NumPy makes an array of, not copied; never what lies under a mask."""
     if scipy.sparse.issparse(array):
         raise TypeError(f"{name} must be a dense array, got a sparse {type(array).__name__}")
@@ -35,28 +37,29 @@ def has_masked(array: object) -> bool:
     return any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts)
 
 
-def check_real(array: object, name: str) -> NDArray[Any]:
+def check_real(array: object, name: str) -> Floats:
     """`array` as an aligned native array of float32 or float64, copied only where it must be.
 
     float32 and float64 stay what they are; booleans, integers and other real floats become
     float64.
     """
-    array = check_array(array, name)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
-    dtype = np.float32 if array.dtype.newbyteorder("=") == np.float32 else np.float64
+    given = check_array(array, name)
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
+    dtype = np.float32 if given.dtype.newbyteorder("=") == np.float32 else np.float64
     with np.errstate(over="ignore"):
-        checked = array.astype(dtype, copy=False)
-    if array.dtype.itemsize > 8 and not np.array_equal(np.isfinite(checked), np.isfinite(array)):
+        checked: Floats = given.astype(dtype, copy=False)
+    if given.dtype.itemsize > 8 and not np.array_equal(np.isfinite(checked), np.isfinite(given)):
         raise ValueError(f"{name} is too large: float64 does not hold it")
-    array = checked
     # The kernels take any strides, but in whole elements (fields of records are not).
-    if not array.flags.aligned or any(step % array.itemsize for step in array.strides):
-        array = array.copy()
-    return array
+    if not checked.flags.aligned or any(step % checked.itemsize for step in checked.strides):
+        checked = checked.copy()
+    return checked
 
 
-def check_parameters(array: ArrayLike, name: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
+def check_parameters(
+    array: ArrayLike, name: str, shape: tuple[int | None, ...]
+) -> NDArray[np.float64]:
     """`array` as a read-only C-contiguous float64 copy of the given shape (None is any)."""
     checked = np.array(check_real(array, name), dtype=np.float64, order="C")
     check_shape(checked, name, shape)
@@ -66,7 +69,7 @@ def check_parameters(array: ArrayLike, name: str, shape: tuple[int | None, ...])
     return checked
 
 
-def check_shape(array: NDArray[Any], name: str, shape: tuple[int | None, ...]) -> None:
+def check_shape(array: Numbers, name: str, shape: tuple[int | None, ...]) -> None:
     fits = array.ndim == len(shape) and all(
         want in (None, have) for want, have in zip(shape, array.shape, strict=True)
     )
@@ -75,7 +78,7 @@ def check_shape(array: NDArray[Any], name: str, shape: tuple[int | None, ...]) -
         raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
 
 
-def check_vectors(array: ArrayLike, name: str, n_features: int, owner: str) -> NDArray[Any]:
+def check_vectors(array: ArrayLike, name: str, n_features: int, owner: str) -> Floats:
     """Signals along the last of any number of axes, ready for the kernels as rows."""
     checked = check_real(array, name)
     if checked.ndim == 0:
@@ -84,7 +87,7 @@ def check_vectors(array: ArrayLike, name: str, n_features: int, owner: str) -> N
     return checked
 
 
-def check_signals(array: ArrayLike, name: str, n_features: int, owner: str) -> NDArray[Any]:
+def check_signals(array: ArrayLike, name: str, n_features: int, owner: str) -> Floats:
     """Signals in rows, ready for the kernels; `owner` says what they are meant for."""
     checked = check_real(array, name)
     if checked.ndim != 2:
@@ -96,7 +99,7 @@ def check_signals(array: ArrayLike, name: str, n_features: int, owner: str) -> N
     return checked
 
 
-def _check_features(array: NDArray[Any], name: str, n_features: int, owner: str) -> None:
+def _check_features(array: Floats, name: str, n_features: int, owner: str) -> None:
     if array.shape[-1] != n_features:
         raise ValueError(
             f"{name} has {array.shape[-1]} features, but {owner} was built for {n_features}"
@@ -209,7 +212,7 @@ def check_number(
     return number
 
 
-def not_finite(array: NDArray[Any], name: str) -> ValueError:
+def not_finite(array: Numbers, name: str) -> ValueError:
     """The error for input of which a kernel reported that its result is not finite."""
     if np.isfinite(array).all():
         return ValueError(f"{name} is too large: its transform overflows {array.dtype}")

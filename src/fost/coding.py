@@ -20,6 +20,7 @@ from scipy.sparse import bsr_array, coo_array, csc_array, csr_array, issparse
 
 from fost import _core
 from fost._threads import single_threaded_blas
+from fost._typing import DType, Floats, Numbers
 from fost._validation import check_integer, check_real, check_signals, not_finite
 
 _blas = scipy.linalg.cython_blas.__pyx_capi__
@@ -28,7 +29,7 @@ _core.set_stemr(scipy.linalg.cython_lapack.__pyx_capi__["dstemr"])
 
 _INT32_MAX = np.iinfo(np.int32).max
 
-Places = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+Places = tuple[Numbers, Numbers, Numbers]
 
 
 def select(C: ArrayLike, n_nonzero_coefs: int) -> csr_array:
@@ -62,7 +63,7 @@ def select(C: ArrayLike, n_nonzero_coefs: int) -> csr_array:
     return encode(_core.Plan(n_features), C, n_nonzero_coefs, name="C")
 
 
-def apply(plan: _core.Plan, Y: NDArray[Any], inverse: bool, name: str) -> NDArray[Any]:
+def apply(plan: _core.Plan, Y: Floats, inverse: bool, name: str) -> Floats:
     """forward(Y) or inverse(Y) of validated signals, along the last of any number of axes."""
     rows = Y if Y.ndim == 2 else Y.reshape(-1, Y.shape[-1])
     out = np.empty(rows.shape, Y.dtype)
@@ -73,7 +74,7 @@ def apply(plan: _core.Plan, Y: NDArray[Any], inverse: bool, name: str) -> NDArra
     return out.reshape(Y.shape)
 
 
-def encode(plan: _core.Coder, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y") -> csr_array:
+def encode(plan: _core.Coder, Y: Floats, n_nonzero_coefs: int, name: str = "Y") -> csr_array:
     """T_s(forward(Y)) of validated signals; of a bank, in the member that suits each best."""
     s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, Y.shape[1], "n_features")
     with _blas_threads(plan):
@@ -84,10 +85,10 @@ def encode(plan: _core.Coder, Y: NDArray[Any], n_nonzero_coefs: int, name: str =
 
 
 def collect(
-    fill: Callable[[NDArray[Any], NDArray[np.int32], NDArray[Any]], int],
+    fill: Callable[[Floats, NDArray[np.int32], Numbers], int],
     shape: tuple[int, int],
     s: int,
-    dtype: np.dtype[Any],
+    dtype: DType,
 ) -> csr_array | None:
     """Codes of at most s entries per row as `fill(values, indices, indptr)` writes them.
 
@@ -108,7 +109,7 @@ def collect(
 
 
 def statistic(
-    plan: _core.Coder, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y"
+    plan: _core.Coder, Y: Floats, n_nonzero_coefs: int, name: str = "Y"
 ) -> tuple[NDArray[np.float64], float]:
     """M = X Y^T and ||X||_F^2 of validated signals, X = T_s(U^T Y) never stored.
 
@@ -125,14 +126,14 @@ def statistic(
 
 def shrink(
     plan: _core.Coder,
-    image: NDArray[Any],
-    pilot: NDArray[Any] | None,
+    image: Floats,
+    pilot: Floats | None,
     shape: tuple[int, int],
     tops: NDArray[np.int32],
     lefts: NDArray[np.int32],
     level: float,
     sharpness: float,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+) -> tuple[Floats, Floats]:
     """The patches of a picture, shrunk, as sums and weights; see `fost.images.shrinkage`."""
     sums, weights = np.zeros_like(image), np.zeros_like(image)
     with _blas_threads(plan):
@@ -140,7 +141,7 @@ def shrink(
     return sums, weights
 
 
-def decode_by_stages(plan: _core.Plan, codes: csr_array, n_features: int) -> NDArray[Any]:
+def decode_by_stages(plan: _core.Plan, codes: csr_array, n_features: int) -> Floats:
     """inverse(codes) of validated codes, running the transform backwards."""
     out = np.empty((codes.shape[0], n_features), codes.dtype)
     with _blas_threads(plan):
@@ -148,7 +149,7 @@ def decode_by_stages(plan: _core.Plan, codes: csr_array, n_features: int) -> NDA
     return _checked(out, codes)
 
 
-def decode_by_atoms(atoms: NDArray[Any], codes: csr_array, largest: float = 1.0) -> NDArray[Any]:
+def decode_by_atoms(atoms: Floats, codes: csr_array, largest: float = 1.0) -> Floats:
     """codes @ atoms of validated codes, as sums of the rows of `atoms`.
 
     `largest` is a bound of the atoms' entries.
@@ -203,9 +204,7 @@ def _as_csr(codes: Any, shape: tuple[int, int]) -> csr_array:
     return csr_array(coo_array((data, places), shape=shape))
 
 
-def _compressed(
-    codes: Any, sizes: tuple[int, int]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _compressed(codes: Any, sizes: tuple[int, int]) -> tuple[Numbers, Numbers, Numbers]:
     """Data, indices and indptr of `sizes[0]` rows (or columns, or rows of blocks)."""
     data, indptr = np.asarray(codes.data), np.asarray(codes.indptr)
     indptr = _in_range(indptr, len(data) + 1, sizes[0] + 1)
@@ -257,7 +256,7 @@ _PLACES: dict[str, Callable[[Any, tuple[int, int]], Places]] = {
 }
 
 
-def _in_range(indices: Any, size: int, count: int) -> NDArray[Any]:
+def _in_range(indices: Any, size: int, count: int) -> Numbers:
     """`count` integers from 0 to size - 1."""
     array = np.asarray(indices)
     if array.dtype.kind not in "iu" or array.shape != (count,):
@@ -267,7 +266,7 @@ def _in_range(indices: Any, size: int, count: int) -> NDArray[Any]:
     return array
 
 
-def _checked(decoded: NDArray[Any], codes: csr_array, largest: float = 1.0) -> NDArray[Any]:
+def _checked(decoded: Floats, codes: csr_array, largest: float = 1.0) -> Floats:
     """The signals, unless they overflowed.
 
     No entry exceeds the sum of its code's magnitudes times the largest entry of an atom.
@@ -278,7 +277,7 @@ def _checked(decoded: NDArray[Any], codes: csr_array, largest: float = 1.0) -> N
     return decoded
 
 
-def _packed(codes: csr_array) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
+def _packed(codes: csr_array) -> tuple[Numbers, NDArray[np.int32], NDArray[np.int64]]:
     return (
         np.ascontiguousarray(codes.data),
         np.ascontiguousarray(codes.indices, dtype=np.int32),
@@ -287,7 +286,7 @@ def _packed(codes: csr_array) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[
 
 
 def _sorted_csr(
-    values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
+    values: Numbers, indices: Numbers, indptr: Numbers, shape: tuple[int, int]
 ) -> csr_array:
     codes = csr_array((values, indices, indptr), shape=shape)
     codes.has_sorted_indices = True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
@@ -11,6 +9,7 @@ from scipy.sparse import csr_array, vstack
 from fost import _core
 from fost._scaling import REACH, shifts
 from fost._threads import single_threaded_blas
+from fost._typing import DType, Floats
 from fost._validation import (
     check_array,
     check_flag,
@@ -96,8 +95,8 @@ def omp(
 
 @single_threaded_blas
 def pursue(
-    Y: NDArray[Any],
-    atoms: NDArray[Any],
+    Y: Floats,
+    atoms: Floats,
     s: int,
     *,
     missing: NDArray[np.bool_] | None = None,
@@ -129,9 +128,7 @@ def pursue(
 class _Dictionary:
     """Atoms as the kernels take them, within reach."""
 
-    def __init__(
-        self, atoms: NDArray[Any], dtype: np.dtype[Any], normalize: bool, masked: bool
-    ) -> None:
+    def __init__(self, atoms: Floats, dtype: DType, normalize: bool, masked: bool) -> None:
         exact = np.asarray(atoms, dtype=np.float64)
         # Exponents, one per atom; None where they are within reach as they are.
         self.taken_out = shifts(np.abs(exact).max(axis=1), dtype)
@@ -155,7 +152,7 @@ class _Dictionary:
             self._scales = _padded(np.ldexp(1.0, apart), pitch, dtype)
 
     def pursue(
-        self, Y: NDArray[Any], missing: NDArray[np.bool_] | None, s: int, tol: float
+        self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, tol: float
     ) -> csr_array | None:
         """Codes in these atoms; None where signals are not finite or not within reach."""
         D, G, scales, squares = self._rows, self._gram, self._scales, self._squares
@@ -169,7 +166,7 @@ class _Dictionary:
 
 def _by_shift(
     dictionary: _Dictionary,
-    Y: NDArray[Any],
+    Y: Floats,
     missing: NDArray[np.bool_] | None,
     s: int,
     tol: float,
@@ -207,11 +204,11 @@ def _scaled_back(
     return codes
 
 
-def _padded(values: NDArray[Any], pitch: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _padded(values: Floats, pitch: int, dtype: DType) -> Floats:
     return np.pad(values, (0, pitch - len(values))).astype(dtype)
 
 
-def check_atoms(atoms: ArrayLike, name: str = "atoms") -> NDArray[Any]:
+def check_atoms(atoms: ArrayLike, name: str = "atoms") -> Floats:
     """Atoms in rows, finite and none of them zero."""
     D = check_real(atoms, name)
     if D.ndim != 2 or 0 in D.shape:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +14,7 @@ from fost._progress import progress
 from fost._random import RandomState, as_generator
 from fost._scaling import within_reach
 from fost._threads import single_threaded_blas
+from fost._typing import Floats
 from fost._validation import (
     check_callable,
     check_integer,
@@ -53,7 +53,7 @@ class GeneralEstimator(DictionaryEstimator):
 
     @abstractmethod
     def _start(
-        self, Y: NDArray[Any], n_components: int, s: int, random: np.random.Generator
+        self, Y: Floats, n_components: int, s: int, random: np.random.Generator
     ) -> Factorisation:
         """Where learning starts."""
 
@@ -146,8 +146,8 @@ class GeneralEstimator(DictionaryEstimator):
 
 
 def initial_atoms(
-    init: str | ArrayLike, Y: NDArray[Any], n_components: int, random: np.random.Generator
-) -> NDArray[Any]:
+    init: str | ArrayLike, Y: Floats, n_components: int, random: np.random.Generator
+) -> Floats:
     """What the parameter `init` stands for."""
     if isinstance(init, str):
         if init != "signals":

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
+from fost._typing import Floats
 from fost._validation import check_signals
 from fost.coding import check_codes, decode_by_atoms
 from fost.pursuit import check_atoms, omp
@@ -72,13 +73,13 @@ class GeneralDictionary:
         stream = as_stream(Y)
         return stream.map_blocks(partial(self._encode_block, n_nonzero_coefs, stream.name))
 
-    def _encode_block(self, n_nonzero_coefs: int, name: str, block: NDArray[Any]) -> csr_array:
+    def _encode_block(self, n_nonzero_coefs: int, name: str, block: Floats) -> csr_array:
         try:
             return omp(block, self._atoms, n_nonzero_coefs)
         except ValueError as error:  # which calls the signals Y, whatever their stream does
             raise ValueError(re.sub(r"^Y\b", name, str(error))) from error
 
-    def decode(self, codes: Any) -> NDArray[Any]:
+    def decode(self, codes: Any) -> Floats:
         """Signals that codes, sparse or dense, stand for: codes @ atoms."""
         owner = "this dictionary"
         if not issparse(codes):

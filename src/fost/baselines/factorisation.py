@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from fost import _core
 from fost._scaling import shifts
+from fost._typing import Floats
 from fost._validation import not_finite
 from fost.coding import decode_by_atoms
 from fost.pursuit import pursue
@@ -26,15 +27,15 @@ class Factorisation:
     Everything has the type of the signals.
     """
 
-    def __init__(self, Y: NDArray[Any], atoms: NDArray[Any], s: int) -> None:
+    def __init__(self, Y: Floats, atoms: Floats, s: int) -> None:
         self.Y = np.ascontiguousarray(Y)
         self.s = s
         self.energy = squared_norm(self.Y)
         self.set_atoms(atoms)
 
-    def set_atoms(self, atoms: NDArray[Any]) -> None:
+    def set_atoms(self, atoms: Floats) -> None:
         """Other atoms, with codes of their own."""
-        self.atoms: NDArray[Any] = np.ascontiguousarray(atoms, dtype=self.Y.dtype)
+        self.atoms: Floats = np.ascontiguousarray(atoms, dtype=self.Y.dtype)
         self.code()
 
     def code(self) -> None:
@@ -43,7 +44,7 @@ class Factorisation:
         if codes is None:
             raise not_finite(self.Y, "Y")
         self.codes: csr_array = codes
-        self.residual: NDArray[Any] = self.Y - decode_by_atoms(self.atoms, self.codes)
+        self.residual: Floats = self.Y - decode_by_atoms(self.atoms, self.codes)
 
     @property
     def error(self) -> float:
@@ -57,7 +58,7 @@ class Factorisation:
         sums = np.bincount(self.codes.indices, weights=squares, minlength=len(self.atoms))
         return sums.astype(np.float64, copy=False)
 
-    def residual_without(self, k: int) -> NDArray[Any]:
+    def residual_without(self, k: int) -> Floats:
         """Y - X D without atom k, all other coefficients as they are."""
         coefficients = self.codes[:, [k]].toarray()
         return np.asarray(self.residual + coefficients * self.atoms[k])
@@ -115,7 +116,7 @@ class Factorisation:
         return csr_array((places, self.codes.indices, self.codes.indptr), shape=shape).tocsc()
 
 
-def random_atoms(Y: NDArray[Any], count: int, random: np.random.Generator) -> NDArray[np.float64]:
+def random_atoms(Y: Floats, count: int, random: np.random.Generator) -> NDArray[np.float64]:
     """Random signals that are not zero, normalised; noise where there are too few of them."""
     norms = np.linalg.norm(Y, axis=1)
     candidates = np.flatnonzero(norms > 0)
@@ -126,7 +127,7 @@ def random_atoms(Y: NDArray[Any], count: int, random: np.random.Generator) -> ND
     return normalised(np.concatenate([atoms, noise]))
 
 
-def leading_directions(rows: NDArray[Any], count: int) -> NDArray[np.float64]:
+def leading_directions(rows: Floats, count: int) -> NDArray[np.float64]:
     """The leading right singular vectors of the rows, as rows, the strongest first."""
     n = rows.shape[1]
     wide = np.asarray(rows, dtype=np.float64)
@@ -136,7 +137,7 @@ def leading_directions(rows: NDArray[Any], count: int) -> NDArray[np.float64]:
     return np.ascontiguousarray(vectors.T[::-1])
 
 
-def normalised(atoms: NDArray[Any]) -> NDArray[np.float64]:
+def normalised(atoms: Floats) -> NDArray[np.float64]:
     """Atoms of norm one; rows of zeros stay what they are."""
     wide = np.asarray(atoms, dtype=np.float64)
     exponents = shifts(np.abs(wide).max(axis=1, initial=0), wide.dtype)
@@ -146,6 +147,6 @@ def normalised(atoms: NDArray[Any]) -> NDArray[np.float64]:
     return wide / np.where(norms > 0, norms, 1)
 
 
-def squared_norm(array: NDArray[Any]) -> float:
+def squared_norm(array: Floats) -> float:
     """||array||_F^2 in float64, without a copy of it in float64."""
     return float(np.einsum("ij,ij->", array, array, dtype=np.float64, casting="same_kind"))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost._random import RandomState
+from fost._typing import Floats
 from fost._validation import check_flag
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
 from fost.baselines.factorisation import Factorisation
@@ -102,7 +101,7 @@ class KSVD(GeneralEstimator):
         return check_steps(self.max_iter, self.tol)
 
     def _start(
-        self, Y: NDArray[Any], n_components: int, s: int, random: np.random.Generator
+        self, Y: Floats, n_components: int, s: int, random: np.random.Generator
     ) -> Factorisation:
         return Factorisation(Y, initial_atoms(self.init, Y, n_components, random), s)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from fost._random import RandomState
+from fost._typing import Floats
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
 from fost.baselines.factorisation import Factorisation, normalised
 from fost.coding import decode_by_atoms
@@ -92,7 +92,7 @@ class MOD(GeneralEstimator):
         return check_steps(self.max_iter, self.tol)
 
     def _start(
-        self, Y: NDArray[Any], n_components: int, s: int, random: np.random.Generator
+        self, Y: Floats, n_components: int, s: int, random: np.random.Generator
     ) -> Factorisation:
         return Factorisation(Y, initial_atoms(self.init, Y, n_components, random), s)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from fost._random import RandomState
+from fost._typing import Floats
 from fost._validation import check_flag, check_integer, check_number
 from fost.baselines.base import Callback, GeneralEstimator
 from fost.baselines.factorisation import Factorisation, leading_directions
@@ -120,7 +119,7 @@ class StagewiseKSVD(GeneralEstimator):
         return -(-(n_components - s) // (int(self.atoms_per_stage) - 1))
 
     def _start(
-        self, Y: NDArray[Any], n_components: int, s: int, random: np.random.Generator
+        self, Y: Floats, n_components: int, s: int, random: np.random.Generator
     ) -> Factorisation:
         state = Factorisation(Y, leading_directions(Y, s), s)
         for _ in range(self.n_inner):
@@ -156,7 +155,7 @@ class StagewiseKSVD(GeneralEstimator):
             improve(part, random, coded=inner == 0, only=only)
         state.set_atoms(part.atoms)
 
-    def _worst(self, Y: NDArray[Any], residual: NDArray[Any]) -> NDArray[np.intp]:
+    def _worst(self, Y: Floats, residual: Floats) -> NDArray[np.intp]:
         """The signals with the largest ||residual||^2 / ||y||."""
         norms = np.linalg.norm(Y, axis=1)
         left = np.square(residual, dtype=np.float64).sum(axis=1)

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fost._typing import Numbers
 from fost.cli.errors import UserError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 # Bytes of a chunk of an .npy file.
 _CHUNK_BYTES = 2**26
@@ -57,7 +58,7 @@ def dask_rows(path: Path) -> Any:
     return da.concatenate(parts)
 
 
-def _read(path: str, start: int, stop: int) -> NDArray[Any]:
+def _read(path: str, start: int, stop: int) -> Numbers:
     import numpy as np
 
     return np.array(np.load(path, mmap_mode="r", allow_pickle=False)[start:stop])

@@ -27,11 +27,10 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from fost._typing import DType, Numbers
 from fost.cli.errors import UserError, reading, writing
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
 FORMAT = "fost codes"
@@ -70,7 +69,7 @@ class Codes:
     """What is in a file of codes."""
 
     codes: csr_array
-    means: NDArray[Any]
+    means: Numbers
     model: str
     sparsity: int
     relative_error: float
@@ -195,7 +194,7 @@ def _loaded(archive: zipfile.ZipFile, file_size: int) -> Codes:
     )
 
 
-def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+def _array(archive: zipfile.ZipFile, name: str) -> Numbers:
     """An array of the file, if it is of the kind that it should be and as long as it says."""
     import numpy as np
 
@@ -215,7 +214,7 @@ def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     return np.frombuffer(content, header.dtype).reshape(header.shape)
 
 
-def _dtype(name: Any) -> np.dtype[Any]:
+def _dtype(name: Any) -> DType:
     """A type of real numbers by its name, and nothing else that NumPy makes types of."""
     import numpy as np
 

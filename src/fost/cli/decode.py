@@ -5,18 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fost._progress import progress
+from fost._typing import Numbers
 from fost.cli import options
 from fost.cli.console import check_output, show
 from fost.cli.errors import UserError, writing
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from fost.cli.codes import Codes
     from fost.cli.models import Model
 
@@ -106,7 +105,7 @@ def _check_match(model: Model, codes: Codes, path: Path) -> None:
         raise UserError(f"cannot decode {str(path)!r}: {error}") from error
 
 
-def decoded_picture(model: Model, codes: Codes, quiet: bool) -> NDArray[Any]:
+def decoded_picture(model: Model, codes: Codes, quiet: bool) -> Numbers:
     """The picture that codes stand for, in its own type."""
     import numpy as np
 
@@ -139,9 +138,7 @@ def _write_array(model: Model, codes: Codes, output: Path, quiet: bool) -> None:
             file.write(np.ascontiguousarray(rows, codes.dtype).data)
 
 
-def _decoded_blocks(
-    model: Model, codes: Codes, quiet: bool
-) -> Iterator[tuple[slice, NDArray[Any]]]:
+def _decoded_blocks(model: Model, codes: Codes, quiet: bool) -> Iterator[tuple[slice, Numbers]]:
     """Pairs of a slice and the signals in it."""
     count, n = codes.codes.shape
     step = max(1, _BLOCK_ENTRIES // n)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fost._progress import progress
+from fost._typing import Numbers
 from fost.cli import options
 from fost.cli.console import check_output, show
 from fost.cli.errors import UserError
@@ -16,7 +17,6 @@ from fost.cli.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from fost.cli.codes import Codes
@@ -153,9 +153,9 @@ def encode_picture(model: Model, path: Path, sparsity: int, quiet: bool) -> Code
     patch = model.patch_or_complain("a picture")
     picture = read_picture(path)
     planes, form = unit_planes(picture)
-    means: list[NDArray[Any]] = []
+    means: list[Numbers] = []
 
-    def blocks() -> Iterable[NDArray[Any]]:
+    def blocks() -> Iterable[Numbers]:
         for _, block in picture_blocks(planes, patch, None, path):
             means.append(block.mean(axis=1))
             yield block - means[-1][:, None]
@@ -176,7 +176,7 @@ def encode_picture(model: Model, path: Path, sparsity: int, quiet: bool) -> Code
 
 def _encoded(
     model: Model,
-    blocks: Iterable[NDArray[Any]],
+    blocks: Iterable[Numbers],
     count: int,
     sparsity: int,
     path: Path,

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from math import ceil, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fost._typing import Numbers
 from fost.cli import options
 from fost.cli.console import check_output, show
 from fost.cli.errors import UserError, writing
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from fost.cli.models import Model
     from fost.transforms import Coder, Transform
 
@@ -62,7 +61,7 @@ def info(
     show(lines, data, as_json=as_json, quiet=quiet)
 
 
-def draw_model(coder: Coder, patch: tuple[int, int]) -> NDArray[Any]:
+def draw_model(coder: Coder, patch: tuple[int, int]) -> Numbers:
     """The atoms of a transform, or those of a bank's members in a grid, row by row."""
     import numpy as np
 
@@ -148,7 +147,7 @@ def _compared(other: int, own: int) -> str:
     return f"{other:,} ({times})"
 
 
-def draw_atoms(atoms: NDArray[Any], patch: tuple[int, int]) -> NDArray[Any]:
+def draw_atoms(atoms: Numbers, patch: tuple[int, int]) -> Numbers:
     """Atoms (rows) as small pictures in a grid."""
     import numpy as np
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fost._progress import progress
+from fost._typing import Numbers
 from fost.cli import options
 from fost.cli.console import check_output, show
 from fost.cli.errors import UserError, complain, writing
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 Picture = Annotated[
     Path, typer.Argument(metavar="PICTURE", help="The picture to work on.", show_default=False)
@@ -170,7 +171,7 @@ def denoise(
     _report({"noise level": told}, facts, image, output, seconds, as_json, quiet)
 
 
-def _from_mask(mask: NDArray[Any], image: NDArray[Any], path: Path) -> NDArray[Any]:
+def _from_mask(mask: Numbers, image: Numbers, path: Path) -> Numbers:
     """Where a mask is not black."""
     import numpy as np
 
@@ -182,7 +183,7 @@ def _from_mask(mask: NDArray[Any], image: NDArray[Any], path: Path) -> NDArray[A
     return np.asarray(marked.any(axis=2) if mask.ndim == 3 else marked)
 
 
-def _from_value(image: NDArray[Any], value: float | None) -> NDArray[Any]:
+def _from_value(image: Numbers, value: float | None) -> Numbers:
     """Where all channels have a value; NaN is one."""
     import numpy as np
 
@@ -200,13 +201,13 @@ def _dictionary(model: Path | None) -> dict[str, Any]:
     return {"dictionary": loaded.transform, "patch": loaded.patch_or_complain("restoring pictures")}
 
 
-def _check_type(output: Path, image: NDArray[Any]) -> None:
+def _check_type(output: Path, image: Numbers) -> None:
     from fost.images.files import check_writable
 
     check_writable(output, image.dtype, image.shape[2] if image.ndim == 3 else None)
 
 
-def _write(output: Path, image: NDArray[Any]) -> None:
+def _write(output: Path, image: Numbers) -> None:
     from fost import images
 
     with writing(output):
@@ -216,7 +217,7 @@ def _write(output: Path, image: NDArray[Any]) -> None:
 def _report(
     lines: dict[str, str],
     data: Mapping[str, object],
-    image: NDArray[Any],
+    image: Numbers,
     output: Path,
     seconds: float,
     as_json: bool,
@@ -228,5 +229,5 @@ def _report(
     show({**first, **lines, **last}, {**data, **facts}, as_json=as_json, quiet=quiet)
 
 
-def _size(image: NDArray[Any]) -> str:
+def _size(image: Numbers) -> str:
     return f"{image.shape[1]} x {image.shape[0]}"

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from fost._typing import DType, Numbers
 from fost.cli.errors import UserError, reading
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from fost.images import PictureFormat
 
 Patch = tuple[int, int]
@@ -30,7 +28,7 @@ class Rows(Protocol):
     def shape(self) -> tuple[int, ...]: ...
 
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> DType: ...
 
 
 def is_array(path: Path) -> bool:
@@ -166,14 +164,14 @@ def _open_zarr(path: Path) -> Rows:
     return opened
 
 
-def read_picture(path: Path) -> NDArray[Any]:
+def read_picture(path: Path) -> Numbers:
     from fost import images
 
     with reading(path):
         return images.read(path)
 
 
-def unit_planes(picture: NDArray[Any]) -> tuple[NDArray[Any], PictureFormat]:
+def unit_planes(picture: Numbers) -> tuple[Numbers, PictureFormat]:
     """A picture as it is coded, from 0 to 1 and colours as luma and chroma, and its format."""
     from fost import images
 
@@ -182,12 +180,12 @@ def unit_planes(picture: NDArray[Any]) -> tuple[NDArray[Any], PictureFormat]:
     return (images.to_luma_chroma(unit) if has_colours(picture.shape) else unit), form
 
 
-def from_unit_planes(planes: NDArray[Any], form: PictureFormat) -> NDArray[Any]:
+def from_unit_planes(planes: Numbers, form: PictureFormat) -> Numbers:
     """Undoes `unit_planes`."""
     from fost import images
 
     unit = images.from_luma_chroma(planes) if has_colours(planes.shape) else planes
-    picture: NDArray[Any] = form.from_unit(unit)
+    picture: Numbers = form.from_unit(unit)
     return picture
 
 
@@ -196,8 +194,8 @@ def has_colours(shape: Sequence[int]) -> bool:
 
 
 def picture_blocks(
-    planes: NDArray[Any], patch: Patch, stride: Patch | None, path: Path
-) -> Iterator[tuple[slice, NDArray[Any]]]:
+    planes: Numbers, patch: Patch, stride: Patch | None, path: Path
+) -> Iterator[tuple[slice, Numbers]]:
     """The patches of a picture, block by block; `path` is for complaints."""
     from fost import images
 

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fost
+from fost._typing import Numbers
 from fost.demo.comparison import pyplot
 
 SHARE = 0.5
 SIGMA = 25
 
-Image = NDArray[Any]
+Image = Numbers
 
 
 @dataclass(frozen=True)

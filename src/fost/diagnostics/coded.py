@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost._threads import single_threaded_blas
+from fost._typing import Floats
 from fost._validation import check_parameters, check_real
 from fost.diagnostics.findings import check_entries
 from fost.learning import LearningResult
@@ -201,7 +202,7 @@ def code(dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None) -> Coded
 
 
 def _pursue(
-    signals: NDArray[Any], atoms: NDArray[np.float64], s: int
+    signals: Floats, atoms: NDArray[np.float64], s: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """X Y^T and X X^T of codes by orthogonal matching pursuit, a block of signals at a time."""
     n_atoms, n = atoms.shape

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from math import log2, prod
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fost._progress import progress
 from fost._random import RandomState, as_generator
 from fost._threads import single_threaded_blas
+from fost._typing import Floats
 from fost._validation import check_integer, check_number, check_sizes, check_verbose
 from fost.estimators.base import CoderEstimator
 from fost.learning import InterruptedWarning, Source, as_source, learn
@@ -150,8 +149,8 @@ class AutoDictionary(CoderEstimator):
 
     def _explored(
         self,
-        train: NDArray[Any],
-        held_out: NDArray[Any],
+        train: Floats,
+        held_out: Floats,
         todo: list[Rung],
         random: np.random.Generator,
     ) -> Frontier:
@@ -225,7 +224,7 @@ class AutoDictionary(CoderEstimator):
             raise ValueError(f"validation_fraction must be between 0 and 1, got {share!r}")
         return min(max(1, round(share * n_signals)), n_signals - 1)
 
-    def _choose(self, frontier: Frontier, held_out: NDArray[Any]) -> Candidate:
+    def _choose(self, frontier: Frontier, held_out: Floats) -> Candidate:
         """The cheapest below an error, or the least error at equal bits."""
         if self.max_error is not None:
             good = [row for row in frontier if row.held_out_error <= self.max_error]

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fost._random import RandomState
 from fost._scaling import within_reach
+from fost._typing import Floats
 from fost.estimators.checks import checked
 from fost.learning import LearningResult, Structure, as_source, learn
 from fost.learning.loop import Callback
@@ -39,7 +40,7 @@ class Dictionary(Protocol):
 
     def encode(self, Y: Any, n_nonzero_coefs: int) -> csr_array: ...
 
-    def decode(self, codes: Any) -> NDArray[Any]: ...
+    def decode(self, codes: Any) -> Floats: ...
 
 
 class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -78,7 +79,7 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self._fit(checked(self, X, min_samples=self._least_signals))
         return self
 
-    def fit_transform(self, X: Signals, y: None = None) -> csr_array | NDArray[Any]:
+    def fit_transform(self, X: Signals, y: None = None) -> csr_array | Floats:
         """Learn the dictionary and code the same signals: `fit` and `transform` in one.
 
         Parameters
@@ -97,7 +98,7 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self._fit(signals)
         return self._codes(signals)
 
-    def transform(self, X: Signals) -> csr_array | NDArray[Any]:
+    def transform(self, X: Signals) -> csr_array | Floats:
         """Sparse codes of signals.
 
         Parameters
@@ -115,13 +116,13 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_is_fitted(self, "dictionary_")
         return self._codes(checked(self, X, reset=False))
 
-    def _codes(self, signals: Stream) -> csr_array | NDArray[Any]:
+    def _codes(self, signals: Stream) -> csr_array | Floats:
         codes = self.dictionary_.encode(signals, self.n_nonzero_coefs)
         if self.sparse_output:
             return codes
         return codes.toarray() if issparse(codes) else codes.map_blocks(_dense, dtype=codes.dtype)
 
-    def inverse_transform(self, X: Any) -> NDArray[Any]:
+    def inverse_transform(self, X: Any) -> Floats:
         """Signals that codes stand for.
 
         Parameters
@@ -266,5 +267,5 @@ class LearnedDictionary(CoderEstimator):
         return self
 
 
-def _dense(block: Any) -> NDArray[Any]:
+def _dense(block: Any) -> Floats:
     return np.asarray(block.toarray())

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from fost._typing import Floats
 from fost._validation import check_flag, has_masked
 from fost.streams import Stream, as_stream, is_lazy
 
@@ -34,9 +34,7 @@ def checked(
     return stream
 
 
-def validated(
-    estimator: BaseEstimator, X: Any, reset: bool = True, min_samples: int = 1
-) -> NDArray[Any]:
+def validated(estimator: BaseEstimator, X: Any, reset: bool = True, min_samples: int = 1) -> Floats:
     """Signals in memory, by scikit-learn's checks, which do not look for masks.
 
     Errors name X, which not all of theirs do.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import as_file, files
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from fost._typing import Numbers
 from fost._validation import check_choice
 from fost.learning import Rotations
 from fost.learning.loop import run
@@ -62,7 +62,7 @@ def general(shape: tuple[int, int]) -> Transform:
 
 
 def adapted(
-    image: NDArray[Any],
+    image: Numbers,
     shape: tuple[int, int],
     random: np.random.Generator,
     n_rotations: int,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from math import isqrt, prod
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fost._typing import DType, Numbers
 from fost._validation import check_real, check_sizes
 from fost.images.grid import Grid, Pair
 
@@ -18,7 +18,7 @@ def assemble(
     shape: Pair | None = None,
     stride: Pair | None = None,
     weights: ArrayLike | None = None,
-) -> NDArray[Any]:
+) -> Numbers:
     """The picture that patches make: where they overlap, their (weighted) mean.
 
     Undoes `patches`, exactly where no patches overlap. Needs no memory of the size of all
@@ -102,7 +102,7 @@ class Assembler:
         planes = (self._grid.channels, *self._image_shape[:2])
         self._sums = np.zeros(planes)
         self._weights = np.zeros(planes)
-        self._dtype: np.dtype[Any] | None = None
+        self._dtype: DType | None = None
 
     @property
     def n_patches(self) -> int:
@@ -138,7 +138,7 @@ class Assembler:
             rows, scale = rows[count:], None if scale is None else scale[count:]
             start += count
 
-    def _add_row(self, first: int, rows: NDArray[Any], scale: NDArray[Any] | None) -> None:
+    def _add_row(self, first: int, rows: Numbers, scale: Numbers | None) -> None:
         """Patches beside each other: for each column of pixels in them one strided sum."""
         grid = self._grid
         height, width = grid.shape
@@ -156,7 +156,7 @@ class Assembler:
                 sums[:, columns] += pixels[part, :, k].T
                 weights[:, columns] += 1.0 if scale is None else scale[part, :, k].T
 
-    def result(self) -> NDArray[Any]:
+    def result(self) -> Numbers:
         """The picture, float64 if any of the patches were and else float32.
 
         Raises
@@ -184,7 +184,7 @@ def _checked_range(where: slice, n_patches: int) -> tuple[int, int]:
     return start, stop
 
 
-def _checked_weights(weights: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
+def _checked_weights(weights: ArrayLike, shape: tuple[int, int]) -> Numbers:
     """Weights as an array that multiplies patches: shape (n_patches, 1) or that of the patches."""
     checked = check_real(weights, "weights")
     if checked.shape not in (shape[:1], shape):

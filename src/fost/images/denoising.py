@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
 from fost._random import RandomState, as_generator
+from fost._typing import Numbers
 from fost._validation import check_flag, check_number, check_pair
 from fost.images.adaptation import adapted, general
 from fost.images.grid import Grid, Pair, patch_shape
@@ -48,7 +48,7 @@ def denoise(
     patch: Pair | None = None,
     second_pass: bool = True,
     random_state: RandomState = 0,
-) -> NDArray[Any]:
+) -> Numbers:
     """Remove white noise from a picture.
 
     Every patch is transformed, small coefficients are set to zero, and the patches are put back,
@@ -126,9 +126,7 @@ class _View:
     grid: Grid
 
 
-def _denoise_plane(
-    image: NDArray[Any], sigma: float, views: list[_View], second_pass: bool
-) -> NDArray[Any]:
+def _denoise_plane(image: Numbers, sigma: float, views: list[_View], second_pass: bool) -> Numbers:
     level = _THRESHOLD * sigma
     pilot = _mean([threshold(image, view.transform, view.grid, level) for view in views])
     if not second_pass:
@@ -137,7 +135,7 @@ def _denoise_plane(
 
 
 def _views(
-    image: NDArray[Any],
+    image: Numbers,
     sigma: float,
     shape: tuple[int, int],
     stride: Pair,
@@ -157,7 +155,7 @@ def _views(
     return views
 
 
-def _mean(parts: list[tuple[NDArray[Any], NDArray[Any]]]) -> NDArray[Any]:
+def _mean(parts: list[tuple[Numbers, Numbers]]) -> Numbers:
     """The picture that sums and weights of all views make."""
     sums, weights = parts[0]
     for more, heavier in parts[1:]:
@@ -204,7 +202,7 @@ def noise_level(image: ArrayLike) -> float:
     return float(np.ldexp(np.sqrt(quietest / chi2.ppf(_QUIETEST, high.shape[1])), exponent))
 
 
-def check_finite(image: ArrayLike) -> NDArray[Any]:
+def check_finite(image: ArrayLike) -> Numbers:
     """A picture without NaN and infinity."""
     picture = check_picture(image, "image")
     if picture.dtype.kind == "f" and not np.isfinite(picture).all():
@@ -212,7 +210,7 @@ def check_finite(image: ArrayLike) -> NDArray[Any]:
     return picture
 
 
-def to_planes(unit: NDArray[Any]) -> list[NDArray[Any]]:
+def to_planes(unit: Numbers) -> list[Numbers]:
     """The planes that are worked on: the picture, luma and chroma, or the channels."""
     if unit.ndim == 2:
         return [np.ascontiguousarray(unit)]
@@ -220,7 +218,7 @@ def to_planes(unit: NDArray[Any]) -> list[NDArray[Any]]:
     return [np.array(plane, order="C") for plane in np.moveaxis(coloured, -1, 0)]
 
 
-def from_planes(planes: list[NDArray[Any]], ndim: int) -> NDArray[Any]:
+def from_planes(planes: list[Numbers], ndim: int) -> Numbers:
     """The picture of planes."""
     if ndim == 2:
         return planes[0]
@@ -228,7 +226,7 @@ def from_planes(planes: list[NDArray[Any]], ndim: int) -> NDArray[Any]:
     return from_luma_chroma(coloured) if len(planes) == 3 else coloured
 
 
-def pad(plane: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
+def pad(plane: Numbers, shape: tuple[int, int]) -> Numbers:
     """At least as large as a patch, by repeating the last row and column."""
     missing = [max(0, want - have) for want, have in zip(shape, plane.shape, strict=True)]
     if not any(missing):

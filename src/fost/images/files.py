@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fost._files import open_file, write_atomically
+from fost._typing import Numbers
 from fost._validation import check_flag, check_path
 from fost.images.pictures import check_picture
 
@@ -36,7 +37,7 @@ _JPEG_OPTIONS: dict[str, Any] = {"quality": 95, "subsampling": 0}
 _PLAIN_MODES = ("L", "LA", "RGB", "RGBA", "I", "F")
 
 
-def read(path: str | os.PathLike[str]) -> NDArray[Any]:
+def read(path: str | os.PathLike[str]) -> Numbers:
     """Read a picture.
 
     Parameters
@@ -126,7 +127,7 @@ def check_writable(path: str | os.PathLike[str], dtype: Any, channels: int | Non
     encoded(np.zeros((1, 1) if channels is None else (1, 1, channels), dtype), path)
 
 
-def encoded(image: NDArray[Any], path: str | os.PathLike[str]) -> bytes:
+def encoded(image: Numbers, path: str | os.PathLike[str]) -> bytes:
     """The bytes of a file with this picture, of the kind that the name of the file says."""
     _needed()
     from PIL import Image
@@ -168,7 +169,7 @@ def encoded(image: NDArray[Any], path: str | os.PathLike[str]) -> bytes:
     return buffer.getvalue()
 
 
-def _pillow_image(image: NDArray[Any]) -> Image.Image:
+def _pillow_image(image: Numbers) -> Image.Image:
     from PIL import Image
 
     if image.dtype not in (np.uint8, np.bool_) and not (
@@ -178,7 +179,7 @@ def _pillow_image(image: NDArray[Any]) -> Image.Image:
     return Image.fromarray(np.ascontiguousarray(image))
 
 
-def _read_other(file: Any, left_out: list[str]) -> NDArray[Any]:
+def _read_other(file: Any, left_out: list[str]) -> Numbers:
     """All that Pillow opens."""
     from PIL import Image, ImageOps
 
@@ -199,7 +200,7 @@ def _read_other(file: Any, left_out: list[str]) -> NDArray[Any]:
     return _without_alpha(np.asarray(image), image.mode.endswith("A"), left_out)
 
 
-def _read_tiff(file: Any, left_out: list[str]) -> NDArray[Any]:
+def _read_tiff(file: Any, left_out: list[str]) -> Numbers:
     """By tifffile, and by Pillow where tifffile lacks the codec or the kind of colours."""
     import tifffile
 
@@ -238,7 +239,7 @@ def _note_others(count: int, left_out: list[str]) -> None:
         left_out.append(f"{count} pictures, of which the first is read")
 
 
-def _without_alpha(image: NDArray[Any], alpha: bool, left_out: list[str]) -> NDArray[Any]:
+def _without_alpha(image: Numbers, alpha: bool, left_out: list[str]) -> Numbers:
     """The colours alone, or the grey."""
     if alpha:
         opaque = np.iinfo(image.dtype).max if image.dtype.kind in "iu" else 1

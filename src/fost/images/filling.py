@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
+
+from fost._typing import Numbers
 
 # Where at least this share of pixels has observed neighbours, the others lie alone.
 _SCATTERED = 0.99
 _SMOOTHINGS = 6
 
 
-def fill(image: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[Any], int]:
+def fill(image: Numbers, missing: NDArray[np.bool_]) -> tuple[Numbers, int]:
     """Each missing pixel as the mean of the observed ones among its neighbours.
 
     Where there are none, the picture at half the size is filled in the same way, and so on:
@@ -37,7 +37,7 @@ def fill(image: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[Any],
     return np.where(missing, filled, image), n_scales
 
 
-def _fill(sums: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[Any], int]:
+def _fill(sums: Numbers, weights: Numbers) -> tuple[Numbers, int]:
     """Means of weighted pixels, given as products with their weights."""
     near, seen = _neighbourhood(sums), _neighbourhood(weights)
     known = seen > 0
@@ -55,7 +55,7 @@ def _fill(sums: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[Any], int]
     return filled, n_scales + 1
 
 
-def _neighbourhood(plane: NDArray[Any]) -> NDArray[Any]:
+def _neighbourhood(plane: Numbers) -> Numbers:
     """Sums over 3 x 3 pixels."""
     down = plane.copy()
     down[1:] += plane[:-1]
@@ -66,7 +66,7 @@ def _neighbourhood(plane: NDArray[Any]) -> NDArray[Any]:
     return both
 
 
-def _halved(plane: NDArray[Any]) -> NDArray[Any]:
+def _halved(plane: Numbers) -> Numbers:
     """Sums over 2 x 2 pixels."""
     even = np.pad(plane, [(0, k % 2) for k in plane.shape])
     rows = even[::2] + even[1::2]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fost._typing import Numbers
 from fost._validation import check_array, check_pair
 from fost.images.grid import Pair
 from fost.images.pictures import check_picture
@@ -14,7 +13,7 @@ from fost.images.pictures import check_picture
 
 def picture_and_gaps(
     image: ArrayLike, missing: ArrayLike | None
-) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+) -> tuple[Numbers, NDArray[np.bool_]]:
     """The picture and where it has gaps: those of a mask, of `missing`, or of both."""
     if not isinstance(image, np.ma.MaskedArray):
         if missing is None:
@@ -28,7 +27,7 @@ def picture_and_gaps(
     return picture, check_gaps(gaps, picture)
 
 
-def check_gaps(missing: ArrayLike, picture: NDArray[Any]) -> NDArray[np.bool_]:
+def check_gaps(missing: ArrayLike, picture: Numbers) -> NDArray[np.bool_]:
     """A mask of the shape of the picture, and a picture that is finite elsewhere."""
     mask = _checked_mask(missing, picture)
     observed = ~mask
@@ -39,7 +38,7 @@ def check_gaps(missing: ArrayLike, picture: NDArray[Any]) -> NDArray[np.bool_]:
     return mask
 
 
-def _checked_mask(missing: ArrayLike, picture: NDArray[Any]) -> NDArray[np.bool_]:
+def _checked_mask(missing: ArrayLike, picture: Numbers) -> NDArray[np.bool_]:
     """A mask of the shape of the picture."""
     mask = check_array(missing, "missing")
     if mask.dtype != np.bool_:
@@ -61,7 +60,7 @@ def checked_steps(
     return steps
 
 
-def padded(plane: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
+def padded(plane: Numbers, shape: tuple[int, int]) -> Numbers:
     """A copy at least as large as a patch, by repeating the last row and column."""
     missing = [max(0, want - have) for want, have in zip(shape, plane.shape, strict=True)]
     return np.pad(plane, [(0, k) for k in missing], mode="edge") if any(missing) else plane.copy()

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fost._progress import progress
 from fost._random import RandomState, as_generator
+from fost._typing import Numbers
 from fost._validation import (
     check_choice,
     check_integer,
@@ -57,7 +58,7 @@ def inpaint(
     prior: float = _PRIOR,
     random_state: RandomState = 0,
     verbose: bool = False,
-) -> NDArray[Any]:
+) -> Numbers:
     """Fill in the missing pixels of a picture.
 
     The method "shrinkage" starts from a smooth fill and passes over overlapping patches again
@@ -149,7 +150,7 @@ def inpaint(
 
 
 def _by_shrinkage(
-    image: NDArray[Any],
+    image: Numbers,
     missing: NDArray[np.bool_],
     dictionary: Coder | None,
     shape: tuple[int, int],
@@ -157,7 +158,7 @@ def _by_shrinkage(
     max_iter: int | None,
     random: np.random.Generator,
     verbose: bool,
-) -> NDArray[Any]:
+) -> Numbers:
     height, width = image.shape
     steps = checked_steps(stride, (shape[0], 1), shape)
     share = float(missing.mean())
@@ -187,7 +188,7 @@ def _by_shrinkage(
 
 
 def _adapted(
-    estimate: NDArray[Any],
+    estimate: Numbers,
     holes: NDArray[np.bool_],
     shape: tuple[int, int],
     random: np.random.Generator,

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fost._typing import Numbers
 from fost._validation import check_integer
 from fost.images.grid import Grid, Pair
 from fost.images.pictures import check_picture, float_type
@@ -29,7 +29,7 @@ from fost.images.pictures import check_picture, float_type
 _BLOCK_ENTRIES = 2**20
 
 
-def patches(image: ArrayLike, shape: Pair = (8, 8), stride: Pair | None = None) -> NDArray[Any]:
+def patches(image: ArrayLike, shape: Pair = (8, 8), stride: Pair | None = None) -> Numbers:
     """All patches of a picture, in rows.
 
     Parameters
@@ -67,7 +67,7 @@ def blocks(
     shape: Pair = (8, 8),
     stride: Pair | None = None,
     rows_per_block: int | None = None,
-) -> Iterator[tuple[slice, NDArray[Any]]]:
+) -> Iterator[tuple[slice, Numbers]]:
     """The patches of a picture, some rows of patches at a time.
 
     Parameters
@@ -103,13 +103,13 @@ def blocks(
     return _blocks(picture, grid, step)
 
 
-def _blocks(picture: NDArray[Any], grid: Grid, step: int) -> Iterator[tuple[slice, NDArray[Any]]]:
+def _blocks(picture: Numbers, grid: Grid, step: int) -> Iterator[tuple[slice, Numbers]]:
     for first in range(0, grid.n_rows, step):
         last = min(first + step, grid.n_rows)
         yield slice(first * grid.per_row, last * grid.per_row), _cut(picture, grid, first, last)
 
 
-def _cut(picture: NDArray[Any], grid: Grid, first: int, last: int) -> NDArray[Any]:
+def _cut(picture: Numbers, grid: Grid, first: int, last: int) -> Numbers:
     """The patches in the rows `first` to `last` of the grid."""
     out = np.empty((last - first, grid.per_row, *grid.shape), float_type(picture.dtype))
     planes = picture[..., None] if picture.ndim == 2 else picture

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from fost._threads import single_threaded_blas
+from fost._typing import DType, Numbers
 from fost._validation import check_array, check_number
 
 # What wide integers hold most often: pictures of 8 or of 16 bits.
@@ -55,7 +55,7 @@ class PictureFormat:
            [153, 255]], dtype=uint8)
     """
 
-    dtype: np.dtype[Any]
+    dtype: DType
     low: float
     high: float
 
@@ -104,12 +104,12 @@ class PictureFormat:
         """high - low: what 1 is in the picture's own numbers."""
         return self.high - self.low
 
-    def to_unit(self, image: ArrayLike) -> NDArray[Any]:
+    def to_unit(self, image: ArrayLike) -> Numbers:
         """The picture as floats, `low` at 0 and `high` at 1."""
         array = as_float(check_picture(image, "image"))
         return np.asarray((array - array.dtype.type(self.low)) / array.dtype.type(self.scale))
 
-    def from_unit(self, image: ArrayLike) -> NDArray[Any]:
+    def from_unit(self, image: ArrayLike) -> Numbers:
         """A picture in [0, 1] in this format again: clipped, and rounded for integers."""
         unit = as_float(check_picture(image, "image"))
         if self.dtype.kind == "b":
@@ -124,12 +124,12 @@ class PictureFormat:
         return _rounded(values, self.dtype)
 
 
-def ranges_by_values(dtype: np.dtype[Any]) -> bool:
+def ranges_by_values(dtype: DType) -> bool:
     """Whether the range of pictures of a type comes from their values: floats, wide integers."""
     return dtype.kind == "f" or (dtype.kind in "iu" and dtype.itemsize > 2)
 
 
-def _extremes(array: NDArray[Any]) -> tuple[float, float]:
+def _extremes(array: Numbers) -> tuple[float, float]:
     """The least and the greatest finite value; zeros where there is none."""
     if array.dtype.kind != "f":
         return float(array.min()), float(array.max())
@@ -140,7 +140,7 @@ def _extremes(array: NDArray[Any]) -> tuple[float, float]:
     return low, float(array.max(where=finite, initial=-np.inf))
 
 
-def _rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+def _rounded(values: Numbers, dtype: DType) -> Numbers:
     """Rounded to integers of a type; the greatest of 64 bits are no floats."""
     info = np.iinfo(dtype)
     rounded = np.rint(values)
@@ -150,7 +150,7 @@ def _rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return np.asarray(out)
 
 
-def check_picture(image: ArrayLike, name: str) -> NDArray[Any]:
+def check_picture(image: ArrayLike, name: str) -> Numbers:
     """`image` as an array of shape (height, width) or (height, width, channels) of real numbers.
 
     It is not copied, whatever its type: a mapped file stays one.
@@ -168,18 +168,18 @@ def check_picture(image: ArrayLike, name: str) -> NDArray[Any]:
     return array
 
 
-def float_type(dtype: DTypeLike) -> np.dtype[Any]:
+def float_type(dtype: DTypeLike) -> DType:
     """The type in which pictures of a type are computed with: float32 or float64."""
     exact = np.can_cast(dtype, np.float32, "safe")  # bool, (u)int8, (u)int16, float16, float32
     return np.dtype(np.float32 if exact else np.float64)
 
 
-def as_float(image: NDArray[Any]) -> NDArray[Any]:
+def as_float(image: Numbers) -> Numbers:
     """The picture in its `float_type`, values unchanged, copied only where it must be."""
     return image.astype(float_type(image.dtype), copy=False)
 
 
-def to_luma_chroma(image: ArrayLike) -> NDArray[Any]:
+def to_luma_chroma(image: ArrayLike) -> Numbers:
     """Red, green and blue as luma and two chromas, by an orthonormal transform.
 
     The channels become (R + G + B) / sqrt(3), (R - B) / sqrt(2) and (R - 2 G + B) / sqrt(6). Since
@@ -204,7 +204,7 @@ def to_luma_chroma(image: ArrayLike) -> NDArray[Any]:
     return _recoloured(image, _LUMA_CHROMA.T)
 
 
-def from_luma_chroma(image: ArrayLike) -> NDArray[Any]:
+def from_luma_chroma(image: ArrayLike) -> Numbers:
     """Red, green and blue from luma and chromas: undoes `to_luma_chroma`.
 
     Parameters
@@ -219,7 +219,7 @@ def from_luma_chroma(image: ArrayLike) -> NDArray[Any]:
 
 
 @single_threaded_blas
-def _recoloured(image: ArrayLike, matrix: NDArray[np.float64]) -> NDArray[Any]:
+def _recoloured(image: ArrayLike, matrix: NDArray[np.float64]) -> Numbers:
     array = check_picture(image, "image")
     if array.ndim != 3 or array.shape[2] != 3:
         raise ValueError(f"image must have shape (height, width, 3), got {array.shape}")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._typing import Numbers
 from fost._validation import check_integer
 from fost.images.assembly import Assembler
 from fost.images.filling import fill
@@ -22,14 +22,14 @@ _LEAST_IMPORTANCE = 1e-3
 
 
 def by_pursuit(
-    image: NDArray[Any],
+    image: Numbers,
     missing: NDArray[np.bool_],
     dictionary: Coder,
     shape: tuple[int, int],
     stride: Pair | None,
     n_nonzero_coefs: int,
     prior: float,
-) -> NDArray[Any]:
+) -> Numbers:
     """A picture whose patches are coded on their observed pixels, with a prior for atoms."""
     n = shape[0] * shape[1]
     check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n, "the pixels of a patch")
@@ -52,13 +52,13 @@ def by_pursuit(
 
 
 def _importances(
-    image: NDArray[Any],
+    image: Numbers,
     missing: NDArray[np.bool_],
-    smooth: NDArray[Any],
-    atoms: NDArray[Any],
+    smooth: Numbers,
+    atoms: Numbers,
     shape: tuple[int, int],
     s: int,
-) -> NDArray[Any]:
+) -> Numbers:
     """Root mean squared coefficients of atoms in patches side by side, the largest of them 1."""
     total = np.zeros(len(atoms))
     for _, rows, gaps, _ in _blocks(image, missing, smooth, shape, shape):
@@ -74,12 +74,12 @@ def _importances(
 
 
 def _blocks(
-    image: NDArray[Any],
+    image: Numbers,
     missing: NDArray[np.bool_],
-    smooth: NDArray[Any],
+    smooth: Numbers,
     shape: tuple[int, int],
     steps: tuple[int, int],
-) -> Iterator[tuple[slice, NDArray[Any], NDArray[np.bool_], NDArray[Any]]]:
+) -> Iterator[tuple[slice, Numbers, NDArray[np.bool_], Numbers]]:
     """Patches without the mean of their observed pixels, the gaps in them, and the means."""
     parts = (blocks(plane, shape, steps) for plane in (image, missing, smooth))
     for (where, rows), (_, gaps), (_, filled) in zip(*parts, strict=True):

@@ -6,12 +6,11 @@ again, some at a time.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fost import coding
+from fost._typing import Numbers
 from fost.images.grid import Grid
 from fost.transforms import Coder
 
@@ -23,8 +22,8 @@ _SHARPNESS_OF_WIENER = 0.4
 
 
 def threshold(
-    image: NDArray[Any], transform: Coder, grid: Grid, level: float
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    image: Numbers, transform: Coder, grid: Grid, level: float
+) -> tuple[Numbers, Numbers]:
     """Patches without those coefficients that are no larger than `level`.
 
     The mean of a patch is taken out before and put back after. A patch that keeps k numbers,
@@ -51,20 +50,20 @@ def threshold(
 
 
 def threshold_at(
-    image: NDArray[Any],
+    image: Numbers,
     transform: Coder,
     shape: tuple[int, int],
     tops: ArrayLike,
     lefts: ArrayLike,
     level: float,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+) -> tuple[Numbers, Numbers]:
     """As `threshold`, for patches at any tops and lefts, ascending."""
     return _shrink(image, None, transform, shape, tops, lefts, level, _SHARPNESS_OF_THRESHOLD)
 
 
 def wiener(
-    image: NDArray[Any], pilot: NDArray[Any], transform: Coder, grid: Grid, sigma: float
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    image: Numbers, pilot: Numbers, transform: Coder, grid: Grid, sigma: float
+) -> tuple[Numbers, Numbers]:
     """Patches with each coefficient c multiplied by g = p^2 / (p^2 + sigma^2).
 
     p is the same coefficient of the pilot, an estimate of the picture without noise. The weight
@@ -75,15 +74,15 @@ def wiener(
 
 
 def _shrink(
-    image: NDArray[Any],
-    pilot: NDArray[Any] | None,
+    image: Numbers,
+    pilot: Numbers | None,
     transform: Coder,
     shape: tuple[int, int],
     tops: ArrayLike,
     lefts: ArrayLike,
     level: float,
     sharpness: float,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+) -> tuple[Numbers, Numbers]:
     rows, columns = (np.asarray(k, dtype=np.int32) for k in (tops, lefts))
     # Zero in the denominator of Wiener's filter would make 0 / 0 of a flat patch.
     level = max(level, float(np.finfo(image.dtype).tiny))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._typing import Floats
 from fost._validation import check_integer
 from fost.learning.loop import alternate
 from fost.learning.registry import known
@@ -136,11 +136,11 @@ class BankOf(Structure):
         n = statistic.matrix.shape[1]
         return statistic.matrix.reshape(self.n_transforms, n, n)
 
-    def _sample(self, problem: Problem) -> NDArray[Any]:
+    def _sample(self, problem: Problem) -> Floats:
         count = min(_MOST_SIGNALS, _SIGNALS_PER_MEMBER * self.n_transforms)
         return problem.source.sample(count).in_memory()
 
-    def _learned(self, problem: Problem, signals: NDArray[Any]) -> Transform:
+    def _learned(self, problem: Problem, signals: Floats) -> Transform:
         """A member for some signals, by a few iterations; the start where there are none."""
         largest = float(np.abs(signals).max(initial=0.0))
         if largest * largest < LEAST_TOTAL:  # none, or none that alone would not be too small
@@ -149,7 +149,7 @@ class BankOf(Structure):
         quick = problem.but(source=source, max_iter=_ITERATIONS)
         return _single(alternate(quick, self.member, self.member.starts[0]).transform)
 
-    def _split(self, problem: Problem, signals: NDArray[Any], members: list[Transform]) -> Bank:
+    def _split(self, problem: Problem, signals: Floats, members: list[Transform]) -> Bank:
         """Until there are enough, the signals that the worst member represents worst get one."""
         quick = problem.but(source=ArraySource(signals, problem.source.name))
         while len(members) < self.n_transforms:
@@ -166,7 +166,7 @@ class BankOf(Structure):
                 members = list(stage.update(quick, quick.code(bank), bank).transforms)
         return Bank(members)
 
-    def _farthest(self, problem: Problem, signals: NDArray[Any]) -> Bank:
+    def _farthest(self, problem: Problem, signals: Floats) -> Bank:
         """Member after member for those signals of which the others leave the largest share."""
         energies = np.square(signals, dtype=np.float64).sum(axis=1)
         share = max(1, len(signals) // self.n_transforms)
@@ -215,7 +215,7 @@ def _single(coder: Coder) -> Transform:
 
 
 def _coded(
-    problem: Problem, members: list[Transform], signals: NDArray[Any]
+    problem: Problem, members: list[Transform], signals: Floats
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Which member each signal uses, and the squared error that this leaves."""
     bank = with_base(problem.base, Bank(members))

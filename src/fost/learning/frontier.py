@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fost._scaling import within_reach
+from fost._typing import Floats
 from fost.learning.bank import BankOf
 from fost.learning.loop import run
 from fost.learning.registry import families
@@ -199,8 +199,8 @@ def _cheapest(family: type[Structure], n: int) -> int:
 
 
 def explore(
-    train: NDArray[Any],
-    held_out: NDArray[Any],
+    train: Floats,
+    held_out: Floats,
     n_nonzero_coefs: int,
     todo: Sequence[Rung],
     *,
@@ -244,7 +244,7 @@ def explore(
         )
 
 
-def relative_error(Y: NDArray[Any], coder: Coder, n_nonzero_coefs: int) -> float:
+def relative_error(Y: Floats, coder: Coder, n_nonzero_coefs: int) -> float:
     """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X."""
     Y = within_reach(Y)
     kept = np.sum(np.square(coder.encode(Y, n_nonzero_coefs).data, dtype=np.float64))

@@ -11,6 +11,7 @@ import numpy as np
 import safetensors
 from numpy.typing import NDArray
 
+from fost._typing import Numbers
 from fost._validation import check_integer, check_number, check_shape
 from fost.learning.sources import Statistic
 from fost.learning.state import State
@@ -21,7 +22,7 @@ FORMAT = "fost checkpoint"
 VERSION = "2"
 
 Notes = dict[str, Any]
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Numbers]
 
 
 def read(path: Path) -> tuple[Notes, Arrays]:

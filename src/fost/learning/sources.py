@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fost import coding
 from fost._threads import single_threaded_blas
+from fost._typing import DType, Floats
 from fost.streams import Measure, Stream, Sums, as_stream
 from fost.streams.local import Array
 from fost.transforms import Coder, Transform, with_base
@@ -68,19 +69,19 @@ class Source(Stream):
         return self._stream.n_features
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         return self._stream.dtype
 
-    def blocks(self) -> Iterator[NDArray[Any]]:
+    def blocks(self) -> Iterator[Floats]:
         return self._stream.blocks()
 
     def total(self, measure: Measure) -> Sums:
         return self._stream.total(measure)
 
-    def take(self, places: NDArray[np.int64]) -> NDArray[Any]:
+    def take(self, places: NDArray[np.int64]) -> Floats:
         return self._stream.take(places)
 
-    def map_blocks(self, function: Callable[[NDArray[Any]], Any]) -> Any:
+    def map_blocks(self, function: Callable[[Floats], Any]) -> Any:
         return self._stream.map_blocks(function)
 
     @property
@@ -117,7 +118,7 @@ class Source(Stream):
         chosen = np.sort(random.choice(self.n_signals, count, replace=False))
         return ArraySource(self.take(chosen), self.name)
 
-    def in_memory(self) -> NDArray[Any]:
+    def in_memory(self) -> Floats:
         """All signals, as one array."""
         blocks = list(self.blocks())
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
@@ -197,7 +198,7 @@ class _StatisticOf:
     with_total: bool
     name: str
 
-    def __call__(self, block: NDArray[Any]) -> Sums:
+    def __call__(self, block: Floats) -> Sums:
         matrix, energy = coding.statistic(self.coder._plan, block, self.s, self.name)
         if not self.with_total:
             return matrix, energy, 0.0, 0
@@ -212,7 +213,7 @@ class _EnergiesOf:
     s: int
     name: str
 
-    def __call__(self, block: NDArray[Any]) -> Sums:
+    def __call__(self, block: Floats) -> Sums:
         codes = coding.encode(self.coder._plan, block, self.s, self.name).data
         return _squares(codes), _squares(block), int(block.any())
 
@@ -224,7 +225,7 @@ class _GramOf:
     name: str
 
     @single_threaded_blas
-    def __call__(self, block: NDArray[Any]) -> Sums:
+    def __call__(self, block: Floats) -> Sums:
         total = np.zeros((block.shape[1], block.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):
             for part in _in_doubles(block):
@@ -241,12 +242,12 @@ def _overflow(name: str) -> ValueError:
 
 
 @single_threaded_blas
-def _squares(array: NDArray[Any]) -> float:
+def _squares(array: Floats) -> float:
     """The sum of the squares of all entries."""
     return float(sum(np.vdot(part, part) for part in _in_doubles(array)))
 
 
-def _in_doubles(array: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
+def _in_doubles(array: Floats) -> Iterator[NDArray[np.float64]]:
     """An array in float64, a part at a time."""
     width = array.shape[1] if array.ndim == 2 else 1
     step = max(width, _GRAM_ENTRIES // width)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost import images
+from fost._typing import Numbers
 from fost._validation import check_path
 from fost.paper.printed import FIGURE_SET, PICTURES
 
@@ -138,7 +139,7 @@ def find_pictures(folder: str | os.PathLike[str] | None = None) -> PictureSet:
 
 def _read(path: Path, name: str) -> tuple[NDArray[np.float64], list[str]]:
     """A picture in grey values from 0 to 255, and what is to be said about it."""
-    raw: NDArray[Any] = images.read(path)
+    raw: Numbers = images.read(path)
     notes = []
     grey = _of_eight_bits(raw)
     if grey.ndim == 3:
@@ -155,7 +156,7 @@ def _read(path: Path, name: str) -> tuple[NDArray[np.float64], list[str]]:
     return np.ascontiguousarray(grey[:height, :width]), notes
 
 
-def _of_eight_bits(picture: NDArray[Any]) -> NDArray[np.float64]:
+def _of_eight_bits(picture: Numbers) -> NDArray[np.float64]:
     """Values from 0 to 255, whatever the type of the file."""
     if picture.dtype == np.uint8:
         return picture.astype(np.float64)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import fost
+from fost._typing import Numbers
 from fost.diagnostics import costs
 from fost.paper.pictures import SIDE, PictureSet
 from fost.paper.printed import TABLE_TWO
@@ -92,7 +93,7 @@ def table_two(
     return rows
 
 
-def _reflectors(rng: np.random.Generator, m: int, Y: NDArray[Any]) -> Callable[[], Any]:
+def _reflectors(rng: np.random.Generator, m: int, Y: Numbers) -> Callable[[], Any]:
     vectors = rng.standard_normal((m, Y.shape[1]))
     transform = fost.Householder(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
     return lambda: transform.forward(Y)

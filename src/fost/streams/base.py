@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
+from fost._typing import DType, Numbers
+
 # Arrays and numbers that are added entry by entry.
 Sums = tuple[Any, ...]
-Measure = Callable[[NDArray[Any]], Sums]
+Measure = Callable[[Numbers], Sums]
 
 
 class Stream(ABC):
@@ -34,11 +36,11 @@ class Stream(ABC):
 
     @property
     @abstractmethod
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """float32 where all signals are, else float64."""
 
     @abstractmethod
-    def blocks(self) -> Iterator[NDArray[Any]]:
+    def blocks(self) -> Iterator[Numbers]:
         """All signals in order, as blocks of rows that are ready for the kernels.
 
         A block need not stay valid when the next one has been asked for.
@@ -48,7 +50,7 @@ class Stream(ABC):
         """The sum of measure(block) over all blocks, added in their order."""
         return reduce(add, (measure(block) for block in self.blocks()))
 
-    def take(self, places: NDArray[np.int64]) -> NDArray[Any]:
+    def take(self, places: NDArray[np.int64]) -> Numbers:
         """The signals at some places, which are sorted."""
         found, start = [np.empty((0, self.n_features), self.dtype)], 0
         for block in self.blocks():
@@ -57,7 +59,7 @@ class Stream(ABC):
             start += len(block)
         return np.concatenate(found)
 
-    def map_blocks(self, function: Callable[[NDArray[Any]], Any]) -> Any:
+    def map_blocks(self, function: Callable[[Numbers], Any]) -> Any:
         """What `function` makes of each block, sparse or dense, one below the other."""
         parts = [function(block) for block in self.blocks()]
         if len(parts) == 1:

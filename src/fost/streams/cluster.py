@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import fost
 from fost._threads import at_most
+from fost._typing import DType, Numbers
 from fost._validation import check_real
 from fost.streams.base import Measure, Stream, Sums, add_pairwise, check_size
 
@@ -51,10 +52,10 @@ class DaskRows(Stream):
         return int(self._array.shape[0])
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         return self._dtype
 
-    def blocks(self) -> Iterator[NDArray[Any]]:
+    def blocks(self) -> Iterator[Numbers]:
         """One chunk after the other, to this process."""
         for part in self._parts:
             with explained_errors():
@@ -72,11 +73,11 @@ class DaskRows(Stream):
             sums: Sums = parts[0].compute()
         return sums
 
-    def take(self, places: NDArray[np.int64]) -> NDArray[Any]:
+    def take(self, places: NDArray[np.int64]) -> Numbers:
         with explained_errors():
             return check_real(self._array[places].compute(), self.name)
 
-    def map_blocks(self, function: Callable[[NDArray[Any]], Any]) -> Any:
+    def map_blocks(self, function: Callable[[Numbers], Any]) -> Any:
         """A lazy Dask array whose blocks are what `function` makes of those of the signals."""
         shared = dask.delayed(_Task(function, self.name, threads_per_task()), pure=False)
         meta = function(np.zeros((1, self.n_features), self._dtype))[:0]
@@ -104,19 +105,19 @@ def threads_per_task() -> int:
 class _Task:
     """A function of a block of signals as a worker runs it."""
 
-    def __init__(self, function: Callable[[NDArray[Any]], Any], name: str, threads: int) -> None:
+    def __init__(self, function: Callable[[Numbers], Any], name: str, threads: int) -> None:
         self._function, self._name, self._threads = function, name, threads
 
-    def __call__(self, block: NDArray[Any]) -> Any:
+    def __call__(self, block: Numbers) -> Any:
         with at_most(self._threads):
             return self._function(check_real(block, self._name))
 
 
-def _run(task: _Task, block: NDArray[Any]) -> Any:
+def _run(task: _Task, block: Numbers) -> Any:
     return task(block)
 
 
-def _run_on(block: NDArray[Any], task: _Task) -> Any:
+def _run_on(block: Numbers, task: _Task) -> Any:
     return task(block)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fost._typing import DType, Numbers
 from fost._validation import check_real
 from fost.streams.base import Stream, check_size
 from fost.streams.local import Array, Mapped, Sliced, mapping_of, read_ahead
@@ -102,10 +103,10 @@ class Blocks(Stream):
         return self._n_signals
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         return self._dtype
 
-    def blocks(self) -> Iterator[NDArray[Any]]:
+    def blocks(self) -> Iterator[Numbers]:
         count = 0
         for block in self._arrays():
             if block.shape[1] != self._n_features:
@@ -124,7 +125,7 @@ class Blocks(Stream):
             )
         self._n_signals = count
 
-    def _arrays(self) -> Iterator[NDArray[Any]]:
+    def _arrays(self) -> Iterator[Numbers]:
         for block in read_ahead(self._source):
             if is_lazy(block) and 0 not in getattr(block, "shape", ()):
                 yield from as_stream(block, self.name).blocks()
@@ -137,5 +138,5 @@ class Blocks(Stream):
                 )
             yield array
 
-    def _note(self, block: NDArray[Any]) -> None:
+    def _note(self, block: Numbers) -> None:
         self._dtype = np.promote_types(self._dtype, block.dtype)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._typing import DType, Numbers
 from fost._validation import check_real
 from fost.streams.base import Stream, check_size
 
@@ -37,7 +38,7 @@ class _Rows(Stream):
         return int(self._rows.shape[0])
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         return self._dtype
 
     @property
@@ -45,7 +46,7 @@ class _Rows(Stream):
         """Signals in a block."""
         return max(1, _BLOCK_BYTES // (self.n_features * self._dtype.itemsize))
 
-    def _block(self, start: int, step: int) -> NDArray[Any]:
+    def _block(self, start: int, step: int) -> Numbers:
         return check_real(self._rows[start : start + step], self.name)
 
 
@@ -56,16 +57,16 @@ class Array(_Rows):
         super().__init__(check_real(Y, name), name)
 
     @property
-    def rows(self) -> NDArray[Any]:
+    def rows(self) -> Numbers:
         """The signals."""
-        rows: NDArray[Any] = self._rows
+        rows: Numbers = self._rows
         return rows
 
-    def blocks(self) -> Iterator[NDArray[Any]]:
+    def blocks(self) -> Iterator[Numbers]:
         yield self._rows
 
-    def take(self, places: NDArray[np.int64]) -> NDArray[Any]:
-        taken: NDArray[Any] = self._rows[places]
+    def take(self, places: NDArray[np.int64]) -> Numbers:
+        taken: Numbers = self._rows[places]
         return taken
 
 
@@ -75,7 +76,7 @@ class Mapped(_Rows):
     The system reads the next block while the kernels work on this one.
     """
 
-    def blocks(self) -> Iterator[NDArray[Any]]:
+    def blocks(self) -> Iterator[Numbers]:
         mapping, step = mapping_of(self._rows), self._step
         for start in range(0, self.n_signals, step):
             self._announce(start + step, step)
@@ -84,7 +85,7 @@ class Mapped(_Rows):
                 # Out of this process, not out of the system's cache; shared maps lose nothing.
                 mapping.madvise(mmap.MADV_DONTNEED)
 
-    def take(self, places: NDArray[np.int64]) -> NDArray[Any]:
+    def take(self, places: NDArray[np.int64]) -> Numbers:
         return check_real(self._rows[places], self.name)
 
     def _announce(self, start: int, step: int) -> None:
@@ -106,12 +107,12 @@ class Sliced(_Rows):
         chunks = getattr(self._rows, "shards", None) or self._rows.chunks or (1,)
         return max(chunks[0], super()._step // chunks[0] * chunks[0])
 
-    def blocks(self) -> Iterator[NDArray[Any]]:
+    def blocks(self) -> Iterator[Numbers]:
         step = self._step
         return read_ahead(self._block(start, step) for start in range(0, self.n_signals, step))
 
 
-def mapping_of(array: NDArray[Any]) -> mmap.mmap | None:
+def mapping_of(array: Numbers) -> mmap.mmap | None:
     """The map of a file behind an array, if what it maps can be dropped and read again."""
     mode: Any = None
     found: Any = array

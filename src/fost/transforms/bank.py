@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from fost import _core, coding
+from fost._typing import Floats
 from fost._validation import check_signals
 from fost.transforms.base import Chain, Transform
 from fost.transforms.coder import MOST_ENTRIES, Coder, check_parts
@@ -130,7 +131,7 @@ class Bank(Coder):
             apart += min(by_atoms, signals * member.flops)
         return bool(whole <= apart)
 
-    def _decode_backwards(self, codes: csr_array) -> NDArray[Any]:
+    def _decode_backwards(self, codes: csr_array) -> Floats:
         """The sum over members of what each makes of its own entries, from the first to the last.
 
         A code from `encode` has entries of one member only, and then nothing is added up.
@@ -152,7 +153,7 @@ class Bank(Coder):
             raise ValueError(f"codes are too large: decoding them overflows {out.dtype}")
         return out
 
-    def _decode_dense(self, codes: NDArray[Any]) -> NDArray[Any]:
+    def _decode_dense(self, codes: Floats) -> Floats:
         return self.decode(csr_array(codes))
 
     @cached_property

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, issparse, sparray
 from scipy.sparse.linalg import LinearOperator
 
 from fost import _core, coding
+from fost._typing import Floats
 from fost._validation import check_vectors
 from fost.transforms.coder import MOST_ENTRIES, Coder, check_parts
 from fost.transforms.operators import as_linear_operator
@@ -85,7 +86,7 @@ class Transform(Coder):
         matrix.flags.writeable = False
         return matrix
 
-    def forward(self, Y: ArrayLike) -> NDArray[Any]:
+    def forward(self, Y: ArrayLike) -> Floats:
         """Coefficients of signals, ``Y @ U``.
 
         Parameters
@@ -100,7 +101,7 @@ class Transform(Coder):
         Y = check_vectors(Y, "Y", self.n_features, self._owner)
         return coding.apply(self._plan, Y, inverse=False, name="Y")
 
-    def inverse(self, X: ArrayLike) -> NDArray[Any]:
+    def inverse(self, X: ArrayLike) -> Floats:
         """Signals with given coefficients, ``X @ U.T``: undoes `forward`.
 
         Parameters
@@ -144,11 +145,11 @@ class Transform(Coder):
     def __matmul__(self, other: Transform) -> Chain:
         return Chain([self, other]) if isinstance(other, Transform) else NotImplemented
 
-    def __rmatmul__(self, other: sparray | ArrayLike) -> NDArray[Any]:
+    def __rmatmul__(self, other: sparray | ArrayLike) -> Floats:
         # By the plan, also where a class has a `forward` of its own.
         return self.T.decode(other) if issparse(other) else Transform.forward(self, other)
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Floats:
         """The matrix, by which frames of pandas multiply."""
         # SciPy's sparse arrays leave @ to `__rmatmul__` only where there is no array.
         if sys._getframe(1).f_globals.get("__name__", "").startswith("scipy.sparse"):
@@ -186,10 +187,10 @@ class Transform(Coder):
         prepare = 0 if self._has_matrix else n * self.flops
         return bool(prepare + 2 * codes.nnz * n < codes.shape[0] * self.flops)
 
-    def _decode_backwards(self, codes: csr_array) -> NDArray[Any]:
+    def _decode_backwards(self, codes: csr_array) -> Floats:
         return coding.decode_by_stages(self._plan, codes, self.n_features)
 
-    def _decode_dense(self, codes: NDArray[Any]) -> NDArray[Any]:
+    def _decode_dense(self, codes: Floats) -> Floats:
         return coding.apply(self._plan, codes, inverse=True, name="codes")
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, sparray
 
 from fost import _core, coding
+from fost._typing import DType, Floats
 from fost._validation import check_integer, check_signals
 from fost.streams import Stream, as_stream, is_lazy
 from fost.transforms import storage
@@ -94,7 +95,7 @@ class Coder(Described, ABC):
         Y = check_signals(Y, "Y", self.n_features, self._owner)
         return coding.encode(self._plan, Y, n_nonzero_coefs)
 
-    def decode(self, codes: sparray | ArrayLike) -> NDArray[Any]:
+    def decode(self, codes: sparray | ArrayLike) -> Floats:
         """Signals with given codes, sparse (from `encode`) or dense.
 
         A sparse code is decoded as a sum of atoms or by running the transforms backwards,
@@ -146,11 +147,11 @@ class Coder(Described, ABC):
         """Whether to decode as sums of atoms."""
 
     @abstractmethod
-    def _decode_backwards(self, codes: csr_array) -> NDArray[Any]:
+    def _decode_backwards(self, codes: csr_array) -> Floats:
         """Decode validated codes by running the transforms backwards."""
 
     @abstractmethod
-    def _decode_dense(self, codes: NDArray[Any]) -> NDArray[Any]:
+    def _decode_dense(self, codes: Floats) -> Floats:
         """Decode validated codes that are not sparse."""
 
     def _encode_stream(self, stream: Stream, n_nonzero_coefs: int) -> Any:
@@ -163,7 +164,7 @@ class Coder(Described, ABC):
             )
         return stream.map_blocks(partial(self._encode_block, s, stream.name))
 
-    def _encode_block(self, s: int, name: str, block: NDArray[Any]) -> csr_array:
+    def _encode_block(self, s: int, name: str, block: Floats) -> csr_array:
         return coding.encode(self._plan, block, s, name)
 
     @property
@@ -172,10 +173,10 @@ class Coder(Described, ABC):
         return "matrix" in self.__dict__
 
     @cached_property
-    def _atoms_of(self) -> dict[np.dtype[Any], NDArray[Any]]:
+    def _atoms_of(self) -> dict[DType, Floats]:
         return {}
 
-    def _atoms(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+    def _atoms(self, dtype: DType) -> Floats:
         """The atoms as contiguous rows of the given type, kept for the next call."""
         if dtype not in self._atoms_of:
             self._atoms_of[dtype] = np.ascontiguousarray(self.matrix.T, dtype=dtype)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse.linalg import LinearOperator
+
+from fost._typing import Floats
 
 
 class Invertible(Protocol):
@@ -15,8 +17,8 @@ class Invertible(Protocol):
 
     @property
     def n_features(self) -> int: ...
-    def forward(self, Y: ArrayLike) -> NDArray[Any]: ...
-    def inverse(self, X: ArrayLike) -> NDArray[Any]: ...
+    def forward(self, Y: ArrayLike) -> Floats: ...
+    def inverse(self, X: ArrayLike) -> Floats: ...
 
 
 def as_linear_operator(transform: Invertible, dtype: DTypeLike) -> LinearOperator:
@@ -35,12 +37,10 @@ def as_linear_operator(transform: Invertible, dtype: DTypeLike) -> LinearOperato
     )
 
 
-def _on_columns(
-    apply: Callable[[NDArray[Any]], NDArray[Any]], n: int
-) -> Callable[[ArrayLike], NDArray[Any]]:
+def _on_columns(apply: Callable[[Floats], Floats], n: int) -> Callable[[ArrayLike], Floats]:
     """The same for signals in columns, or a single one."""
 
-    def on_columns(x: ArrayLike) -> NDArray[Any]:
+    def on_columns(x: ArrayLike) -> Floats:
         x = np.asarray(x)
         return apply(x.reshape(n, -1).T).T.reshape(x.shape)
 

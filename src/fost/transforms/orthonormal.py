@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fost._typing import Floats
 from fost._validation import check_parameters
 
 # max|U^T U - I| may be this large: more than rounding to float32 makes it.
@@ -37,7 +38,7 @@ def orthonormality_gap(matrix: NDArray[np.float64]) -> float:
         return float(max(gram.max(), -gram.min()))
 
 
-def check_equal(matrix: NDArray[np.float64], forward: NDArray[np.float64], name: str) -> None:
+def check_equal(matrix: NDArray[np.float64], forward: Floats, name: str) -> None:
     """Raises a ValueError where `forward` of the identity is not the matrix."""
     if np.shape(forward) != matrix.shape:
         raise ValueError(f"{name} must be that of forward, got shape {np.shape(forward)} from it")

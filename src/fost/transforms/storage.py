@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import safetensors
 import safetensors.numpy
-from numpy.typing import NDArray
 
 from fost._files import open_file, write_atomically
+from fost._typing import Floats
 from fost._validation import check_path
 from fost.transforms.kinds import Described, class_of, kind_of
 
@@ -37,7 +37,7 @@ VERSION = "1"
 # Banks have chains, and these, taken apart when they are made, transposes and transforms of others.
 _DEEPEST = 16
 
-_Arrays = Mapping[str, NDArray[Any]]
+_Arrays = Mapping[str, Floats]
 
 
 def save(
@@ -149,13 +149,13 @@ def _checked_metadata(metadata: Any) -> dict[str, str]:
     return dict(metadata)
 
 
-def _parts(transform: Coder) -> tuple[str, dict[str, NDArray[Any]]]:
+def _parts(transform: Coder) -> tuple[str, dict[str, Floats]]:
     """The structure of a transform as JSON, and its arrays by name."""
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, Floats] = {}
     return json.dumps(describe(transform, "", arrays), sort_keys=True), arrays
 
 
-def describe(coder: Described, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def describe(coder: Described, prefix: str, arrays: dict[str, Floats]) -> dict[str, Any]:
     """The structure of a transform as plain data; its arrays are added to `arrays`."""
     described: dict[str, Any] = {"kind": kind_of(coder)}
     for name, value in coder.arguments().items():
@@ -166,7 +166,7 @@ def describe(coder: Described, prefix: str, arrays: dict[str, NDArray[Any]]) -> 
     return described
 
 
-def _plain(value: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> Any:
+def _plain(value: Any, prefix: str, arrays: dict[str, Floats]) -> Any:
     """An argument as JSON has it."""
     if isinstance(value, Described):
         return describe(value, prefix, arrays)
@@ -185,7 +185,7 @@ def _plain(value: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> Any:
 def build(described: Any, prefix: str, arrays: _Arrays, exact: bool = False) -> Coder:
     """Undoes `describe`; `exact` takes the arrays as they are, to the last bit."""
     # Arrays of a transform are those with its prefix and no dots behind it.
-    owned: dict[str, dict[str, NDArray[Any]]] = {}
+    owned: dict[str, dict[str, Floats]] = {}
     for key, array in arrays.items():
         owner, dot, name = key.rpartition(".")
         owned.setdefault(owner + dot, {})[name] = array
@@ -214,7 +214,7 @@ def _built(value: Any, prefix: str, owned: Mapping[str, _Arrays], exact: bool, d
     return cls.exactly(**arguments) if exact else cls(**arguments)
 
 
-def digest(structure: str, arrays: dict[str, NDArray[Any]]) -> str:
+def digest(structure: str, arrays: dict[str, Floats]) -> str:
     """SHA-256 of a text and arrays with their names, as the files have it."""
     digest = hashlib.sha256(structure.encode())
     for name in sorted(arrays):
