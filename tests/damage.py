@@ -647,7 +647,7 @@ def run(
     while done < count:
         first, began = done, None
         with tempfile.TemporaryFile("w+") as errors:
-            child = subprocess.Popen(
+            worker = subprocess.Popen(
                 [sys.executable, "-m", "tests.damage", "--work",
                  *map(str, (done, count - done, seed))],
                 stdout=subprocess.PIPE,
@@ -655,20 +655,21 @@ def run(
                 text=True,
                 errors="replace",
             )  # fmt: skip
-            assert child.stdout is not None
-            for line in child.stdout:
-                number, step, name, *said = line.split(" ", 3)
-                if step == "begins":
-                    began = f"case {number} of seed {seed}, a damaged {name.strip()}"
-                    continue
-                done, began = int(number) + 1, None
-                result = said[0].strip()
-                outcomes[f"{name}: {result.split(' ')[0]}"] += 1
-                if done % 1000 == 0:
-                    tell(f"{done} damaged files, {len(failures)} failures so far")
-                if result.startswith("FAILED"):
-                    fail(f"case {number} of seed {seed}: {result}")
-            code = child.wait()
+            with worker as child:
+                assert child.stdout is not None
+                for line in child.stdout:
+                    number, step, name, *said = line.split(" ", 3)
+                    if step == "begins":
+                        began = f"case {number} of seed {seed}, a damaged {name.strip()}"
+                        continue
+                    done, began = int(number) + 1, None
+                    result = said[0].strip()
+                    outcomes[f"{name}: {result.split(' ')[0]}"] += 1
+                    if done % 1000 == 0:
+                        tell(f"{done} damaged files, {len(failures)} failures so far")
+                    if result.startswith("FAILED"):
+                        fail(f"case {number} of seed {seed}: {result}")
+            code = worker.returncode
             errors.seek(0)
             told = errors.read()[-2000:]
         if began is not None:
