@@ -5,6 +5,7 @@
 #include <deque>
 #include <vector>
 
+#include "cosine_plan.hpp"
 #include "types.hpp"
 
 namespace fost {
@@ -31,7 +32,6 @@ template <class T> class Tables {
  private:
   T* allocate(std::size_t size);
   Stage<T>& add_stage(Kind kind, int count);
-  const CosineLevel<T>* cosine_levels(int length);
   Rotations<T> compile(const std::vector<Turn>& turns);
 
   int n_;
@@ -41,7 +41,7 @@ template <class T> class Tables {
   std::deque<std::vector<RowPair>> rows_;
   std::deque<std::vector<std::int32_t>> scaled_;
   std::deque<std::vector<ReflectorGroup<T>>> groups_;
-  std::deque<std::vector<CosineLevel<T>>> levels_;
+  CosineTables<T> cosines_;
   std::deque<std::vector<CosineAxis<T>>> axes_;
 };
 

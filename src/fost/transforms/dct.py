@@ -11,7 +11,7 @@ from fost._validation import check_sizes
 from fost.transforms.base import Transform
 
 # Lengths are halved while they are even; the odd rest is a product with a matrix of its square.
-_LONGEST_ODD = 4096
+_LONGEST_ODD = 2**24
 
 
 class DCT(Transform):
