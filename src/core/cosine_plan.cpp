@@ -8,7 +8,7 @@
 namespace fost {
 namespace {
 
-constexpr int CODELET = 32;      // longest unrolled cosine transform (see dct.hpp) ...
+constexpr int CODELET = 22;      // longest unrolled cosine transform (see dct.hpp) ...
 constexpr int ODD_CODELET = 16;  // ... from which on it must be even
 const double SQRT_HALF = std::sqrt(0.5);
 

@@ -5,7 +5,7 @@
 //
 //     even outputs = DCT-II_h(r (x_i + x_(N-1-i))),   odd outputs = DCT-IV_h(r (x_i - x_(N-1-i))),
 //
-// and lengths up to 32 that are short or even are unrolled in registers this way, with the DCT-IV
+// and lengths up to 16, and 18, 20 and 22, are unrolled in registers this way, with the DCT-IV
 // and what is odd as products with whole matrices. Of other lengths, short ones and primes that
 // are not long are products with both matrices; for all others the even numbers forwards and the
 // odd ones backwards have the Fourier transform V (see fourier.hpp), and with t = pi k / (2 N)
@@ -25,12 +25,16 @@ namespace FOST_NAMESPACE {
 // y = C x with C a row-major SIZE x SIZE matrix, or its transpose.
 template <class T, int SIZE, bool TRANSPOSED>
 FOST_INLINE void multiply(const T* matrix, const Vec<T>* x, Vec<T>* y) {
+  // Eight outputs at a time, which do not wait for each other.
+#pragma GCC unroll 2
+  for (int first = 0; first < SIZE; first += 8) {
 #pragma GCC unroll 16
-  for (int k = 0; k < SIZE; ++k) {
-    Vec<T> sum = matrix[TRANSPOSED ? k : k * SIZE] * x[0];
-#pragma GCC unroll 16
-    for (int j = 1; j < SIZE; ++j) sum += matrix[TRANSPOSED ? j * SIZE + k : k * SIZE + j] * x[j];
-    y[k] = sum;
+    for (int j = 0; j < SIZE; ++j)
+#pragma GCC unroll 8
+      for (int k = first; k < SIZE && k < first + 8; ++k) {
+        const T entry = matrix[TRANSPOSED ? j * SIZE + k : k * SIZE + j];
+        y[k] = j ? Vec<T>(y[k] + entry * x[j]) : Vec<T>(entry * x[j]);
+      }
   }
 }
 
@@ -94,7 +98,7 @@ void codelet(const T* tables, T* first, Index step, Index lines, Index next, Pre
   Prefetch local = ahead;
   for (T* line = first; lines > 0; --lines, line += next) {
     Vec<T> x[N];
-#pragma GCC unroll 32
+#pragma GCC unroll 22
     for (int i = 0; i < N; ++i) {
       x[i] = load(line + i * step);
       if constexpr (N <= 8) hold(x[i]);
@@ -103,7 +107,7 @@ void codelet(const T* tables, T* first, Index step, Index lines, Index next, Pre
       codelet_inverse<T, N>(tables, x);
     else
       codelet_forward<T, N>(tables, x);
-#pragma GCC unroll 32
+#pragma GCC unroll 22
     for (int i = 0; i < N; ++i) store(line + i * step, x[i]);
     local.step();
   }
@@ -119,7 +123,7 @@ void run_codelet(int size, const T* tables, T* first, Index step, Index lines, I
   case N: return codelet<T, N, INVERSE>(tables, first, step, lines, next, ahead);
     FOST_CODELET(2) FOST_CODELET(3) FOST_CODELET(4) FOST_CODELET(5) FOST_CODELET(6) FOST_CODELET(7) FOST_CODELET(8) FOST_CODELET(9)
     FOST_CODELET(10) FOST_CODELET(11) FOST_CODELET(12) FOST_CODELET(13) FOST_CODELET(14) FOST_CODELET(15) FOST_CODELET(16) FOST_CODELET(18)
-    FOST_CODELET(20) FOST_CODELET(22) FOST_CODELET(24) FOST_CODELET(26) FOST_CODELET(28) FOST_CODELET(30) FOST_CODELET(32)
+    FOST_CODELET(20) FOST_CODELET(22)
 #undef FOST_CODELET
   }
 }

@@ -66,13 +66,14 @@ void first_pass(const FourierPass<T>& pass, int count, const Rows<T>& rows, T sc
     } else {
       Vec<T> v[P];
 #pragma GCC unroll 16
-      for (int j = 0; j < P; ++j) {
+      for (int j = 0; j < P; ++j)
         v[j] = TRANSPOSED ? load(x + j * L) : Vec<T>(scale * load(rows.data + row[j] * rows.step));
-        local.step();
-      }
       real_fourier<T, P, TRANSPOSED>(pass.roots, v);
 #pragma GCC unroll 16
       for (int j = 0; j < P; ++j) store(TRANSPOSED ? rows.data + row[j] * rows.step : x + j * L, v[j]);
+      // Not in between: a branch amid the arithmetic decides which products and sums the compiler
+      // makes one instruction of, and with that the last bits.
+      for (int j = 0; j < P; ++j) local.step();
     }
   }
   ahead = local;
