@@ -33,6 +33,10 @@ template <class T> struct Kernels {
   bool (*accumulate)(const Program<T>&, const View<const T>& y, Index first, Index last,
                      Statistic&, const Workspace<T>&);
 
+  // Entries from the diagonal on of the rows first:last of the atoms' inner products.
+  void (*upper_inner_products)(const T* atoms, int n, int count, int pitch, Index first, Index last,
+                               T* gram);
+
   // Rows first:last of the codes of y by orthogonal matching pursuit, of whole signals ...
   bool (*pursue)(const Atoms<T>&, const View<const T>& y, Index first, Index last,
                  const Codes<T>&, const PursuitMemory<T>&);

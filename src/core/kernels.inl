@@ -9,6 +9,7 @@
 #include "givens.hpp"
 #include "householder.hpp"
 #include "omp.hpp"
+#include "omp_observed.hpp"
 #include "reflector_sweep.hpp"
 #include "rotation_sweep.hpp"
 #include "select.hpp"
@@ -459,6 +460,7 @@ template <class T> constexpr Kernels<T> table() {
           Clean<decode<T>>::call,
           Clean<sum_atoms<T>>::call,
           Clean<accumulate<T>>::call,
+          Clean<upper_inner_products<T>>::call,
           Clean<pursue<T>>::call,
           Clean<pursue_observed<T>>::call,
           Clean<sweep_atoms<T>>::call,

@@ -19,7 +19,7 @@ template <class T> void add_multiple(T factor, const T* x, T* y, int n) {
 // False where nothing is left to take.
 template <class T>
 bool step_observed(const Atoms<T>& atoms, Pursuit<T>& pursuit, double energy, T* alpha,
-                   const T* scales, const T* observed, T* residual, T* directions) {
+                   const T* scales, const T* observed, T* residual, T* directions, double* row) {
   const int n = atoms.n;
   for (int i = 0; i < pursuit.count; ++i) alpha[pursuit.chosen[i]] = 0;
   const int k = strongest(alpha, scales, atoms.pitch);
@@ -30,16 +30,16 @@ bool step_observed(const Atoms<T>& atoms, Pursuit<T>& pursuit, double energy, T*
   const double square = squared_norm(direction, n);
   const double strength = alpha[k];
   if (strength * strength <= ROUNDING<T> * ROUNDING<T> * energy * square) return false;
-  double* row = pursuit.factor + static_cast<Index>(pursuit.count) * pursuit.s;
   for (int i = 0; i < pursuit.count; ++i) {
     const T* other = directions + static_cast<Index>(i) * n;
     row[i] = dot_in_double(direction, other, n);
     add_multiple(static_cast<T>(-row[i]), other, direction, n);
   }
-  if (!pursuit.add(k, square, dot_in_double(direction, residual, n), true)) return false;
-  const T scale = static_cast<T>(row[pursuit.count - 1]);
+  if (!pursuit.add(k, square, row, dot_in_double(direction, residual, n))) return false;
+  const int last = pursuit.count - 1;
+  const T scale = static_cast<T>(pursuit.column(last)[last]);
   for (int i = 0; i < n; ++i) direction[i] *= scale;
-  add_multiple(static_cast<T>(-pursuit.c[pursuit.count - 1]), direction, residual, n);
+  add_multiple(static_cast<T>(-pursuit.c[last]), direction, residual, n);
   return true;
 }
 
@@ -80,7 +80,7 @@ bool pursue_observed(const Atoms<T>& atoms, const View<const T>& y, const View<c
         const T* scales = memory.scales ? memory.scales + r * atoms.pitch : atoms.scales;
         going |= step_observed(atoms, pursuit, energy, memory.correlations + r * atoms.pitch,
                                scales, memory.observed + r * n, memory.rows + r * n,
-                               memory.directions + r * s * n);
+                               memory.directions + r * s * n, memory.x);
         codes.counts[begin + r] = pursuit.count;
         memory.left[r] = pursuit.left;
       }

@@ -7,6 +7,18 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
+// Signals shorter than a vector, LANES of them: what is loaded of each reaches into the next ones.
+template <class T> void load_short(const T* signals, Index stride, int n, T* out, Index width) {
+  constexpr int L = LANES<T>;
+  Vec<T> block[L];
+#pragma GCC unroll 16
+  for (int l = 0; l < L; ++l) block[l] = load(signals + l * stride);
+  transpose<T>(block);
+#pragma GCC unroll 16
+  for (int i = 0; i < L - 1; ++i)
+    if (i < n) store(out + i * width, block[i]);
+}
+
 // tile[i * width + l] = y[first + l, i] for l < rows, and 0 for rows <= l < width.
 template <class T>
 void load_tile(const View<const T>& y, Index first, int rows, T* tile, int width) {
@@ -17,7 +29,11 @@ void load_tile(const View<const T>& y, Index first, int rows, T* tile, int width
     T* out = tile + lane;
     const int here = rows - lane < L ? rows - lane : L;
     int i = 0;
-    if (here == L && y.column_stride == 1) {
+    if (n < L && here == L && y.column_stride == 1 && y.row_stride >= n &&
+        (first + lane + L - 1) * y.row_stride + L <= (y.rows - 1) * y.row_stride + n) {
+      load_short(signals, y.row_stride, n, out, width);
+      i = n;
+    } else if (here == L && y.column_stride == 1) {
       // The last block may overlap the one before.
       for (; n >= L && i < n; i += L) {
         const int at = i + L <= n ? i : n - L;

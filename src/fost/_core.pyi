@@ -86,9 +86,10 @@ def sum_atoms(
     indptr: NDArray[np.int64],
     out: NDArray[Any],
 ) -> None: ...
+def inner_products(atoms: NDArray[Any], gram: NDArray[Any]) -> None: ...
 def pursue(
     atoms: NDArray[Any],
-    gram: NDArray[Any],
+    gram: NDArray[Any] | None,
     scales: NDArray[Any] | None,
     squares: NDArray[Any] | None,
     y: NDArray[Any],

@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from fost._scaling import within_reach
 from fost._threads import single_threaded_blas
 from fost._validation import check_callable, check_integer, check_number, check_verbose
+from fost.atoms import Atoms, check_atoms
 from fost.baselines.dictionary import GeneralDictionary
 from fost.baselines.factorisation import Factorisation, normalised, random_atoms, squared_norm
 from fost.coding import decode_by_atoms
 from fost.estimators.base import DictionaryEstimator, validated
 from fost.learning.loop import RandomState, as_generator
 from fost.learning.progress import ProgressLine
-from fost.pursuit import check_atoms
 
 Callback = Callable[[int, float, GeneralDictionary], bool | None]
 # Pursuit keeps the inner products of all pairs of atoms: 8 GiB of them.
@@ -149,7 +149,7 @@ class GeneralEstimator(DictionaryEstimator):
 
 
 def initial_atoms(
-    init: str | ArrayLike, Y: NDArray[Any], n_components: int, random: np.random.Generator
+    init: str | ArrayLike | Atoms, Y: NDArray[Any], n_components: int, random: np.random.Generator
 ) -> NDArray[Any]:
     """What the parameter `init` stands for."""
     if isinstance(init, str):
