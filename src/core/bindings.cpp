@@ -308,6 +308,7 @@ NB_MODULE(_core, m) {
   m.def("sweep_rotations", &sweep_rotations_array, "statistic"_a.noconvert(),
         "pairs"_a.noconvert(), "blocks"_a.noconvert(), "gains"_a.noconvert(), "least"_a);
   m.attr("PITCH") = PITCH;
+  m.attr("FEW_SIGNALS") = FEW_SIGNALS;
   m.def("registers_clean", &registers_clean);
   m.def("available_isas", &available_isas);
   m.def("get_isa", &get_isa);

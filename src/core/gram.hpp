@@ -18,23 +18,33 @@ template <class T> double dot_in_double(const T* a, const T* b, int n) {
   return sum;
 }
 
-// products[j] = <x, row j> for the rows first:last of n numbers each, four at a time.
-template <class T>
+// Numbers as S, in vectors of S.
+template <class S, class T> FOST_INLINE Vec<S> load_as(const T* p) {
+  if constexpr (sizeof(S) == sizeof(T))
+    return load(p);
+  else
+    return load_double(p);
+}
+
+// products[j] = <x, row j> for the rows first:last of n numbers each, added up in S, four at a
+// time.
+template <class S, class T>
 void multiply_rows(const T* rows, int n, int first, int last, const T* x, T* products) {
-  constexpr int L = LANES<double>;
+  constexpr int L = LANES<S>;
   int j = first;
   for (; j + 4 <= last; j += 4) {
     const T* row = rows + static_cast<Index>(j) * n;
-    Vec<double> sums[4] = {};
+    Vec<S> sums[4] = {};
     int i = 0;
     for (; i + L <= n; i += L) {
-      const Vec<double> xi = load_double(x + i);
+      const Vec<S> xi = load_as<S>(x + i);
 #pragma GCC unroll 4
-      for (int q = 0; q < 4; ++q) sums[q] += load_double(row + q * static_cast<Index>(n) + i) * xi;
+      for (int q = 0; q < 4; ++q) sums[q] += load_as<S>(row + q * static_cast<Index>(n) + i) * xi;
     }
     for (int q = 0; q < 4; ++q) {
-      double sum = sum_of_lanes(sums[q]);
-      for (int r = i; r < n; ++r) sum += static_cast<double>(row[q * static_cast<Index>(n) + r]) * x[r];
+      S sum = 0;
+      for (int l = 0; l < L; ++l) sum += sums[q][l];
+      for (int r = i; r < n; ++r) sum += static_cast<S>(row[q * static_cast<Index>(n) + r]) * x[r];
       products[j + q] = static_cast<T>(sum);
     }
   }
@@ -47,16 +57,27 @@ template <class T>
 void upper_inner_products(const T* rows, int n, int count, int pitch, Index first, Index last, T* gram) {
   for (Index k = first; k < last; ++k) {
     T* products = gram + k * pitch;
-    multiply_rows(rows, n, static_cast<int>(k), count, rows + k * n, products);
+    multiply_rows<double>(rows, n, static_cast<int>(k), count, rows + k * n, products);
     for (int j = count; j < pitch; ++j) products[j] = T(0);
   }
+}
+
+// <atom k, atom j>, where row j is known if k's is not, and <atom k, atom k>.
+template <class T> T inner_product(const Atoms<T>& atoms, Index k, Index j) {
+  return atoms.known ? atoms.gram[j * atoms.pitch + k] : atoms.gram[k * atoms.pitch + j];
+}
+template <class T> T squared_atom(const Atoms<T>& atoms, Index k) {
+  if (!atoms.known) return atoms.gram[k * atoms.pitch + k];
+  const T* atom = atoms.rows + k * atoms.n;
+  return static_cast<T>(dot_in_double(atom, atom, atoms.n));
 }
 
 // Row k of the inner products, computed now if it is not there yet.
 template <class T> const T* gram_row(const Atoms<T>& atoms, int k) {
   T* row = atoms.gram + static_cast<Index>(k) * atoms.pitch;
   if (atoms.known && !atoms.known[k]) {
-    multiply_rows(atoms.rows, atoms.n, 0, atoms.count, atoms.rows + static_cast<Index>(k) * atoms.n, row);
+    const T* atom = atoms.rows + static_cast<Index>(k) * atoms.n;
+    multiply_rows<double>(atoms.rows, atoms.n, 0, atoms.count, atom, row);
     for (int j = atoms.count; j < atoms.pitch; ++j) row[j] = T(0);
     atoms.known[k] = true;
   }

@@ -159,7 +159,7 @@ void correlate(const Atoms<T>& atoms, const T* matrix, const T* rows, Index stri
                T* out, Gemm<T> gemm) {
   if (!gemm) {  // BLAS is not worth while for few signals
     for (Index r = 0; r < count; ++r)
-      multiply_rows(matrix, atoms.n, 0, atoms.count, rows + r * stride, out + r * atoms.pitch);
+      multiply_rows<T>(matrix, atoms.n, 0, atoms.count, rows + r * stride, out + r * atoms.pitch);
     return;
   }
   char yes = 'T', no = 'N';
@@ -222,10 +222,9 @@ template <class T> struct PursuitState {
       k = strongest(from, atoms.scales, atoms.pitch);
     }
     if (k >= atoms.count) return false;
-    const T* gram = gram_row(atoms, k);
-    const double strength = from[k], square = gram[k];
+    const double strength = from[k], square = squared_atom(atoms, k);
     if (strength * strength <= ROUNDING<T> * ROUNDING<T> * energy * square) return false;
-    for (int i = 0; i < pursuit.count; ++i) x[i] = gram[pursuit.chosen[i]];
+    for (int i = 0; i < pursuit.count; ++i) x[i] = inner_product(atoms, k, pursuit.chosen[i]);
     const double correlation = pursuit.solve_row(x, alpha0[k]);
     if (!pursuit.add(k, square, x, correlation)) return false;
     if (pursuit.done(tol)) return true;

@@ -21,8 +21,6 @@ constexpr Index TILE_BYTES = 256 * 1024;
 
 // What the signals that are pursued side by side may fill of the second-level cache.
 constexpr Index TOGETHER_BYTES = 128 * 1024;
-// Up to so many signals, BLAS takes longer to copy the atoms than the products take.
-constexpr Index FEW_SIGNALS = 8;
 constexpr int BLOCK = 16;  // rows of inner products that are computed, or mirrored, together
 
 template <class T> Index tile_of(const Atoms<T>& atoms, Index rows, int s, bool observed) {

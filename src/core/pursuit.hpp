@@ -5,6 +5,9 @@
 
 namespace fost {
 
+// Up to so many signals, BLAS would take longer to copy the atoms than the products take.
+constexpr int FEW_SIGNALS = 8;
+
 // Inner products of atoms (rows of n) into `gram`, count x pitch, a multiple of PITCH.
 template <class T> void inner_products(const T* rows, int n, int count, int pitch, T* gram);
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PITCH: int
+FEW_SIGNALS: int
 
 class Plan:
     def __init__(self, n_features: int) -> None: ...

@@ -92,10 +92,17 @@ class PreparedAtoms:
     """
 
     def __init__(
-        self, atoms: NDArray[Any], dtype: np.dtype[Any], normalize: bool, masked: bool
+        self,
+        atoms: NDArray[Any],
+        dtype: np.dtype[Any],
+        normalize: bool,
+        masked: bool,
+        squares: NDArray[Any] | None = None,
     ) -> None:
+        if squares is None:
+            squares = _squares(atoms)
         # Exponents, one per atom; None where they are within reach as they are.
-        self.taken_out = _exponents(atoms, dtype)
+        self.taken_out = _exponents(atoms, squares, dtype)
         if self.taken_out is not None:
             atoms = np.ldexp(atoms.astype(np.float64), -self.taken_out[:, None])
         pitch = -(-len(atoms) // _core.PITCH) * _core.PITCH
@@ -136,26 +143,32 @@ class PreparedAtoms:
 
 def check_atoms(atoms: ArrayLike | Atoms, name: str = "atoms") -> NDArray[Any]:
     """Atoms in rows, finite and none of them zero."""
-    if isinstance(atoms, Atoms):
-        return atoms.atoms
+    return atoms.atoms if isinstance(atoms, Atoms) else examine(atoms, name)[0]
+
+
+def examine(atoms: ArrayLike, name: str = "atoms") -> tuple[NDArray[Any], NDArray[Any]]:
+    """Atoms in rows, finite and none of them zero, and their squared norms.
+
+    These may overflow or vanish; where they do not, they are all there is to look at.
+    """
     D = check_real(atoms, name)
     if D.ndim != 2 or 0 in D.shape:
         raise ValueError(f"{name} must have shape (n_atoms, n_features), got {D.shape}")
     squares = _squares(D)
     if np.isfinite(squares).all() and squares.all():
-        return D
-    # Or else these are squares of large or small numbers.
+        return D, squares
     if not np.isfinite(D).all():
         raise ValueError(f"{name} contains NaN or infinity")
     zero = np.flatnonzero(~D.any(axis=1))
     if zero.size:
         raise ValueError(f"{name} must not be zero, but row {zero[0]} is")
-    return D
+    return D, squares
 
 
-def _exponents(atoms: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.int64] | None:
-    """`shifts` of the atoms, without a look at every entry where sums of squares tell enough."""
-    squares = _squares(atoms)
+def _exponents(
+    atoms: NDArray[Any], squares: NDArray[Any], dtype: np.dtype[Any]
+) -> NDArray[np.int64] | None:
+    """`shifts` of the atoms, without a look at every entry where squared norms tell enough."""
     most = 4.0 ** (REACH[dtype] - 1)
     if squares.min() > atoms.shape[1] / most and squares.max() < most:
         return None

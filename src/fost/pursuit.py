@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 
+from fost import _core
 from fost._scaling import shifts
 from fost._threads import single_threaded_blas
 from fost._validation import check_array, check_flag, check_integer, check_number, check_signals
-from fost.atoms import Atoms, PreparedAtoms, check_atoms
+from fost.atoms import Atoms, PreparedAtoms, examine
 
 
 def omp(
@@ -72,7 +73,7 @@ def omp(
     >>> fost.omp([[3.0, np.nan]], atoms, 1, missing=[[False, True]]).toarray()
     array([[3., 0., 0.]])
     """
-    D = check_atoms(atoms)
+    D, squares = (atoms.atoms, None) if isinstance(atoms, Atoms) else examine(atoms)
     signals = check_signals(Y, "Y", D.shape[1], "atoms")
     if n_nonzero_coefs is None and tol is None:
         raise ValueError("n_nonzero_coefs or tol must be given")
@@ -81,33 +82,40 @@ def omp(
     s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, len(D), "n_atoms")
     if tol is not None:
         tol = check_number(tol, "tol", 0)
-    normalize = check_flag(normalize, "normalize")
     gaps = None if missing is None else check_missing(missing, signals.shape)
-    dictionary = atoms if isinstance(atoms, Atoms) else D
-    codes = pursue(signals, dictionary, s, missing=gaps, tol=tol, normalize=normalize)
+    way = signals.dtype, check_flag(normalize, "normalize"), gaps is not None
+    dictionary = (
+        atoms.prepared(*way) if isinstance(atoms, Atoms) else PreparedAtoms(D, *way, squares)
+    )
+    codes = _pursue(signals, dictionary, s, gaps, tol)
     if codes is None:
         raise ValueError("Y contains NaN or infinity")
     return codes
 
 
 def pursue(
-    Y: NDArray[Any],
-    atoms: NDArray[Any] | Atoms,
-    s: int,
-    *,
-    missing: NDArray[np.bool_] | None = None,
-    tol: float | None = None,
-    normalize: bool = False,
+    Y: NDArray[Any], atoms: NDArray[Any], s: int, *, missing: NDArray[np.bool_] | None = None
 ) -> csr_array | None:
-    """`omp` of checked arguments; None where signals are not finite.
+    """`omp` of checked arguments; None where signals are not finite."""
+    dictionary = PreparedAtoms(atoms, Y.dtype, normalize=False, masked=missing is not None)
+    return _pursue(Y, dictionary, s, missing, None)
+
+
+def _pursue(
+    Y: NDArray[Any],
+    dictionary: PreparedAtoms,
+    s: int,
+    missing: NDArray[np.bool_] | None,
+    tol: float | None,
+) -> csr_array | None:
+    """Codes, or None where signals are not finite.
 
     The kernels work on squares. Where those of atoms or signals would overflow or vanish, these
     are scaled by powers of two, and their codes back again, which changes no bit of the result.
     """
     limit = -1.0 if tol is None else tol
-    with single_threaded_blas:
-        prepare = atoms.prepared if isinstance(atoms, Atoms) else partial(PreparedAtoms, atoms)
-        dictionary = prepare(Y.dtype, normalize, missing is not None)
+    few = len(Y) <= _core.FEW_SIGNALS  # for which BLAS is not asked
+    with nullcontext() if few else single_threaded_blas:
         codes = dictionary.pursue(Y, missing, s, limit)
         if codes is not None and dictionary.taken_out is None:
             return codes
