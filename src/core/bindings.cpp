@@ -163,6 +163,13 @@ Index pursue_array(const Lines<T>& atoms, const std::optional<Lines<T>>& gram,
 }
 
 template <class T>
+void squared_norms_array(const Lines<T>& rows, const Packed<double, Line>& out) {
+  require(out.shape(0) == rows.shape(0), "shapes do not agree");
+  nb::gil_scoped_release release;
+  kernels<T>().squared_norms(rows.data(), Index(rows.shape(1)), Index(rows.shape(0)), out.data());
+}
+
+template <class T>
 void inner_products_array(const Lines<T>& atoms, const Packed<T, nb::ndim<2>>& gram) {
   require(gram.shape(0) == atoms.shape(0) && gram.shape(1) >= atoms.shape(0) &&
               gram.shape(1) % PITCH == 0, "shapes do not agree");
@@ -243,6 +250,7 @@ template <class T> void bind_passes(nb::module_& m, nb::class_<Plan>& plan) {
         "scales"_a.noconvert().none(), "squares"_a.noconvert().none(), "y"_a.noconvert(),
         "missing"_a.noconvert().none(), "s"_a, "tol"_a, "values"_a.noconvert(),
         "indices"_a.noconvert(), "indptr"_a.noconvert());
+  m.def("squared_norms", &squared_norms_array<T>, "rows"_a.noconvert(), "out"_a.noconvert());
   m.def("inner_products", &inner_products_array<T>, "atoms"_a.noconvert(), "gram"_a.noconvert());
   m.def("sweep_atoms", &sweep_atoms_array<T>, "atoms"_a.noconvert(), "residual"_a.noconvert(),
         "values"_a.noconvert(), "begins"_a.noconvert(), "rows"_a.noconvert(),

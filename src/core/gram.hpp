@@ -18,6 +18,26 @@ template <class T> double dot_in_double(const T* a, const T* b, int n) {
   return sum;
 }
 
+// Squared norms of `count` rows of n numbers, four at a time.
+template <class T> void squared_norms(const T* rows, Index n, Index count, double* out) {
+  constexpr int L = LANES<double>;
+  for (Index j = 0; j < count; j += 4, rows += 4 * n) {
+    const int some = count - j < 4 ? static_cast<int>(count - j) : 4;
+    Vec<double> sums[4] = {};
+    Index i = 0;
+    for (; some == 4 && i + L <= n; i += L)
+#pragma GCC unroll 4
+      for (int q = 0; q < 4; ++q) {
+        const Vec<double> v = load_double(rows + q * n + i);
+        sums[q] += v * v;
+      }
+    for (int q = 0; q < some; ++q) {
+      out[j + q] = sum_of_lanes(sums[q]);
+      for (Index r = i; r < n; ++r) out[j + q] += static_cast<double>(rows[q * n + r]) * rows[q * n + r];
+    }
+  }
+}
+
 // Numbers as S, in vectors of S.
 template <class S, class T> FOST_INLINE Vec<S> load_as(const T* p) {
   if constexpr (sizeof(S) == sizeof(T))
@@ -62,10 +82,7 @@ void upper_inner_products(const T* rows, int n, int count, int pitch, Index firs
   }
 }
 
-// <atom k, atom j>, where row j is known if k's is not, and <atom k, atom k>.
-template <class T> T inner_product(const Atoms<T>& atoms, Index k, Index j) {
-  return atoms.known ? atoms.gram[j * atoms.pitch + k] : atoms.gram[k * atoms.pitch + j];
-}
+// <atom k, atom k>
 template <class T> T squared_atom(const Atoms<T>& atoms, Index k) {
   if (!atoms.known) return atoms.gram[k * atoms.pitch + k];
   const T* atom = atoms.rows + k * atoms.n;

@@ -460,6 +460,7 @@ template <class T> constexpr Kernels<T> table() {
           Clean<decode<T>>::call,
           Clean<sum_atoms<T>>::call,
           Clean<accumulate<T>>::call,
+          Clean<squared_norms<T>>::call,
           Clean<upper_inner_products<T>>::call,
           Clean<pursue<T>>::call,
           Clean<pursue_observed<T>>::call,

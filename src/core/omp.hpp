@@ -1,12 +1,12 @@
 // Orthogonal matching pursuit, signal by signal, in vectors along the atoms.
 //
-// Step t takes the atom k of the largest correlation with the residual, adds its row l to the
-// Cholesky factor L of the chosen atoms' inner products, and has the next coordinate c_t of the
-// signal along the orthogonalised atoms:
-//   L c = D_I y,  L^T x = c,  ||residual||^2 = ||y||^2 - ||c||^2.
-// The correlations of all atoms with the orthogonalised ones, d_t, follow from the inner products
-// G = D D^T alone, and with them what is left of the correlations with the residual:
-//   d_t = (G_k - sum over i < t of l_i d_i) / L_tt,   alpha = alpha - c_t d_t.
+// Step t takes the atom k of the largest correlation with the residual. Of the orthogonalised
+// chosen atoms, the inner products d_i with all atoms are kept. Those with atom k are its row l of
+// the Cholesky factor L of the chosen atoms' inner products; with them and G = D D^T
+//   d_t = (G_k - sum over i < t of l_i d_i) / L_tt,   L_tt^2 = G_kk - sum of l_i^2,
+// and c_t, the coordinate of the signal, and all correlations alpha with the residual are
+//   c_t = (<y, atom k> - sum of l_i c_i) / L_tt,   alpha = alpha - c_t d_t.
+// In the end L^T x = c has the coefficients, and ||residual||^2 = ||y||^2 - ||c||^2.
 #pragma once
 
 #include "gram.hpp"
@@ -91,19 +91,6 @@ template <class T> struct Pursuit {
   }
 
   double* column(int i) const { return factor + static_cast<Index>(i) * s; }
-
-  // Solves for the row of the next atom, of which `row` has the inner products with the chosen
-  // ones, and returns the correlation that is left of the given one.
-  double solve_row(double* __restrict row, double correlation) const {
-    for (int i = 0; i < count; ++i) {
-      const double* below = column(i);
-      const double entry = row[i] * below[i];
-      row[i] = entry;
-      correlation -= entry * c[i];
-      for (int j = i + 1; j < count; ++j) row[j] -= below[j] * entry;
-    }
-    return correlation;
-  }
 
   // Adds atom k with its row of the factor and the correlation that is left; false where it
   // depends on the chosen ones.
@@ -224,11 +211,16 @@ template <class T> struct PursuitState {
     if (k >= atoms.count) return false;
     const double strength = from[k], square = squared_atom(atoms, k);
     if (strength * strength <= ROUNDING<T> * ROUNDING<T> * energy * square) return false;
-    for (int i = 0; i < pursuit.count; ++i) x[i] = inner_product(atoms, k, pursuit.chosen[i]);
-    const double correlation = pursuit.solve_row(x, alpha0[k]);
+    // The row of the factor is what the atom has in common with the directions.
+    const T* common = directions + static_cast<Index>(k / PITCH) * pursuit.s * PITCH + k % PITCH;
+    double correlation = alpha0[k];
+    for (int i = 0; i < pursuit.count; ++i) {
+      factors[i] = common[i * PITCH];
+      x[i] = factors[i];
+      correlation -= x[i] * pursuit.c[i];
+    }
     if (!pursuit.add(k, square, x, correlation)) return false;
     if (pursuit.done(tol)) return true;
-    for (int i = 0; i < pursuit.count - 1; ++i) factors[i] = static_cast<T>(x[i]);
     top = subtract_direction(atoms, pursuit, factors, from, alpha, directions);
     return true;
   }

@@ -97,7 +97,7 @@ class PreparedAtoms:
         dtype: np.dtype[Any],
         normalize: bool,
         masked: bool,
-        squares: NDArray[Any] | None = None,
+        squares: NDArray[np.float64] | None = None,
     ) -> None:
         if squares is None:
             squares = _squares(atoms)
@@ -146,7 +146,7 @@ def check_atoms(atoms: ArrayLike | Atoms, name: str = "atoms") -> NDArray[Any]:
     return atoms.atoms if isinstance(atoms, Atoms) else examine(atoms, name)[0]
 
 
-def examine(atoms: ArrayLike, name: str = "atoms") -> tuple[NDArray[Any], NDArray[Any]]:
+def examine(atoms: ArrayLike, name: str = "atoms") -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Atoms in rows, finite and none of them zero, and their squared norms.
 
     These may overflow or vanish; where they do not, they are all there is to look at.
@@ -166,7 +166,7 @@ def examine(atoms: ArrayLike, name: str = "atoms") -> tuple[NDArray[Any], NDArra
 
 
 def _exponents(
-    atoms: NDArray[Any], squares: NDArray[Any], dtype: np.dtype[Any]
+    atoms: NDArray[Any], squares: NDArray[np.float64], dtype: np.dtype[Any]
 ) -> NDArray[np.int64] | None:
     """`shifts` of the atoms, without a look at every entry where squared norms tell enough."""
     most = 4.0 ** (REACH[dtype] - 1)
@@ -175,10 +175,10 @@ def _exponents(
     return shifts(np.abs(atoms).max(axis=1).astype(np.float64), dtype)
 
 
-def _squares(atoms: NDArray[Any]) -> NDArray[Any]:
+def _squares(atoms: NDArray[Any]) -> NDArray[np.float64]:
     """Squared norms, which may overflow or vanish."""
-    with np.errstate(all="ignore"):
-        squares: NDArray[Any] = np.einsum("ij,ij->i", atoms, atoms)
+    squares = np.empty(len(atoms))
+    _core.squared_norms(np.ascontiguousarray(atoms), squares)
     return squares
 
 

@@ -119,6 +119,9 @@ class Bank(Coder):
         ndarray of shape (n_signals,)
         """
         codes = self._checked_codes(codes)
+        if not codes.data.all():  # zeros that are stored are no entries
+            codes = codes.copy()
+            codes.eliminate_zeros()
         starts = codes.indptr[:-1]
         used = np.diff(codes.indptr) > 0
         chosen = np.zeros(len(starts), dtype=np.intp)
