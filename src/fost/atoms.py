@@ -107,7 +107,8 @@ class PreparedAtoms:
             atoms = np.ldexp(atoms.astype(np.float64), -self.taken_out[:, None])
         pitch = -(-len(atoms) // _core.PITCH) * _core.PITCH
         self._rows = np.ascontiguousarray(atoms, dtype=dtype)
-        self._gram = self._scales = self._squares = None
+        self._gram: NDArray[Any] | None = None
+        self._scales = self._squares = None
         if normalize and masked:
             self._squares = np.square(self._rows)
         elif normalize:
