@@ -2,9 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests run on all cores, those of one group (xdist_group) on the same one.
+export PYTEST_ADDOPTS ?= -n logical --maxprocesses 8 --dist loadgroup
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.20" ninja
 
-.PHONY: demo reproduce test fuzz test-cluster lint format bench wheel-test clean
+.PHONY: demo reproduce test fuzz test-machines test-oldest test-newest sanitize lint format bench wheel-test clean
 
 demo: $(VENV)/.built
 	$(BIN)/fost demo demo --force
@@ -22,9 +24,17 @@ SEED ?= 0
 fuzz: $(VENV)/.built
 	$(BIN)/python -m tests.fuzz $(COUNT) $(SEED)
 
-# Workers and schedulers in processes of their own, some of which are killed.
-test-cluster: $(VENV)/.built
-	FOST_TEST_CLUSTER=1 $(BIN)/python -m pytest tests/scale
+# The numerical tests as other machines would run them: BLAS, threads, instruction sets, order.
+test-machines: $(VENV)/.built
+	SEED=$(SEED) $(BIN)/python -m tests.machines $(MACHINES)
+
+# All tests with the oldest dependencies that are promised, and with the newest Python here.
+test-oldest test-newest: test-%: $(VENV)/.built
+	PYTHON=$(PYTHON) .ci/versions $*
+
+# The core's tests with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer.
+sanitize: $(VENV)/.built
+	.ci/sanitize
 
 lint: $(VENV)/.built
 	$(BIN)/ruff check .

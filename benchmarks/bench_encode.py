@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -71,6 +72,15 @@ def _against_numpy(report: Report, Y: NDArray[Any], data: str, share: float) -> 
     report.compare(
         fast, lambda: chain.encode(Y, s), "Y.copy()", Y.copy, per, target=f">= {share / 3:.2f}"
     )
+    _steps_against_numpy(report, Y, H, dctn)
+
+
+def _steps_against_numpy(
+    report: Report, Y: NDArray[Any], H: fost.Householder, dctn: Callable[[], NDArray[Any]]
+) -> None:
+    """Transform, selection and decoding by themselves, and a dense transform."""
+    s, per = 4, len(Y)
+    Q = H.matrix.astype(Y.dtype)
     D, dct = fost.Dense(H.matrix), fost.DCT((8, 8))
     report.compare(
         "Dense encode",

@@ -23,6 +23,7 @@ Rng = np.random.Generator
 COUNTS = (0, 1, 7, 8, 9, 31, 32, 33, 65, 1000)
 DTYPES = (np.float32, np.float64)
 KINDS = ("identity", "householder", "givens", "dct", "dense", "chain", "dense chain")
+KINDS += ("hadamard", "wavelet", "transposed")
 SIGNALS = (
     "normal",
     "integers",
@@ -94,6 +95,16 @@ def make_transform(kind: str, n: int, rng: Rng) -> fost.Transform:
             return fost.Chain([make_transform(k, n, rng) for k in ("dct", "givens", "householder")])
         case "dense chain":
             return fost.Chain([make_transform(k, n, rng) for k in ("dct", "dense", "householder")])
+        case "hadamard" | "wavelet" if n % 2 or (kind == "hadamard" and n & (n - 1)):
+            return make_transform("identity", n, rng)
+        case "hadamard":
+            return fost.Hadamard(random_shape(rng, n))
+        case "wavelet":
+            shape = random_shape(rng, n)
+            name = str(rng.choice(["haar", "db2", "db4", "db7", "coif2"]))
+            return fost.Wavelet(n if any(k % 2 and k > 1 for k in shape) else shape, name)
+        case "transposed":
+            return make_transform(str(rng.choice(KINDS[:-1])), n, rng).T
     raise ValueError(kind)
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 settings.register_profile("thorough", settings.get_profile("ci"), max_examples=1000)
+settings.register_profile("few", settings.get_profile("ci"), max_examples=20)
 settings.register_profile("random", settings.get_profile("ci"), derandomize=False, database=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
@@ -79,3 +81,13 @@ def paper_images() -> dict[str, NDArray[Any]]:
         pytest.skip(f"the paper's pictures are not in {IMAGES}")
     io = pytest.importorskip("skimage.io", reason="scikit-image reads the pictures")
     return {path.stem: np.asarray(io.imread(path)) for path in sorted(IMAGES.glob("*.png"))}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """``FOST_TEST_ORDER=1`` (2, 3, ...) runs modules, and the tests in them, in another order."""
+    if "FOST_TEST_ORDER" not in os.environ:
+        return
+    random = Random(int(os.environ["FOST_TEST_ORDER"]))
+    places = {path: random.random() for path in dict.fromkeys(item.path for item in items)}
+    random.shuffle(items)
+    items.sort(key=lambda item: places[item.path])

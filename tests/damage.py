@@ -35,7 +35,8 @@ import scipy.sparse
 
 import fost
 from fost import images
-from fost.transforms import base, storage
+from fost.transforms import storage
+from fost.transforms.kinds import rebuilt
 
 # Bytes beyond what the process has when it starts, and seconds, for one file.
 MEMORY = 2**31
@@ -78,6 +79,7 @@ def transforms() -> list[Any]:
         chain,
         fost.Bank([chain, fost.Chain([fost.DCT((4, 4)), dense])]),
         fost.Bank([givens, givens, fost.DCT(N)]),
+        fost.Bank([fost.Hadamard((4, 4)).T, fost.Wavelet((4, 4), "db2") @ chain.T]),
     ]
 
 
@@ -179,7 +181,7 @@ def use_sparse(path: Path) -> str:
 def use_pickle(path: Path) -> str:
     """The arguments of a pickled transform."""
     kind, arguments = pickle.loads(path.read_bytes())
-    transform = base._rebuilt(kind, arguments)
+    transform = rebuilt(kind, arguments)
     Y = np.random.default_rng(2).standard_normal((5, transform.n_features))
     check(np.allclose(transform.inverse(transform.forward(Y)), Y, atol=1e-3), "not orthonormal")
     return "result"
@@ -550,7 +552,7 @@ def kinds(folder: Path) -> dict[str, Kind]:
         names |= {"dok": ("_dict",)}
         found = {n: getattr(codes, n) for n in names.get(form, ("data", "indices", "indptr"))}
         sparse.append(pickle.dumps((form, (6, N), found)))
-    arguments = [pickle.dumps((type(t), t._arguments())) for t in transforms()[:4]]
+    arguments = [pickle.dumps((type(t), t.arguments())) for t in transforms()[:4]]
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     pictures = [files["picture.png"], files["picture.tiff"]]
     codes = [content for name, content in files.items() if name.endswith(".npz")]

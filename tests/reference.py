@@ -7,13 +7,17 @@ twin works on the values it is given and does no arithmetic of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from math import prod
 from typing import Any
 
 import numpy as np
+import pywt
+import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 import fost
+from fost.transforms.base import Transposed
 
 Array = NDArray[Any]
 Apply = Callable[[Array], Array]
@@ -73,6 +77,32 @@ def _along_axes(matrices: Sequence[Array], shape: Sequence[int], Y: ArrayLike) -
     return out.reshape(-1, prod(shape))
 
 
+@cache
+def fixed_matrix(transform: fost.Hadamard | fost.Wavelet) -> Array:
+    """U, by its definition."""
+    n = transform.n_features
+    if isinstance(transform, fost.Hadamard):
+        return np.asarray(scipy.linalg.hadamard(n) / np.sqrt(n))
+    wavelet, out = pywt.Wavelet(transform.name), np.eye(n).reshape(n, *transform.shape)
+    axes = [axis for axis, length in enumerate(transform.shape, 1) if length > 1]
+    for k in range(transform.level):
+        coarse = out[:, *(slice((length >> k) or 1) for length in transform.shape)]
+        for axis in axes:
+            line = np.moveaxis(coarse, axis, -1)
+            line[...] = line @ filter_bank(wavelet, line.shape[-1])
+    return out.reshape(n, n)
+
+
+def filter_bank(wavelet: pywt.Wavelet, n: int) -> Array:
+    """One level of a periodic filter bank, the coarse part first."""
+    bank, length = np.zeros((n, n)), wavelet.dec_len
+    for row, taps in enumerate((wavelet.dec_lo, wavelet.dec_hi)):
+        for k in range(n // 2):
+            for m, tap in enumerate(taps):
+                bank[(2 * k + length // 2 - m) % n, row * (n // 2) + k] += tap
+    return bank
+
+
 def forward(transform: fost.Transform, Y: ArrayLike) -> Array:
     """U^T y of any transform, from its parameters."""
     match transform:
@@ -82,6 +112,10 @@ def forward(transform: fost.Transform, Y: ArrayLike) -> Array:
             return givens_forward(transform.pairs, transform.blocks, Y)
         case fost.DCT():
             return dct_forward(transform.shape, Y)
+        case fost.Hadamard() | fost.Wavelet():
+            return np.asarray(Y, dtype=np.float64) @ fixed_matrix(transform)
+        case Transposed():
+            return inverse(transform.transform, Y)
         case fost.Dense():
             return np.asarray(Y, dtype=np.float64) @ transform.matrix
         case fost.Chain():
@@ -101,6 +135,10 @@ def inverse(transform: fost.Transform, X: ArrayLike) -> Array:
             return givens_inverse(transform.pairs, transform.blocks, X)
         case fost.DCT():
             return dct_inverse(transform.shape, X)
+        case fost.Hadamard() | fost.Wavelet():
+            return np.asarray(X, dtype=np.float64) @ fixed_matrix(transform).T
+        case Transposed():
+            return forward(transform.transform, X)
         case fost.Dense():
             return np.asarray(X, dtype=np.float64) @ transform.matrix.T
         case fost.Chain():

@@ -28,7 +28,7 @@ _FEW = 16
 
 def disturb(seed: int) -> None:
     """Give the sums of this process errors that follow from `seed` and the sums themselves."""
-    statistic, gram_of = coding.statistic, sources._gram_of
+    statistic, gram_of = coding.statistic, sources._GramOf.__call__
 
     def errors_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         random = np.random.default_rng([seed, zlib.crc32(np.ascontiguousarray(matrix))])
@@ -36,18 +36,21 @@ def disturb(seed: int) -> None:
         # What is exactly zero, such as the rows of atoms that no signal uses, is so everywhere.
         return np.where(matrix != 0, _LEVEL * largest * random.uniform(-1, 1, matrix.shape), 0)
 
-    def disturbed_statistic(plan: Any, Y: NDArray[Any], s: int) -> tuple[NDArray[Any], float]:
+    def disturbed_statistic(
+        plan: Any, Y: NDArray[Any], s: int, name: str = "Y"
+    ) -> tuple[NDArray[Any], float]:
         if len(Y) < _FEW:
-            return statistic(plan, Y, s)
+            return statistic(plan, Y, s, name)
         if Y.dtype == np.float64:
             random = np.random.default_rng([seed, *Y.shape])
             Y = Y * (1 + _LEVEL * random.uniform(-1, 1, Y.shape))
-        matrix, energy = statistic(plan, Y, s)
+        matrix, energy = statistic(plan, Y, s, name)
         return matrix + errors_of(matrix), float(energy * (1 + _LEVEL * np.sin(matrix.sum())))
 
-    def disturbed_gram_of(block: NDArray[Any]) -> Any:
-        total, nonzero = gram_of(block)
+    def disturbed_gram_of(self: Any, block: NDArray[Any]) -> Any:
+        total, nonzero = gram_of(self, block)
         errors = errors_of(total) if len(block) >= _FEW else np.zeros_like(total)
         return total + (errors + errors.T) / 2, nonzero
 
-    coding.statistic, sources._gram_of = disturbed_statistic, disturbed_gram_of
+    coding.statistic = disturbed_statistic
+    sources._GramOf.__call__ = disturbed_gram_of  # type: ignore[method-assign]

@@ -27,7 +27,7 @@ def test_the_frontier_is_a_table(fitted):
     rows = fitted.frontier_
     assert [row.flops for row in rows] == sorted(row.flops for row in rows)
     names = {row.structure for row in rows}
-    assert {"DCT 8x8", "DCT 8x8 + 64 rotations", "12 reflectors", "dense (Q-DLA)"} <= names
+    assert {"DCT 8x8", "DCT 8x8 + 64 rotations", "12 reflectors", "dense"} <= names
     for row in rows:
         assert row.transform.flops == row.flops
         assert row.transform.n_parameters == row.n_parameters
@@ -35,8 +35,8 @@ def test_the_frontier_is_a_table(fitted):
         assert row.seconds >= 0
     plain = rows.as_dicts()
     assert set(plain[0]) == {
-        "structure", "n_transforms", "flops", "n_parameters", "train_error", "held_out_error",
-        "seconds", "best",
+        "structure", "family", "n_transforms", "flops", "n_parameters", "train_error",
+        "held_out_error", "seconds", "best",
     }  # fmt: skip
     assert "DCT 8x8 + 64 rotations" in repr(rows)
 
@@ -180,7 +180,7 @@ def test_plot_frontier(fitted):
     assert any("rotations" in label for label in labels)
     assert any(label.startswith("chosen") for label in labels)
     names = [text.get_text() for text in ax.texts]
-    assert {"DCT 8x8", "dense (Q-DLA)"} <= set(names)
+    assert {"DCT 8x8", "dense"} <= set(names)
     assert "operations" in ax.get_xlabel()
     same = fost.plot_frontier(fitted, ax=ax)
     assert same is ax

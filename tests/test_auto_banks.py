@@ -199,7 +199,9 @@ def test_a_bank_must_pay_for_its_bits(errors, max_error, expected):
     Y[0, :6] = np.sqrt([1 - errors[1], *[errors[1] / 5] * 5])
     identity = fost.Dense(np.eye(512))
     rows = [
-        Candidate(str(b), 100 * b, 0, e, e, 0.0, fost.Bank([identity] * b) if b > 1 else identity)
+        Candidate(
+            str(b), "banks", 100 * b, 0, e, e, 0.0, fost.Bank([identity] * b) if b > 1 else identity
+        )
         for b, e in errors.items()
     ]
     auto = fost.AutoDictionary(1, max_error=max_error)

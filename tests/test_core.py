@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import os
 import re
 import subprocess
@@ -30,7 +31,8 @@ def stub_functions(body: list[ast.stmt]) -> dict[str, list[str]]:
 
 
 def public(owner: Any) -> set[str]:
-    return {name for name in dir(owner) if not name.startswith("_")}
+    """Public names of its own, without those of the classes it derives from."""
+    return {name for name in vars(owner) if not name.startswith("_")}
 
 
 def compiled_parameters(function: Any) -> set[tuple[str, ...]]:
@@ -50,7 +52,10 @@ def test_the_stub_has_the_names_of_the_module() -> None:
     names = {*stub_functions(STUB.body), *(node.name for node in classes), *constants}
     assert public(_core) == names
     for node in classes:
-        assert public(getattr(_core, node.name)) == set(stub_functions(node.body)), node.name
+        compiled = getattr(_core, node.name)
+        assert public(compiled) == set(stub_functions(node.body)), node.name
+        bases = [base.__name__ for base in compiled.__bases__ if base is not object]
+        assert bases == [ast.unparse(base) for base in node.bases], node.name
 
 
 def test_the_stub_has_the_parameters_of_the_module() -> None:
@@ -163,6 +168,16 @@ def test_plans_know_whether_they_need_blas(n: int, expected: bool) -> None:
     assert plan.uses_blas == expected
 
 
+def test_plans_and_banks_are_coders() -> None:
+    plan = _core.Plan(6)
+    bank = _core.Bank(plan, [_core.Plan(6) for _ in range(3)])
+    for coder, n_atoms in ((plan, 6), (bank, 18)):
+        assert isinstance(coder, _core.Coder)
+        assert (coder.n_features, coder.n_atoms, coder.uses_blas) == (6, n_atoms, False)
+    with pytest.raises(TypeError, match="Coder"):
+        _core.Coder()
+
+
 def test_a_plan_without_stages_is_the_identity(isa: str) -> None:
     Y = cases.make_signals("all scales", 33, 9, np.float64, np.random.default_rng(0))
     out = np.empty_like(Y)
@@ -210,3 +225,25 @@ def test_registers_are_left_clean(isa):
     for name, run in passes.items():
         run()
         assert _core.registers_clean(), name
+
+
+def test_plans_keep_the_plans_that_they_are_made_of() -> None:
+    rng = np.random.default_rng(0)
+    U = fost.Dense(cases.random_orthonormal(rng, 12))
+    V = fost.Householder(cases.random_vectors(rng, 3, 12))
+    Y = rng.standard_normal((40, 12))
+    expected = V.forward(U.inverse(Y))
+    plan = _core.Plan(12)
+    plan.add_plan(U._plan, transposed=True)
+    plan.add_plan(V._plan)
+    del U, V
+    gc.collect()
+    out = np.empty_like(Y)
+    assert plan.apply(Y, out, False)
+    np.testing.assert_allclose(out, expected, atol=1e-14)
+    assert plan.apply(expected, out, True)
+    np.testing.assert_allclose(out, Y, atol=1e-14)
+    with pytest.raises(ValueError, match="plans do not agree"):
+        plan.add_plan(plan)
+    with pytest.raises(ValueError, match="plans do not agree"):
+        plan.add_plan(_core.Plan(11))

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
+from fost.estimators import checks
 from tests.learning.test_loop import correlated
 
 
@@ -168,3 +169,23 @@ def test_dense_codes_stand_for_the_signals_of_sparse_ones(estimator):
     np.testing.assert_allclose(fitted.inverse_transform(codes), want, atol=1e-12)
     np.testing.assert_allclose(fitted.inverse_transform(codes.toarray()), want, atol=1e-12)
     np.testing.assert_allclose(fitted.inverse_transform(codes.toarray().tolist()), want, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        fost.OrthonormalDictionary(2, max_iter=3),
+        fost.AutoDictionary(2, max_flops=100, max_iter=1, verbose=False, random_state=0),
+        fost.baselines.KSVD(10, 2, max_iter=2, random_state=0),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_fit_transform_is_fit_and_transform_with_one_check(estimator, monkeypatch):
+    Y = np.random.default_rng(0).standard_normal((60, 8))
+    apart = clone(estimator).fit(Y).transform(Y)
+    calls = []
+    check = checks.validate_data
+    monkeypatch.setattr(checks, "validate_data", lambda *a, **k: calls.append(1) or check(*a, **k))
+    together = clone(estimator).fit_transform(Y)
+    assert len(calls) == 1
+    assert (together != apart).nnz == 0

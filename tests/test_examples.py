@@ -17,7 +17,9 @@ WARNINGS = ["-Werror", *(f"-Wignore::{name}" for name in ANNOUNCED)]
 
 
 def test_there_are_examples() -> None:
-    assert {"choose_m", "general_dictionary", "local_minimum"} <= {path.stem for path in EXAMPLES}
+    assert {"butterfly", "choose_m", "general_dictionary", "local_minimum"} <= {
+        path.stem for path in EXAMPLES
+    }
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)

@@ -38,7 +38,8 @@ def test_every_target_has_its_turns() -> None:
 RESULTS = {
     *(name for name in diagnostics.__all__ if isinstance(getattr(diagnostics, name), type)),
     *("LearningResult", "Transform", "CheckpointError", "ObjectiveRoseWarning", "with_base"),
-    *("Coder", "storage"),
+    *("Coder", "storage", "InterruptedWarning", "Problem", "Source", "Statistic"),
+    *("beyond", "register"),
 }
 
 

@@ -177,6 +177,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: KSVD(2**31 - 1, 2).fit(Y), ValueError, "n_components must be between 1 and 32768"),
     (lambda: StagewiseKSVD(12, 2, share="x").fit(Y), TypeError, "share must be a number"),
     (lambda: StagewiseKSVD(12, 2, n_final=2.5).fit(Y), TypeError, "n_final must be an integer"),
+    (lambda: StagewiseKSVD(12, 2, drop_first=2).fit(Y), TypeError, "drop_first must be True or"),
     (lambda: diagnostics.symmetry(DCT, Y, 2, tol="x"), TypeError, "tol must be a number"),
     (
         lambda: diagnostics.spectrum(DCT, Y, 2).suggested_m("x"),

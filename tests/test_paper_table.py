@@ -100,7 +100,13 @@ def test_the_curve_falls_and_meets_the_full_transform_near_twenty(paper_images):
     [("peppers", 0.0191), ("boat", 0.0231), ("barb", 0.0266), ("couple", 0.0266)],
 )
 def test_stagewise_ksvd_is_within_two_per_cent_of_the_paper(picture, paper, paper_images):
-    Y = signals(paper_images[picture]).astype(np.float32)
+    # In float64, where the results of other machines were the same; in float32 they differ by up
+    # to a per cent.
+    Y = signals(paper_images[picture])
     fitted = fost.baselines.StagewiseKSVD(64, 4, random_state=0).fit(Y)
-    rmse = np.sqrt(-fitted.score(Y) * np.mean(np.square(Y, dtype=np.float64)))
+    rmse = np.sqrt(-fitted.score(Y) * np.mean(Y**2))
     assert rmse <= 1.02 * paper
+    # As published it ends 0.9 to 2.5 % above.
+    published = fost.baselines.StagewiseKSVD(64, 4, n_final=0, drop_first=True, random_state=0)
+    rmse = np.sqrt(-published.fit(Y).score(Y) * np.mean(Y**2))
+    assert rmse <= 1.035 * paper

@@ -126,7 +126,12 @@ def test_signals_must_be_real_numbers(
         operation(Y)
 
 
-@each_operation
+each_by_rows = pytest.mark.parametrize(
+    ("name", "operation"), [OPERATIONS[k] for k in ("encode", "decode", "select")]
+)
+
+
+@each_by_rows
 @pytest.mark.parametrize("shape", [(), (4,), (2, 2, 4), (0,)])
 def test_signals_must_be_rows(
     name: str, operation: Callable[[Any], Any], shape: tuple[int, ...]
@@ -136,10 +141,17 @@ def test_signals_must_be_rows(
         operation(np.zeros(shape))
 
 
-@each_operation
+@each_by_rows
 def test_a_single_signal_gets_a_hint(name: str, operation: Callable[[Any], Any]) -> None:
     with pytest.raises(ValueError, match=rf"got \(4,\); write {name}\[None, :\] for a single"):
         operation(np.zeros(4))
+
+
+@pytest.mark.parametrize("operation", ["forward", "inverse"])
+def test_a_number_is_no_signal(operation: str) -> None:
+    name, call = OPERATIONS[operation]
+    with pytest.raises(ValueError, match=rf"{name} must have shape \(\.\.\., n_features\)"):
+        call(3.0)
 
 
 @pytest.mark.parametrize("n", [0, 3, 5, 400])

@@ -1,6 +1,7 @@
 // Dense float64 algebra of learning, in vectors along the rows of small matrices.
 #pragma once
 
+#include "algebra_types.hpp"
 #include "simd.hpp"
 
 namespace fost {

@@ -23,6 +23,7 @@ template <class T> struct Gathered {
   Index feature;
   Vec<T> x[UNROLL];
 
+  Gathered() = default;
   FOST_INLINE Gathered(const Scattered<T>& in, int k) : feature(second_row(in.places[k])) {
     const T* from = in.x + first_row(in.places[k]) * WIDTH<T>;
     Vec<T> scale = in.scales[k] - Vec<T>{};
@@ -37,33 +38,23 @@ struct Ignore {
   template <class G> FOST_INLINE void operator()(const G&) const {}
 };
 
-// The largest magnitudes so far, sorted, of UNROLL vectors side by side.
-template <class T, int S> struct Largest {
-  Vec<T> of[UNROLL][KEPT<S>];
+// Feature by feature of those for the largest magnitudes; calls use(feature) for each.
+template <class T, class Use> struct GatheredRows {
+  using Row = Gathered<T>;
+  const Scattered<T>& in;
+  const Use& use;
 
-  // Without branches: one of so many lanes nearly always has something to merge, and two chains
-  // of comparisons hide each other's latency. Calls use(feature and its coefficients) for all.
-  template <class Use> FOST_INLINE void merge_all(const Scattered<T>& in, const Use& use) {
-    int k = 0;
-    for (; k + 4 <= in.count; k += 4) merge_four(in, k, 4, use);
-    if (k < in.count) merge_four(in, k, in.count - k, use);
+  FOST_INLINE Row row(int k) const {
+    const Gathered<T> next(in, k);
+    use(next);
+    return next;
   }
-
-  template <class Use>
-  FOST_INLINE void merge_four(const Scattered<T>& in, int first, int here, const Use& use) {
-    Vec<T> a[UNROLL][4] = {};
-#pragma GCC unroll 4
-    for (int q = 0; q < 4; ++q)
-      if (q < here) {
-        const Gathered<T> next(in, first + q);
-        use(next);
-#pragma GCC unroll 4
-        for (int v = 0; v < UNROLL; ++v) a[v][q] = next.x[v];
-      }
-#pragma GCC unroll 4
-    for (int v = 0; v < UNROLL; ++v) merge_magnitudes<T, KEPT<S>>(of[v], a[v]);
-  }
+  FOST_INLINE Vec<T> vector(const Row& row, int v) const { return row.x[v]; }
 };
+template <class T, class Use>
+FOST_INLINE GatheredRows<T, Use> gathered_rows(const Scattered<T>& in, const Use& use) {
+  return {in, use};
+}
 
 // A share of a signal's energy that may be rounding.
 template <class T> constexpr T NEARLY_NOTHING = sizeof(T) == 4 ? T(1e-6) : T(1e-14);
@@ -83,7 +74,7 @@ template <class T> FOST_INLINE Vec<T> one_over(Vec<T> magnitude) {
 
 // A competition of the members of a bank for WIDTH signals. S is s where that is small, else 0.
 template <class T, int S> struct Contest {
-  const BankProgram<T>& bank;
+  const CoderProgram<T>& bank;
   const BankMemory<T>& memory;  // of these signals
   int s;
   T* scratch;
@@ -110,7 +101,8 @@ template <class T, int S> struct Contest {
     const auto take = [this](const Gathered<T>& next) { take_all(next); };
     if constexpr (S > 0) {
       Largest<T, S> largest = {};
-      largest.merge_all(in, take);
+      const auto rows = gathered_rows(in, take);
+      largest.merge(rows, in.count);
       for (int v = 0; v < UNROLL; ++v)
         for (int k = 0; k < KEPT<S>; ++k) store(head(k, v), largest.of[v][k]);
     } else {
@@ -221,7 +213,8 @@ template <class T, int S> struct Contest {
     for (int v = 0; v < UNROLL; ++v)
 #pragma GCC unroll 8
       for (int k = 0; k < KEPT<S>; ++k) largest.of[v][k] = load(head(k, v));
-    largest.merge_all(in, use);
+    const auto rows = gathered_rows(in, use);
+    largest.merge(rows, in.count);
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) {
       energies[v] = Vec<T>{};

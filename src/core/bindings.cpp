@@ -1,6 +1,6 @@
 // The module fost._core: types and shapes are checked here, everything else in Python.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+#include "bindings.hpp"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -9,67 +9,11 @@
 #include "dispatch.hpp"
 #include "engine.hpp"
 #include "parallel.hpp"
-#include "picture.hpp"
 #include "pursuit.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
+#include "sweeps.hpp"
 
 namespace fost {
 namespace {
-
-template <class T> using Input = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-template <class T> using Output = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
-template <class T, class... Shape>
-using Packed = nb::ndarray<T, nb::c_contig, nb::device::cpu, Shape...>;
-using Line = nb::ndim<1>;
-
-void require(bool condition, const char* message) {
-  if (!condition) throw std::invalid_argument(message);
-}
-
-template <class T, class Array> View<T> view(const Array& array) {
-  return {array.data(), Index(array.shape(0)), Index(array.shape(1)), Index(array.stride(0)),
-          Index(array.stride(1))};
-}
-
-template <class T>
-bool apply_array(const Plan& plan, const Input<T>& y, const Output<T>& x, bool inverse) {
-  require(Index(y.shape(1)) == plan.n && y.shape(0) == x.shape(0) && y.shape(1) == x.shape(1),
-          "shapes do not agree");
-  nb::gil_scoped_release release;
-  return apply<T>(plan, inverse, view<const T>(y), view<T>(x));
-}
-
-// Of a Plan or a Bank.
-template <class Coder, class T, class I>
-Index encode_array(const Coder& coder, const Input<T>& y, int s, const Packed<T, Line>& values,
-                   const Packed<std::int32_t, Line>& indices, const Packed<I, Line>& indptr) {
-  require(Index(y.shape(1)) == coder.n && s >= 1 && s <= coder.n, "shapes do not agree");
-  require(values.shape(0) >= y.shape(0) * s && indices.shape(0) >= y.shape(0) * s &&
-              indptr.shape(0) == y.shape(0) + 1, "not enough room for the codes");
-  nb::gil_scoped_release release;
-  return encode<T, I>(coder, view<const T>(y), s, values.data(), indices.data(), indptr.data());
-}
-
-template <class T>
-SparseRows<T> sparse_rows(const Packed<const T, Line>& values,
-                          const Packed<const std::int32_t, Line>& indices,
-                          const Packed<const std::int64_t, Line>& indptr, const Output<T>& x) {
-  require(indptr.shape(0) == x.shape(0) + 1 && values.shape(0) == indices.shape(0),
-          "shapes do not agree");
-  return {values.data(), indices.data(), indptr.data()};
-}
-
-template <class T>
-void decode_array(const Plan& plan, const Packed<const T, Line>& values,
-                  const Packed<const std::int32_t, Line>& indices,
-                  const Packed<const std::int64_t, Line>& indptr, const Output<T>& x) {
-  const SparseRows<T> codes = sparse_rows<T>(values, indices, indptr, x);
-  require(Index(x.shape(1)) == plan.n, "shapes do not agree");
-  nb::gil_scoped_release release;
-  decode<T>(plan, codes, view<T>(x));
-}
 
 template <class T>
 void sum_atoms_array(const Packed<const T, nb::ndim<2>>& atoms, const Packed<const T, Line>& values,
@@ -80,19 +24,6 @@ void sum_atoms_array(const Packed<const T, nb::ndim<2>>& atoms, const Packed<con
           "shapes do not agree");
   nb::gil_scoped_release release;
   sum_atoms<T>(atoms.data(), codes, view<T>(x));
-}
-
-Index n_atoms(const Plan& plan) { return plan.n; }
-Index n_atoms(const Bank& bank) { return Index(bank.n) * bank.count; }
-
-template <class Coder, class T>
-double accumulate_array(const Coder& coder, const Input<T>& y, int s,
-                        const Packed<double, nb::ndim<2>>& matrix) {
-  require(Index(y.shape(1)) == coder.n && s >= 1 && s <= coder.n, "shapes do not agree");
-  require(Index(matrix.shape(0)) == n_atoms(coder) && Index(matrix.shape(1)) == coder.n,
-          "shapes do not agree");
-  nb::gil_scoped_release release;
-  return accumulate<T>(coder, view<const T>(y), s, matrix.data());
 }
 
 void sweep_reflectors_array(const Packed<const double, nb::ndim<2>>& statistic,
@@ -125,13 +56,6 @@ int sweep_rotations_array(const Packed<const double, nb::ndim<2>>& statistic,
   nb::gil_scoped_release release;
   return sweep_rotations(statistic.data(), static_cast<int>(n), pairs.data(), blocks.data(),
                          gains.data(), static_cast<int>(g), least);
-}
-
-template <class T> using Lines = Packed<const T, nb::ndim<2>>;
-
-// An optional array: None is a null pointer.
-template <class Array> auto pointer(const std::optional<Array>& array) {
-  return array ? array->data() : nullptr;
 }
 
 template <class T, class I>
@@ -194,29 +118,6 @@ void sweep_atoms_array(const Packed<T, nb::ndim<2>>& atoms, const Packed<T, nb::
                  atoms.data(), residual.data());
 }
 
-// The sharpness matters to a bank only.
-template <class Coder, class T>
-void shrink_array(const Coder& coder, const Packed<const T, nb::ndim<2>>& image,
-                  const std::optional<Packed<const T, nb::ndim<2>>>& pilot, int height, int width,
-                  const Packed<const std::int32_t, Line>& tops,
-                  const Packed<const std::int32_t, Line>& lefts, T level,
-                  [[maybe_unused]] T sharpness, const Packed<T, nb::ndim<2>>& sums,
-                  const Packed<T, nb::ndim<2>>& weights) {
-  const auto same = [&](const auto& other) {
-    return other.shape(0) == image.shape(0) && other.shape(1) == image.shape(1);
-  };
-  require(height * width == coder.n && same(sums) && same(weights) && (!pilot || same(*pilot)),
-          "shapes do not agree");
-  const PatchGrid<T> grid = {image.data(), pointer(pilot), Index(image.shape(1)), height, width,
-                             tops.data(), lefts.data(), static_cast<int>(lefts.shape(0))};
-  const Overlay<T> out = {sums.data(), weights.data()};
-  nb::gil_scoped_release release;
-  if constexpr (std::is_same_v<Coder, Bank>)
-    shrink<T>(coder, grid, Index(tops.shape(0)), level, sharpness, out);
-  else
-    shrink<T>(coder, grid, Index(tops.shape(0)), level, out);
-}
-
 // The function behind a capsule of scipy.linalg.cython_blas or cython_lapack.
 template <class Function> Function function_of(nb::capsule capsule) {
   void* pointer = PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr()));
@@ -224,24 +125,7 @@ template <class Function> Function function_of(nb::capsule capsule) {
   return reinterpret_cast<Function>(pointer);
 }
 
-template <class Coder> Index n_atoms_of(const Coder& coder) { return n_atoms(coder); }
-
-template <class Coder, class T> void bind_coding(nb::class_<Coder>& coder) {
-  coder.def("encode", &encode_array<Coder, T, std::int32_t>, "y"_a.noconvert(), "s"_a,
-            "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
-  coder.def("encode", &encode_array<Coder, T, std::int64_t>, "y"_a.noconvert(), "s"_a,
-            "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
-  coder.def("accumulate", &accumulate_array<Coder, T>, "y"_a.noconvert(), "s"_a,
-            "matrix"_a.noconvert());
-  coder.def("shrink", &shrink_array<Coder, T>, "image"_a.noconvert(), "pilot"_a.noconvert().none(),
-            "height"_a, "width"_a, "tops"_a.noconvert(), "lefts"_a.noconvert(), "level"_a,
-            "sharpness"_a, "sums"_a.noconvert(), "weights"_a.noconvert());
-}
-
-template <class T> void bind_passes(nb::module_& m, nb::class_<Plan>& plan) {
-  plan.def("apply", &apply_array<T>, "y"_a.noconvert(), "out"_a.noconvert(), "inverse"_a);
-  plan.def("decode", &decode_array<T>, "values"_a.noconvert(), "indices"_a.noconvert(),
-           "indptr"_a.noconvert(), "out"_a.noconvert());
+template <class T> void bind_passes(nb::module_& m) {
   m.def("pursue", &pursue_array<T, std::int32_t>, "atoms"_a.noconvert(), "gram"_a.noconvert().none(),
         "scales"_a.noconvert().none(), "squares"_a.noconvert().none(), "y"_a.noconvert(),
         "missing"_a.noconvert().none(), "s"_a, "tol"_a, "values"_a.noconvert(),
@@ -271,39 +155,9 @@ NB_MODULE(_core, m) {
   get_isa();
   get_num_threads();
 
-  nb::class_<Plan> plan(m, "Plan");
-  plan.def(nb::init<int>(), "n_features"_a);
-  plan.def_ro("uses_blas", &Plan::uses_blas);
-  plan.def_prop_ro("n_atoms", &n_atoms_of<Plan>);
-  plan.def("add_reflectors", [](Plan& self, const Packed<const double, nb::ndim<2>>& vectors) {
-    require(Index(vectors.shape(1)) == self.n, "shapes do not agree");
-    self.add_reflectors(vectors.data(), static_cast<int>(vectors.shape(0)));
-  }, "vectors"_a.noconvert());
-  plan.def("add_rotations", [](Plan& self, const Packed<const std::int32_t, nb::shape<-1, 2>>& pairs,
-                               const Packed<const double, nb::shape<-1, 2, 2>>& blocks) {
-    require(pairs.shape(0) == blocks.shape(0), "shapes do not agree");
-    self.add_rotations(pairs.data(), blocks.data(), static_cast<int>(pairs.shape(0)));
-  }, "pairs"_a.noconvert(), "blocks"_a.noconvert());
-  plan.def("add_cosine", [](Plan& self, const std::vector<int>& shape) { self.add_cosine(shape); },
-           "shape"_a);
-  plan.def("add_dense", [](Plan& self, const Packed<const double, nb::ndim<2>>& matrix) {
-    require(Index(matrix.shape(0)) == self.n && Index(matrix.shape(1)) == self.n,
-            "shapes do not agree");
-    self.add_dense(matrix.data());
-  }, "matrix"_a.noconvert());
-  bind_coding<Plan, float>(plan);
-  bind_coding<Plan, double>(plan);
-  bind_passes<float>(m, plan);
-  bind_passes<double>(m, plan);
-
-  nb::class_<Bank> bank(m, "Bank");
-  // Keeps its plans alive.
-  bank.def(nb::init<const Plan&, const std::vector<const Plan*>&>(), "base"_a, "members"_a,
-           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
-  bank.def_ro("uses_blas", &Bank::uses_blas);
-  bank.def_prop_ro("n_atoms", &n_atoms_of<Bank>);
-  bind_coding<Bank, float>(bank);
-  bind_coding<Bank, double>(bank);
+  bind_coders(m);
+  bind_passes<float>(m);
+  bind_passes<double>(m);
 
   m.def("set_gemm", [](nb::capsule single, nb::capsule full) {
     set_gemm(function_of<Gemm<float>>(single), function_of<Gemm<double>>(full));

@@ -1,7 +1,8 @@
 // BLAS and LAPACK as the kernels call them: SciPy's routines, which Python hands over.
 #pragma once
 
-#include "types.hpp"
+#include "algebra_types.hpp"
+#include "pass_types.hpp"
 
 namespace fost {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "types.hpp"
+#include "pass_types.hpp"
 
 namespace fost {
 

@@ -1,6 +1,6 @@
 // A dense matrix on a tile, for signals that are short enough for the matrix to stay in the
 // second-level cache: y_j = sum over i of x_i A_ij, AT_ONCE outputs at a time in registers.
-// (Longer signals go through BLAS: see kernels.inl.)
+// (Longer signals go through BLAS: see stages.hpp.)
 #pragma once
 
 #include "simd.hpp"

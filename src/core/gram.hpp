@@ -3,7 +3,7 @@
 #pragma once
 
 #include "algebra.hpp"
-#include "simd.hpp"
+#include "pursuit_types.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {

@@ -91,8 +91,9 @@ void reflect_group(const ReflectorGroup<T>& group, int n, T* tile, int width, Pr
     case 5: return reflect<T, 5, INVERSE>(group, n, tile, width, ahead);
     case 6: return reflect<T, 6, INVERSE>(group, n, tile, width, ahead);
     case 7: return reflect<T, 7, INVERSE>(group, n, tile, width, ahead);
-    default: return reflect<T, 8, INVERSE>(group, n, tile, width, ahead);
+    case 8: return reflect<T, 8, INVERSE>(group, n, tile, width, ahead);
   }
+  impossible();
 }
 
 template <class T, bool INVERSE>

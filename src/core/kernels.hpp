@@ -1,7 +1,10 @@
 // The kernels of one instruction set as a table of functions, and the table in use.
 #pragma once
 
-#include "types.hpp"
+#include "algebra_types.hpp"
+#include "pass_types.hpp"
+#include "picture_types.hpp"
+#include "pursuit_types.hpp"
 
 namespace fost {
 
@@ -16,9 +19,10 @@ template <class T> struct Kernels {
   bool (*apply)(const Program<T>&, bool inverse, const View<const T>& y, const View<T>& x,
                 Index first, Index last, const Workspace<T>&);
 
-  // Rows first:last of T_s(forward(y)). False where a coefficient is not finite.
-  bool (*encode)(const Program<T>&, const View<const T>& y, Index first, Index last,
-                 const Codes<T>&, const Workspace<T>&);
+  // Rows first:last of T_s(forward(y)), in a bank that of the member which suits a signal best:
+  // entry i of member b is entry b n + i of the codes. False where a coefficient is not finite.
+  bool (*encode)(const CoderProgram<T>&, const View<const T>& y, Index first, Index last,
+                 const Codes<T>&, const BankMemory<T>&, const Workspace<T>&);
 
   // x[first:last] = inverse of the sparse rows first:last, by the stages backwards ...
   void (*decode)(const Program<T>&, const SparseRows<T>&, const View<T>& x, Index first,
@@ -28,10 +32,10 @@ template <class T> struct Kernels {
   void (*sum_atoms)(const T* atoms, const SparseRows<T>&, const View<T>& x, Index first,
                     Index last);
 
-  // Adds X Y^T and ||X||_F^2 of the rows first:last, with X = T_s(forward(y)). False where
-  // an entry is not finite.
-  bool (*accumulate)(const Program<T>&, const View<const T>& y, Index first, Index last,
-                     Statistic&, const Workspace<T>&);
+  // Adds X Y^T and ||X||_F^2 of the rows first:last, with their codes X. False where an entry is
+  // not finite.
+  bool (*accumulate)(const CoderProgram<T>&, const View<const T>& y, Index first, Index last,
+                     Statistic&, const BatchMemory<T>&, const BankMemory<T>&, const Workspace<T>&);
 
   // Squared norms of rows of n numbers.
   void (*squared_norms)(const T* rows, Index n, Index count, double* out);
@@ -53,23 +57,11 @@ template <class T> struct Kernels {
   void (*sweep_atoms)(const AtomUses<T>&, int n, const std::int32_t* order, int count, T* atoms,
                       T* residual, double* direction, T* atom);
 
-  // Adds the patches of the tops first:last, shrunk in the transform's domain (see
-  // shrinkage.hpp).
-  void (*shrink)(const Program<T>&, const PatchGrid<T>&, T level, Index first, Index last,
-                 const Overlay<T>&, const FilterMemory<T>&, const Workspace<T>&);
-
-  // As `encode` and `accumulate`, each signal in the member of a bank that suits it best: entry i
-  // of member b is entry b n + i of the codes, and row b n + i of X Y^T.
-  bool (*encode_bank)(const BankProgram<T>&, const BankMemory<T>&, const View<const T>& y,
-                      Index first, Index last, const Codes<T>&, const Workspace<T>&);
-  bool (*accumulate_bank)(const BankProgram<T>&, const BankMemory<T>&, const View<const T>& y,
-                          Index first, Index last, Statistic&, const Workspace<T>&);
-
-  // As `shrink`, in the domains of all members: of those that suit a patch about equally well, by
+  // Adds the patches of the tops first:last, shrunk in the transform's domain (see shrinkage.hpp),
+  // or in the domains of all members of a bank: of those that suit a patch about equally well, by
   // differences of cost against 1 / sharpness.
-  void (*shrink_bank)(const BankProgram<T>&, const BankFilterMemory<T>&, const PatchGrid<T>&,
-                      T level, T sharpness, Index first, Index last, const Overlay<T>&,
-                      const FilterMemory<T>&, const Workspace<T>&);
+  void (*shrink)(const CoderProgram<T>&, const PatchGrid<T>&, T level, T sharpness, Index first,
+                 Index last, const Overlay<T>&, const FilterMemory<T>&, const Workspace<T>&);
 };
 
 // Algebra on n x n statistics, always in float64.

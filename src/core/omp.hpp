@@ -10,7 +10,8 @@
 #pragma once
 
 #include "gram.hpp"
-#include "simd.hpp"
+#include "pursuit_types.hpp"
+#include "shuffle.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {

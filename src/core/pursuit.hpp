@@ -1,7 +1,7 @@
 // Passes over signals with a general dictionary: memory, ranges and threads around the kernels.
 #pragma once
 
-#include "types.hpp"
+#include "pursuit_types.hpp"
 
 namespace fost {
 

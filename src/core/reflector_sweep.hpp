@@ -71,7 +71,9 @@ inline double lanczos(const double* z, Index stride, int n, double* vector,
     memory.off_diagonal[k] = length;
     const double size = (memory.diagonal[k] < 0 ? -memory.diagonal[k] : memory.diagonal[k]) + length;
     scale = size > scale ? size : scale;
-    const bool exhausted = length <= 1e-15 * scale;
+    // What is left is rounding: of a repeated eigenvalue the vector nearest to the start is found,
+    // and going on would mix others in.
+    const bool exhausted = length <= 1e-11 * scale;
     const bool last = exhausted || k + 1 == most;
     const bool check = k + 1 >= FIRST_CHECK && (k + 1 - FIRST_CHECK) % CHECK_EVERY == 0;
     if ((last || check) && lowest_of_tridiagonal(memory, k + 1, value)) {

@@ -9,13 +9,11 @@
 //    one set of features per lane.
 #pragma once
 
-#include "simd.hpp"
+#include "largest.hpp"
+#include "pass_types.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
-
-template <class T> FOST_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) { return a > b ? a : b; }
-template <class T> FOST_INLINE Vec<T> minimum(Vec<T> a, Vec<T> b) { return a < b ? a : b; }
 
 // The coefficients of one vector of lanes, and where their codes go.
 template <class T> struct Lanes {
@@ -26,46 +24,6 @@ template <class T> struct Lanes {
   Codes<T> out;  // of the first lane
   const std::int32_t* offsets;  // of the indices of each lane
 };
-
-// The smallest positive number: a threshold that only zeros do not reach.
-template <class T> FOST_INLINE Vec<T> smallest() { return reinterpret_cast<Vec<T>>(Mask<T>{} + 1); }
-
-template <class T> FOST_INLINE void sort_down(Vec<T>& a, Vec<T>& b) {
-  const Vec<T> larger = maximum<T>(a, b);
-  b = minimum<T>(a, b);
-  a = larger;
-}
-
-// Sorts a bitonic sequence of S = 2^k vectors, largest first.
-template <class T, int S> FOST_INLINE void sort_bitonic(Vec<T>* v) {
-  if constexpr (S > 1) {
-#pragma GCC unroll 4
-    for (int k = 0; k < S / 2; ++k) sort_down<T>(v[k], v[k + S / 2]);
-    sort_bitonic<T, S / 2>(v);
-    sort_bitonic<T, S / 2>(v + S / 2);
-  }
-}
-
-// The KEEP = 2^k largest of KEEP sorted magnitudes and those of four more numbers, sorted.
-template <class T, int KEEP> FOST_INLINE void merge_magnitudes(Vec<T>* best, Vec<T>* a) {
-  sort_magnitudes(a[0], a[2]);
-  sort_magnitudes(a[1], a[3]);
-  sort_down<T>(a[0], a[1]);
-  sort_down<T>(a[2], a[3]);
-  sort_down<T>(a[1], a[2]);
-  if constexpr (KEEP == 1) {
-    best[0] = maximum<T>(best[0], a[0]);
-  } else {
-    constexpr int TAKE = KEEP < 4 ? KEEP : 4;
-#pragma GCC unroll 4
-    for (int k = 0; k < TAKE; ++k)
-      best[KEEP - 1 - k] = maximum<T>(best[KEEP - 1 - k], a[k]);
-    sort_bitonic<T, KEEP>(best);
-  }
-}
-
-// How many magnitudes are kept in registers to find the S-th largest.
-template <int S> constexpr int KEPT = S <= 2 ? S : S <= 4 ? 4 : 8;
 
 // How many of the n magnitudes reach a level.
 template <class T> FOST_INLINE Mask<T> count_at_least(const T* magnitudes, int n, Vec<T> level) {
@@ -192,43 +150,38 @@ template <class T> FOST_INLINE void advance(Codes<T>& codes, Index rows) {
   codes.counts += rows;
 }
 
-// Merges up to four rows of UNROLL vectors side by side. `zeros` gets NaN where a coefficient is
-// not finite.
-template <class T, int KEEP>
-FOST_INLINE void merge_rows(const T* rows, Index width, int count, Vec<T> (*best)[KEEP],
-                            Vec<T>* zeros, Prefetch& ahead) {
-#pragma GCC unroll 4
-  for (int v = 0; v < UNROLL; ++v) {
-    Vec<T> a[4];
-#pragma GCC unroll 4
-    for (int q = 0; q < 4; ++q) {
-      a[q] = q < count ? load(rows + q * width + v * LANES<T>) : Vec<T>{};
-      zeros[v] += a[q] * T(0);
-      ahead.step();
-    }
-    merge_magnitudes<T, KEEP>(best[v], a);
-  }
-}
+// Row by row of a tile for the largest magnitudes, and whether all of it is finite.
+template <class T> struct TileRows {
+  using Row = const T*;
+  const T* tile;
+  Index width;
+  Prefetch ahead;
+  Vec<T> zeros[UNROLL];  // NaN where a coefficient is not finite
 
-// The S-th largest magnitudes of UNROLL vectors side by side, without branches: of so many lanes
-// one nearly always has something to merge, and two chains of comparisons hide each other's
-// latency. False where a coefficient is not finite.
+  FOST_INLINE Row row(int i) const { return tile + i * width; }
+  FOST_INLINE Vec<T> vector(Row row, int v) {
+    const Vec<T> a = load(row + v * LANES<T>);
+    zeros[v] += a * T(0);
+    ahead.step();
+    return a;
+  }
+};
+
+// The S-th largest magnitudes of UNROLL vectors. False where a coefficient is not finite.
 template <class T, int S>
 bool thresholds_few(const T* tile, Index width, int n, Vec<T>* levels, Prefetch& ahead) {
-  Vec<T> best[UNROLL][KEPT<S>], zeros[UNROLL] = {};
+  Largest<T, S> largest;
 #pragma GCC unroll 4
   for (int v = 0; v < UNROLL; ++v)
 #pragma GCC unroll 8
-    for (int k = 0; k < KEPT<S>; ++k) best[v][k] = smallest<T>();
-  Prefetch local = ahead;
-  int i = 0;
-  for (; i + 4 <= n; i += 4) merge_rows<T>(tile + i * width, width, 4, best, zeros, local);
-  if (i < n) merge_rows<T>(tile + i * width, width, n - i, best, zeros, local);
-  ahead = local;
+    for (int k = 0; k < KEPT<S>; ++k) largest.of[v][k] = smallest<T>();
+  TileRows<T> rows = {tile, width, ahead, {}};
+  largest.merge(rows, n);
+  ahead = rows.ahead;
   Vec<T> sum = {};
   for (int v = 0; v < UNROLL; ++v) {
-    levels[v] = best[v][S - 1];
-    sum += zeros[v];
+    levels[v] = largest.of[v][S - 1];
+    sum += rows.zeros[v];
   }
   return all_zero<T>(sum);
 }
@@ -238,16 +191,18 @@ template <class T>
 bool thresholds_many(const T* tile, Index width, int n, int s, Vec<T>* levels, T* scratch,
                      Prefetch& ahead) {
   Vec<T> zeros = {};
+  Prefetch local = ahead;
   for (int v = 0; v < UNROLL; ++v) {
     T* next = scratch;
     for (int i = 0; i < n; ++i, next += LANES<T>) {
       const Vec<T> a = absolute(load(tile + i * width + v * LANES<T>));
       zeros += a * T(0);
       store(next, a);
-      ahead.step();
+      local.step();
     }
     levels[v] = maximum<T>(bisect<T>(scratch, n, s, next), smallest<T>());
   }
+  ahead = local;
   return all_zero<T>(zeros);
 }
 

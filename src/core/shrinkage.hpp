@@ -5,6 +5,7 @@
 // them is a piece of a row of the picture: no transposition, and no gather.
 #pragma once
 
+#include "picture_types.hpp"
 #include "simd.hpp"
 
 namespace fost {

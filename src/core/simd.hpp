@@ -1,7 +1,7 @@
 // Vectors of one instruction set, through the compiler's vector extensions.
 //
-// Included only by kernels.inl, which is compiled once per instruction set with
-// FOST_NAMESPACE naming it. Everything here lives in that namespace and nothing is
+// Included only by way of kernels.inl, which is compiled once per instruction set with
+// FOST_NAMESPACE naming it. Everything there lives in that namespace and nothing is
 // taken from the standard library's templates: an inline function compiled for AVX-512
 // that the linker shares with the baseline would crash on an older processor.
 #pragma once
@@ -27,6 +27,9 @@
 
 namespace fost {
 namespace FOST_NAMESPACE {
+
+// Where a switch has no case: better no result than that of another kernel.
+[[noreturn]] FOST_INLINE void impossible() { __builtin_trap(); }
 
 // Clears the upper halves of the vector registers at the end of its scope. Left as they are they
 // would slow down all SSE code that runs later in the same thread, several times; the compiler
@@ -93,6 +96,9 @@ FOST_INLINE Vec<double> absolute(Vec<double> v) {
   return reinterpret_cast<Vec<double>>(reinterpret_cast<Mask<double>>(v) & 0x7fffffffffffffffLL);
 }
 
+template <class T> FOST_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) { return a > b ? a : b; }
+template <class T> FOST_INLINE Vec<T> minimum(Vec<T> a, Vec<T> b) { return a < b ? a : b; }
+
 // The larger and the smaller of |a| and |b|.
 template <class V> FOST_INLINE void sort_magnitudes(V& a, V& b) {
 #if defined(__AVX512DQ__)
@@ -116,7 +122,8 @@ template <class V> FOST_INLINE void sort_magnitudes(V& a, V& b) {
 FOST_INLINE Vec<double> load_double(const double* p) { return load(p); }
 FOST_INLINE Vec<double> load_double(const float* p) {
 #if defined(__AVX512F__)
-  return (Vec<double>)_mm512_cvtps_pd(_mm256_loadu_ps(p));
+  // With a mask of all: GCC 12 warns of what the plain intrinsic leaves undefined.
+  return (Vec<double>)_mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p));
 #elif defined(__AVX2__)
   return (Vec<double>)_mm256_cvtps_pd(_mm_loadu_ps(p));
 #else
@@ -241,70 +248,6 @@ class Prefetch {
   const char* next_;
   const char* end_;
 };
-
-// One step of the transposition of a square block: rows r and r + STEP exchange the
-// sub-blocks of STEP columns off the diagonal. The shuffles want literal constants, hence
-// one list per length; GCC has Clang's spelling from version 12 on.
-#if defined(__clang__) || __GNUC__ >= 12
-#define FOST_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define FOST_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, decltype(a < b){__VA_ARGS__})
-#endif
-#define FOST_LOW(j, step, lanes) (((j) & (step)) ? (lanes) + (j) - (step) : (j))
-#define FOST_HIGH(j, step, lanes) (((j) & (step)) ? (lanes) + (j) : (j) + (step))
-#define FOST_INDICES_2(F, step, lanes, j) F(j, step, lanes), F(j + 1, step, lanes)
-#define FOST_INDICES_4(F, step, lanes, j) \
-  FOST_INDICES_2(F, step, lanes, j), FOST_INDICES_2(F, step, lanes, j + 2)
-#define FOST_INDICES_8(F, step, lanes, j) \
-  FOST_INDICES_4(F, step, lanes, j), FOST_INDICES_4(F, step, lanes, j + 4)
-#define FOST_INDICES_16(F, step, lanes, j) \
-  FOST_INDICES_8(F, step, lanes, j), FOST_INDICES_8(F, step, lanes, j + 8)
-#define FOST_EXCHANGE(lanes)                                                              \
-  {                                                                                       \
-    const V low = FOST_SHUFFLE(a, b, FOST_INDICES_##lanes(FOST_LOW, STEP, lanes, 0));   \
-    const V high = FOST_SHUFFLE(a, b, FOST_INDICES_##lanes(FOST_HIGH, STEP, lanes, 0)); \
-    a = low;                                                                              \
-    b = high;                                                                             \
-  }
-
-template <int L, int STEP, class V> FOST_INLINE void exchange(V& a, V& b) {
-  if constexpr (L == 2) FOST_EXCHANGE(2)
-  if constexpr (L == 4) FOST_EXCHANGE(4)
-  if constexpr (L == 8) FOST_EXCHANGE(8)
-  if constexpr (L == 16) FOST_EXCHANGE(16)
-}
-
-template <int L, int STEP, class V> FOST_INLINE void transpose_steps(V* v) {
-  if constexpr (STEP < L) {
-#pragma GCC unroll 16
-    for (int r = 0; r < L; ++r)
-      if (!(r & STEP)) exchange<L, STEP>(v[r], v[r + STEP]);
-    transpose_steps<L, 2 * STEP>(v);
-  }
-}
-
-// The largest of the lanes, by exchanging halves, quarters and so on.
-#define FOST_SWAPPED(j, step, lanes) ((j) ^ (step))
-template <int L, int STEP, class V> FOST_INLINE V swapped(V v) {
-  if constexpr (L == 2) return FOST_SHUFFLE(v, v, FOST_INDICES_2(FOST_SWAPPED, STEP, 2, 0));
-  if constexpr (L == 4) return FOST_SHUFFLE(v, v, FOST_INDICES_4(FOST_SWAPPED, STEP, 4, 0));
-  if constexpr (L == 8) return FOST_SHUFFLE(v, v, FOST_INDICES_8(FOST_SWAPPED, STEP, 8, 0));
-  if constexpr (L == 16) return FOST_SHUFFLE(v, v, FOST_INDICES_16(FOST_SWAPPED, STEP, 16, 0));
-}
-template <int L, int STEP, class V> FOST_INLINE auto largest_of_lanes(V v) {
-  if constexpr (STEP == 0) {
-    return v[0];
-  } else {
-    const V other = swapped<L, STEP>(v);
-    return largest_of_lanes<L, STEP / 2>(V(v > other ? v : other));
-  }
-}
-template <class T> FOST_INLINE T largest_lane(Vec<T> v) {
-  return largest_of_lanes<LANES<T>, LANES<T> / 2>(v);
-}
-
-// Transposes LANES vectors of LANES entries in registers.
-template <class T> FOST_INLINE void transpose(Vec<T>* v) { transpose_steps<LANES<T>, 1>(v); }
 
 }  // namespace FOST_NAMESPACE
 }  // namespace fost

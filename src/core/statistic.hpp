@@ -8,6 +8,7 @@
 // the signals.
 #pragma once
 
+#include "pass_types.hpp"
 #include "simd.hpp"
 
 namespace fost {

@@ -2,7 +2,8 @@
 // lane).
 #pragma once
 
-#include "simd.hpp"
+#include "pass_types.hpp"
+#include "shuffle.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {

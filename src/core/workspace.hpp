@@ -5,6 +5,7 @@
 
 #include "blas.hpp"
 #include "buffer.hpp"
+#include "coder.hpp"
 #include "kernels.hpp"
 
 namespace fost {
@@ -19,55 +20,84 @@ template <class T> constexpr int BATCH = 1024 / static_cast<int>(sizeof(T));
 
 // Signals per tile. With BLAS an odd multiple of the kernels' width, so that the
 // features of a signal do not fall on the same lines of the cache.
-inline int tile_width(const Demands& plan, int width, Index rows) {
-  if (!plan.uses_blas) return width;
+inline int tile_width(const Coder& coder, int width, Index rows) {
+  if (!coder.uses_blas) return width;
   const Index enough = (rows + width - 1) / width;
-  const Index wanted = std::clamp(plan.n, DENSE_SIGNALS, MOST_DENSE_SIGNALS) / width | 1;
+  const Index wanted = std::clamp(coder.n, DENSE_SIGNALS, MOST_DENSE_SIGNALS) / width | 1;
   return width * static_cast<int>(std::clamp<Index>(enough, 1, wanted));
 }
 
-// The memory behind one Workspace; `heads` adds the room that statistics need.
-template <class T> class Memory {
+// The memory behind one Workspace.
+template <class T> class WorkBuffers {
  public:
-  // `heads` is the number of rows of the statistic, where there is one.
-  Memory(const Demands& plan, const Kernels<T>& kernels, Index rows, int s = 0, Index heads = 0)
-      : width_(tile_width(plan, kernels.width, rows)),
-        batch_(heads ? (BATCH<T> + width_ - 1) / width_ * width_ : 0),
-        s_(s),
-        tile_(Index(plan.n) * width_),
-        second_(plan.has_dense ? Index(plan.n) * width_ : 0),
-        scratch_(kernels.scratch_size(plan.n)),
-        rows_(Index(plan.n) * batch_),
-        values_(Index(s) * batch_),
-        indices_(Index(s) * batch_),
-        counts_(batch_),
-        heads_(heads),
-        links_(Index(s) * batch_) {}
+  WorkBuffers(const Coder& coder, const Kernels<T>& kernels, Index rows)
+      : width_(tile_width(coder, kernels.width, rows)),
+        tile_(Index(coder.n) * width_),
+        second_(coder.has_dense ? Index(coder.n) * width_ : 0),
+        scratch_(kernels.scratch_size(coder.n)) {}
 
   Workspace<T> workspace() const {
-    return {width_,
-            tile_.get(),
-            second_.get(),
-            scratch_.get(),
-            rows_.get(),
-            {values_.get(), indices_.get(), counts_.get(), s_},
-            batch_,
-            heads_.get(),
-            links_.get(),
-            gemm<T>()};
+    return {width_, tile_.get(), second_.get(), scratch_.get(), gemm<T>()};
   }
 
  private:
-  int width_, batch_, s_;
-  Buffer<T> tile_, second_, scratch_, rows_, values_;
+  int width_;
+  Buffer<T> tile_, second_, scratch_;
+};
+
+// The memory behind one BatchMemory.
+template <class T> class BatchBuffers {
+ public:
+  BatchBuffers(const Coder& coder, const Kernels<T>& kernels, Index rows, int s)
+      : size_(whole_tiles(tile_width(coder, kernels.width, rows))),
+        s_(s),
+        rows_(Index(coder.n) * size_),
+        values_(Index(s) * size_),
+        indices_(Index(s) * size_),
+        counts_(size_),
+        heads_(coder.n_atoms()),
+        links_(Index(s) * size_) {}
+
+  BatchMemory<T> memory() const {
+    return {size_, rows_.get(), {values_.get(), indices_.get(), counts_.get(), s_}, heads_.get(),
+            links_.get()};
+  }
+
+ private:
+  static int whole_tiles(int width) { return (BATCH<T> + width - 1) / width * width; }
+
+  int size_, s_;
+  Buffer<T> rows_, values_;
   Buffer<std::int32_t> indices_, counts_, heads_;
   Buffer<Link> links_;
 };
 
+// The memory behind one BankMemory; none for a transform alone.
+template <class T> class BankBuffers {
+ public:
+  BankBuffers(const Coder& coder, const Kernels<T>& kernels, Index rows)
+      : width_(coder.n_members ? tile_width(coder, kernels.width, rows) : 0),
+        size_(Index(coder.n) * width_),
+        numbers_(3 * size_ + (MOST_FEW + 5) * width_),
+        offsets_(width_) {}
+
+  BankMemory<T> memory() const {
+    T* next = numbers_.get();
+    const auto take = [&next](Index count) { return (next += count) - count; };
+    return {take(2 * size_), take(size_),  take(MOST_FEW * width_), take(width_), take(width_),
+            take(width_),    take(width_), take(width_),            offsets_.get()};
+  }
+
+ private:
+  Index width_, size_;
+  Buffer<T> numbers_;
+  Buffer<std::int32_t> offsets_;
+};
+
 // Nanoseconds on one thread, roughly: forty operations per nanosecond, and half a nanosecond
 // per feature to move it and to look at it.
-inline double nanoseconds(const Demands& plan, Index rows) {
-  return static_cast<double>(rows) * (plan.operations / 40 + plan.n / 2.0);
+inline double nanoseconds(const Coder& coder, Index rows) {
+  return static_cast<double>(rows) * (coder.operations / 40 + coder.n / 2.0);
 }
 
 }  // namespace fost

@@ -20,7 +20,19 @@ if TYPE_CHECKING:
     from fost.learning import BankOf, Full, LearningResult, Reflectors, Rotations, Structure, learn
     from fost.plotting import plot_frontier
     from fost.pursuit import omp
-    from fost.transforms import DCT, Bank, Chain, Dense, Givens, Householder, Transform, load
+    from fost.transforms import (
+        DCT,
+        Bank,
+        Chain,
+        Coder,
+        Dense,
+        Givens,
+        Hadamard,
+        Householder,
+        Transform,
+        Wavelet,
+        load,
+    )
 
     __version__: str
 
@@ -32,10 +44,12 @@ __all__ = [
     "BankDictionary",
     "BankOf",
     "Chain",
+    "Coder",
     "Dense",
     "Full",
     "Givens",
     "GivensDictionary",
+    "Hadamard",
     "Householder",
     "HouseholderDictionary",
     "LearningResult",
@@ -44,6 +58,7 @@ __all__ = [
     "Rotations",
     "Structure",
     "Transform",
+    "Wavelet",
     "baselines",
     "diagnostics",
     "get_num_threads",
@@ -85,10 +100,13 @@ _LATE = {
         "DCT",
         "Bank",
         "Chain",
+        "Coder",
         "Dense",
         "Givens",
+        "Hadamard",
         "Householder",
         "Transform",
+        "Wavelet",
         "load",
     ),
 }

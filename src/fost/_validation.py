@@ -14,7 +14,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 
-def check_array(array: Any, name: str) -> NDArray[Any]:
+def check_array(array: object, name: str) -> NDArray[Any]:
     """Whatever NumPy makes an array of, not copied; never what lies under a mask."""
     if scipy.sparse.issparse(array):
         raise TypeError(f"{name} must be a dense array, got a sparse {type(array).__name__}")
@@ -29,13 +29,13 @@ def check_array(array: Any, name: str) -> NDArray[Any]:
         raise kind(f"{name} must be an array of numbers: {error}") from error
 
 
-def has_masked(array: Any) -> bool:
+def has_masked(array: object) -> bool:
     """Whether entries are masked, in a masked array or in a list of them."""
     parts = array if isinstance(array, list | tuple) else (array,)
     return any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts)
 
 
-def check_real(array: ArrayLike, name: str) -> NDArray[Any]:
+def check_real(array: object, name: str) -> NDArray[Any]:
     """`array` as an aligned native array of float32 or float64, copied only where it must be.
 
     float32 and float64 stay what they are; booleans, integers and other real floats become
@@ -75,6 +75,15 @@ def check_shape(array: NDArray[Any], name: str, shape: tuple[int | None, ...]) -
         raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
 
 
+def check_vectors(array: ArrayLike, name: str, n_features: int, owner: str) -> NDArray[Any]:
+    """Signals along the last of any number of axes, ready for the kernels as rows."""
+    checked = check_real(array, name)
+    if checked.ndim == 0:
+        raise ValueError(f"{name} must have shape (..., n_features), got a single number")
+    _check_features(checked, name, n_features, owner)
+    return checked
+
+
 def check_signals(array: ArrayLike, name: str, n_features: int, owner: str) -> NDArray[Any]:
     """Signals in rows, ready for the kernels; `owner` says what they are meant for."""
     checked = check_real(array, name)
@@ -83,11 +92,15 @@ def check_signals(array: ArrayLike, name: str, n_features: int, owner: str) -> N
         raise ValueError(
             f"{name} must have shape (n_signals, n_features), got {checked.shape}{hint}"
         )
-    if checked.shape[1] != n_features:
-        raise ValueError(
-            f"{name} has {checked.shape[1]} features, but {owner} was built for {n_features}"
-        )
+    _check_features(checked, name, n_features, owner)
     return checked
+
+
+def _check_features(array: NDArray[Any], name: str, n_features: int, owner: str) -> None:
+    if array.shape[-1] != n_features:
+        raise ValueError(
+            f"{name} has {array.shape[-1]} features, but {owner} was built for {n_features}"
+        )
 
 
 def check_integer(value: Any, name: str, low: int, high: int, high_name: str = "") -> int:

@@ -1,7 +1,7 @@
 """Passes over signals in Python's terms: arrays and sparse matrices around the kernels.
 
-Everything here works on a `_core.Plan`, the compiled form of a transform; a plan without
-stages is the identity.
+Everything here works on a `_core.Coder`, the compiled form of a transform (`_core.Plan`) or of a
+bank (`_core.Bank`); a plan without stages is the identity.
 """
 
 from __future__ import annotations
@@ -63,18 +63,17 @@ def select(C: ArrayLike, n_nonzero_coefs: int) -> csr_array:
 
 
 def apply(plan: _core.Plan, Y: NDArray[Any], inverse: bool, name: str) -> NDArray[Any]:
-    """forward(Y) or inverse(Y) of validated signals."""
-    out = np.empty(Y.shape, Y.dtype)
+    """forward(Y) or inverse(Y) of validated signals, along the last of any number of axes."""
+    rows = Y if Y.ndim == 2 else Y.reshape(-1, Y.shape[-1])
+    out = np.empty(rows.shape, Y.dtype)
     with _blas_threads(plan):
-        finite = plan.apply(Y, out, inverse)
+        finite = plan.apply(rows, out, inverse)
     if not finite:
         raise not_finite(Y, name)
-    return out
+    return out.reshape(Y.shape)
 
 
-def encode(
-    plan: _core.Plan | _core.Bank, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y"
-) -> csr_array:
+def encode(plan: _core.Coder, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y") -> csr_array:
     """T_s(forward(Y)) of validated signals; of a bank, in the member that suits each best."""
     s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, Y.shape[1], "n_features")
     with _blas_threads(plan):
@@ -109,7 +108,7 @@ def collect(
 
 
 def statistic(
-    plan: _core.Plan | _core.Bank, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y"
+    plan: _core.Coder, Y: NDArray[Any], n_nonzero_coefs: int, name: str = "Y"
 ) -> tuple[NDArray[np.float64], float]:
     """M = X Y^T and ||X||_F^2 of validated signals, X = T_s(U^T Y) never stored.
 
@@ -125,7 +124,7 @@ def statistic(
 
 
 def shrink(
-    plan: _core.Plan | _core.Bank,
+    plan: _core.Coder,
     image: NDArray[Any],
     pilot: NDArray[Any] | None,
     shape: tuple[int, int],
@@ -296,5 +295,5 @@ def _sorted_csr(
     return codes
 
 
-def _blas_threads(plan: _core.Plan | _core.Bank) -> AbstractContextManager[None]:
+def _blas_threads(plan: _core.Coder) -> AbstractContextManager[None]:
     return single_threaded_blas if plan.uses_blas else nullcontext()

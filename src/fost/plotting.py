@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from fost.estimators import AutoDictionary
     from fost.learning.frontier import Candidate, Frontier
 
 
-def plot_frontier(estimator: AutoDictionary, ax: Any = None) -> Any:
+def plot_frontier(estimator: AutoDictionary, ax: Axes | None = None) -> Axes:
     """Draw what error an `AutoDictionary` found for what cost.
 
     Every candidate is a dot, held-out relative error against operations per signal; a line
@@ -30,14 +31,14 @@ def plot_frontier(estimator: AutoDictionary, ax: Any = None) -> Any:
     matplotlib Axes
     """
     import matplotlib.pyplot as plt
-    from matplotlib.axes import Axes
+    from matplotlib import axes
     from sklearn.utils.validation import check_is_fitted
 
     from fost.estimators import AutoDictionary
 
     if not isinstance(estimator, AutoDictionary):
         raise TypeError(f"estimator must be an AutoDictionary, got {type(estimator).__name__}")
-    if not isinstance(ax, Axes | None):
+    if not isinstance(ax, axes.Axes | None):
         raise TypeError(f"ax must be matplotlib Axes, got {type(ax).__name__}")
     check_is_fitted(estimator, "frontier_")
     if ax is None:
@@ -67,26 +68,21 @@ def plot_frontier(estimator: AutoDictionary, ax: Any = None) -> Any:
     return ax
 
 
-def _draw_candidates(frontier: Frontier, ax: Any) -> None:
+def _draw_candidates(frontier: Frontier, ax: Axes) -> None:
     """Ladders as dots, the others as stars with their names, and the line of the best."""
     ladders: dict[str, list[Candidate]] = {}
     for row in frontier:
-        if (ladder := _without_sizes(row.structure)) != row.structure:
-            ladders.setdefault(ladder, []).append(row)
+        if row.family != row.structure:
+            ladders.setdefault(row.family, []).append(row)
             continue
         place = (row.flops, 100 * row.held_out_error)
         ax.plot(*place, "k*", markersize=11)
-        offset = {"xytext": (0, 9), "textcoords": "offset points"}
-        ax.annotate(row.structure, place, ha="center", fontsize=9, **offset)
+        ax.annotate(
+            row.structure, place, (0, 9), textcoords="offset points", ha="center", fontsize=9
+        )
     for (name, rows), marker in zip(sorted(ladders.items()), cycle("osD^vP"), strict=False):
         ax.plot(*_curve(rows), marker, markersize=5, alpha=0.8, label=name)
     ax.plot(*_curve(frontier.best), color="0.4", linewidth=1, zorder=0, label="best for its cost")
-
-
-def _without_sizes(structure: str) -> str:
-    """What a candidate is called without its numbers of rotations, reflectors and members."""
-    single = re.sub(r"\d+ (rotation|reflector)s?$", r"\1s", structure)
-    return re.sub(r"\d+ x (\w+)$", r"banks of \1", single)
 
 
 def _curve(rows: list[Candidate]) -> tuple[list[int], list[float]]:

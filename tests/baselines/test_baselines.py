@@ -176,6 +176,34 @@ def test_stagewise_starts_from_the_leading_singular_vectors():
     assert start.n_iter_ == 0
 
 
+def test_what_is_left_without_an_atom() -> None:
+    Y = np.random.default_rng(3).standard_normal((60, 10))
+    state = Factorisation(Y, random_atoms(Y, 12, np.random.default_rng(0)), 3)
+    X = state.codes.toarray()
+    for k in (0, 7):
+        others = np.delete(np.arange(12), k)
+        expected = Y - X[:, others] @ state.atoms[others]
+        np.testing.assert_allclose(state.residual_without(k), expected, atol=1e-12)
+    np.testing.assert_allclose(state.residual, Y - X @ state.atoms, atol=1e-12)
+
+
+def test_a_stage_as_published_looks_at_signals_without_the_weakest_atom() -> None:
+    """The signals and new directions of the first stage, written out."""
+    Y = np.cumsum(np.random.default_rng(4).standard_normal((200, 12)), axis=1)
+    start = Factorisation(Y, leading_directions(Y, 3), 3)
+    weakest = int(np.argmin(start.atom_energies))
+    kept = np.delete(start.atoms, weakest, axis=0)
+    left = Y - np.delete(start.codes.toarray(), weakest, axis=1) @ kept
+    norms = np.linalg.norm(Y, axis=1)
+    worst = np.argsort(-np.square(left).sum(axis=1) / norms)[:10]
+    _, _, directions = np.linalg.svd(left[worst])
+    found = StagewiseKSVD(5, 3, atoms_per_stage=4, n_inner=0, n_final=0, drop_first=True).fit(Y)
+    overlaps = np.abs(found.components_ @ np.vstack([kept, directions[:3]]).T)
+    np.testing.assert_allclose(overlaps.max(axis=1), 1, atol=1e-9)
+    other = StagewiseKSVD(5, 3, atoms_per_stage=4, n_inner=0, n_final=0).fit(Y)
+    assert not np.allclose(other.components_, found.components_)
+
+
 def test_atoms_that_are_never_used_or_there_twice_are_replaced():
     Y, D = planted()
     atoms = np.concatenate([D[:5], D[:1], -D[1:2]])

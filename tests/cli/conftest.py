@@ -85,13 +85,26 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def process(*arguments: str, code: str | None = None, **environment: str) -> Any:
-    """A command in a process of its own; `code` runs before it."""
-    start = ["-m", "fost"] if code is None else ["-c", code + "\nfrom fost.cli import main; main()"]
-    return subprocess.run(
-        [sys.executable, *start, *arguments],
-        capture_output=True,
+def start(*arguments: str, code: str | None = None, **environment: str) -> subprocess.Popen[str]:
+    """A command that begins to run in a process of its own; `code` runs before it."""
+    begin = ["-m", "fost"] if code is None else ["-c", code + "\nfrom fost.cli import main; main()"]
+    return subprocess.Popen(
+        [sys.executable, *begin, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **environment},
-        timeout=300,
     )
+
+
+def process(
+    *arguments: str, code: str | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """The same to its end."""
+    with start(*arguments, code=code, **environment) as running:
+        try:
+            stdout, stderr = running.communicate(timeout=300)
+        except BaseException:
+            running.kill()
+            raise
+    return subprocess.CompletedProcess(arguments, running.returncode, stdout, stderr)

@@ -54,11 +54,23 @@ def test_what_is_learned_is_what_the_library_learns(run: Run) -> None:
     assert read_metadata("new.safetensors")["patch"] == "4x6"
 
 
+def test_a_base_from_a_file(run: Run) -> None:
+    base = fost.Givens([[0, 5], [3, 4]], np.tile(np.eye(2)[::-1], (2, 1, 1)), 16)
+    base.save("base.safetensors")
+    words = ["learn", "signals.npy", "-o", "new.safetensors", "--iterations", "2"]
+    run(*words, "--structure", "householder", "--size", "2", "--base", "base.safetensors")
+    learned = fost.load("new.safetensors")
+    assert isinstance(learned, fost.Chain)
+    assert learned.members[0] == base
+    assert learned.members[1].kind == "householder"
+
+
 @pytest.mark.parametrize(
     ("options", "kinds"),
     [
         (["--structure", "givens"], ["dct", "givens"]),
         (["--structure", "givens", "--base", "none", "--rotations", "5"], ["givens"]),
+        (["--structure", "givens", "--base", "hadamard", "--size", "5"], ["hadamard", "givens"]),
         (["--structure", "householder", "--reflectors", "3"], ["householder"]),
         (["--structure", "householder", "--base", "dct"], ["dct", "householder"]),
         (["--structure", "orthogonal-householder", "--reflectors", "2"], ["householder"]),

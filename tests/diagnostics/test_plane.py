@@ -89,3 +89,42 @@ def test_nearly_skew_symmetric_is_not_good_enough() -> None:
     assert found.gain == pytest.approx(2 * (np.hypot(18, 12) - 18))
     assert np.sum((Y - X @ found.matrix.T) ** 2) < np.sum((Y - X) ** 2)
     assert diagnostics.one_more_reflector(IDENTITY, Y, 1).gain == 0
+
+
+@given(seed=cases.seeds, count=st.integers(1, 30), scale=st.floats(1e-3, 1e3))
+def test_plane_is_what_the_other_functions_say(seed: int, count: int, scale: float) -> None:
+    Y = scale * np.random.default_rng(seed).standard_normal((count, 2))
+    found = diagnostics.plane(Y)
+    assert (found.first, found.second, found.cross) == pytest.approx(parts(Y))
+    values = diagnostics.spectrum(IDENTITY, Y, 1).eigenvalues
+    assert found.eigenvalues == pytest.approx(tuple(values), abs=1e-9 * values[1])
+    one = diagnostics.one_more_reflector(IDENTITY, Y, 1)
+    best = diagnostics.procrustes(IDENTITY, Y, 1)
+    assert found.reflector_gain == one.relative_gain
+    assert found.orthonormal_gain == best.relative_gain >= found.reflector_gain - 1e-12
+    assert not found.printed_condition
+    if found.reflector is not None:
+        X = IDENTITY.encode(Y, 1).toarray()
+        reflected = X @ brute.reflector(found.reflector)
+        drop = np.sum((Y - X) ** 2) - np.sum((Y - reflected) ** 2)
+        assert drop / np.sum(Y**2) == pytest.approx(found.reflector_gain, abs=1e-12)
+    assert str(found).endswith((".", "%."))
+
+
+def test_plane_can_be_drawn() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="the extra images is not installed")
+    for Y in ([[4.0, 4.0], [2.0, 1.0], [0.0, 1.0]], [[3.0, 2.0], [-2.0, 3.0]], [[0.0, 0.0]]):
+        found = diagnostics.plane(Y)
+        axes = found.draw()
+        labels = [text.get_text() for text in axes.get_legend().get_texts()]
+        assert labels[:2] == ["signals", "I"]
+        assert ("best reflector" in labels) == found.reflector_helps
+        assert found.draw(axes) is axes
+        pyplot.close(axes.figure)
+    with pytest.raises(TypeError, match="ax must be matplotlib Axes, got int"):
+        found.draw(3)
+
+
+def test_plane_takes_two_features() -> None:
+    with pytest.raises(ValueError, match="Y has 3 features"):
+        diagnostics.plane(np.ones((4, 3)))

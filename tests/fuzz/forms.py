@@ -106,14 +106,15 @@ def bad(
     values: Array,
     *,
     finite: bool = True,
+    axes: bool = True,
     columns: bool = True,
     objects: bool = True,
     sparse: bool = True,
 ) -> tuple[Any, str]:
     """Something in the place of an array that must be refused, and what it is.
 
-    Where they are false, the flags say that NaN, another number of columns, objects and strings
-    that are numbers, or sparse arrays are no mistakes.
+    Where they are false, the flags say that NaN, another number of axes or of columns, objects
+    and strings that are numbers, or sparse arrays are no mistakes.
     """
     makers: dict[str, Callable[[], Any]] = {
         "complex": lambda: values + 1j,
@@ -127,8 +128,6 @@ def bad(
         "bytes": lambda: b"signals",
         "a number": lambda: 3.0,
         "no axes": lambda: np.array(3.0),
-        "one axis": lambda: values.ravel()[:3],
-        "too many axes": lambda: values[None, None, None],
         "an empty list": lambda: [],
         "a dict": lambda: {"a": [1.0]},
         "a set": lambda: {1.0, 2.0},
@@ -143,6 +142,9 @@ def bad(
         "a frame of words": lambda: pd.DataFrame({"a": ["b", "c"]}),
         "huge integers": lambda: [[10**400] * max(1, values.shape[-1] if values.ndim else 1)],
     }
+    if axes:
+        makers["one axis"] = lambda: values.ravel()[:3]
+        makers["too many axes"] = lambda: values[None, None, None]
     if objects:
         makers["objects"] = lambda: values.astype(object)
         makers["numbers as text"] = lambda: values.astype(str)

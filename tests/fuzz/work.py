@@ -43,8 +43,10 @@ def make(seed: int, number: int) -> dict[str, Any]:
             what, trace = f"{type(error).__name__}: {str(error)[:300]}", traceback.format_exc()
             verdict = "wrong"
         said = sorted({_said(w) for w in warned if "/fost/" in w.filename})
-        if verdict != "wrong" and any("this is a bug" in s for s in said):
-            verdict, what = "wrong", next(s for s in said if "this is a bug" in s)
+        # These name the line that called fost.
+        bugs = [_said(w) for w in warned if "this is a bug" in str(w.message)]
+        if verdict != "wrong" and bugs:
+            verdict, what = "wrong", bugs[0]
     found = {"number": number, "target": name, "verdict": verdict, "what": what, "warned": said}
     if verdict == "wrong":
         found |= {"call": fuzz.called, "bad": fuzz.bad, "doubtful": fuzz.doubtful, "trace": trace}

@@ -216,6 +216,17 @@ def put(place: str, value: Any) -> Any:
     return change
 
 
+def instead(name: str, described: Any) -> Any:
+    """A transform without arrays in the place of one."""
+
+    def change(notes: Any, arrays: Any) -> None:
+        notes[name] = described
+        for key in [key for key in arrays if key.startswith(f"{name}.")]:
+            del arrays[key]
+
+    return change
+
+
 def with_entry(entry: Any, count: int = 1) -> Any:
     def change(array: np.ndarray) -> np.ndarray:
         array.flat[:count] = entry
@@ -243,16 +254,12 @@ FORGED = {
     ),
     "another kind": (
         ROTATIONS,
-        lambda notes, arrays: notes.update(
-            transform={"kind": "chain", "members": [{"kind": "dct", "shape": [n]}]}
-        ),
+        instead("transform", {"kind": "chain", "members": [{"kind": "dct", "shape": [n]}]}),
         "not of the structure",
     ),
     "a bank": (
         fost.Full(),
-        lambda notes, arrays: notes.update(
-            best={"kind": "bank", "transforms": [{"kind": "dct", "shape": [n]}] * 2}
-        ),
+        instead("best", {"kind": "bank", "transforms": [{"kind": "dct", "shape": [n]}] * 2}),
         "not of the structure",
     ),
     "other settings of the structure": (ROTATIONS, put("structure.g", 6), "has g=6, not 5"),
@@ -260,7 +267,7 @@ FORGED = {
     "m above n": (REFLECTORS, put("structure.m", n + 1), "m must be between 1 and n_features=16"),
     "m as text": (REFLECTORS, put("structure.m", "auto"), "m must be an integer"),
     "no structure": (REFLECTORS, put("structure", {}), "does not say what was decided"),
-    "a field too many": (REFLECTORS, put("structure.default_init", "random"), "default_init="),
+    "a field too many": (REFLECTORS, put("structure.parts", "wheels"), "parts="),
     "small statistic": (ROTATIONS, put("/statistic", np.eye(3)), "statistic must have shape"),
     "flat statistic": (ROTATIONS, put("/statistic", np.zeros(n * n)), "statistic must have shape"),
     "statistic in float32": (

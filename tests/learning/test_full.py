@@ -1,4 +1,4 @@
-"""Q-DLA where atoms are unused: of all best matrices, the nearest to the current one."""
+"""Where several matrices are best, the nearest to the current one: Q-DLA, banks and QH."""
 
 from __future__ import annotations
 
@@ -60,9 +60,41 @@ def test_rounding_does_not_decide_on_barb(paper_images: dict[str, np.ndarray]) -
     Y = signals(paper_images["barb"].astype(np.float64))
     start = fost.learn(Y, fost.Full(), 4, max_iter=0).transform.matrix
     rmse = []
-    for seed in range(6):
+    for seed in range(12):
         noise = np.random.default_rng(seed).standard_normal(start.shape)
-        moved = fost.Dense(start + 1e-13 * seed * noise)
+        moved = fost.Dense(start + 1e-13 * noise)
         found = fost.learn(Y, fost.Full(), 4, init=moved, max_iter=100, tol=0)
         rmse.append(np.sqrt(found.errors[-1] * np.mean(Y**2)))
     assert np.ptp(rmse) < 1e-5
+
+
+def test_members_of_banks_follow_the_rule() -> None:
+    rng = np.random.default_rng(1)
+    members = [orthonormal(8, rng), orthonormal(8, rng)]
+    M = rng.standard_normal((2, 8, 8))
+    M[0, 5:] = 0.0  # the first member has three atoms that no signal uses
+    structure = fost.BankOf(fost.Full(), 2)
+    bank = fost.Bank([fost.Dense(Q) for Q in members])
+    found = structure.update(None, Statistic(M.reshape(16, 8), 0.0), bank)
+    for member, sums, current in zip(found.transforms, M, members, strict=True):
+        np.testing.assert_array_equal(member.matrix, updated(sums, current))
+
+
+@pytest.mark.parametrize(("n", "m"), [(12, 5), (24, 6), (40, 20)])
+def test_orthogonal_reflectors_take_the_nearest_of_equal_eigenvalues(n: int, m: int) -> None:
+    """By LAPACK, and by the Lanczos iterations that m <= n / 4 is left to."""
+    rng = np.random.default_rng(n)
+    basis = orthonormal(n, rng)
+    # Two reflectors are certain; the others share an eigenspace twice as large as they fill.
+    values = np.r_[-3.0, -2.0, np.full(2 * (m - 2), -1.0), np.full(n - 2 * m + 2, 1.0)]
+    Z = basis @ np.diag(values) @ basis.T
+    space = basis[:, 2 : 2 * m - 2]
+    inside = space @ orthonormal(space.shape[1], rng)[:, : m - 2]
+    # The last vectors belong to the lowest eigenvalues.
+    current = fost.Householder(np.vstack([inside.T, basis[:, 1], basis[:, 0]]))
+    structure = fost.Reflectors(m, orthogonal=True)
+    found = structure.update(None, Statistic(Z / 2, 0.0), current)
+    change = np.abs(found.matrix - current.matrix).max()
+    # Lanczos begins with 0.1 % of every direction beside the current one.
+    assert change < (1e-2 if m <= n // 4 else 1e-8)
+    np.testing.assert_allclose(found.matrix @ found.matrix.T, np.eye(n), atol=1e-8)

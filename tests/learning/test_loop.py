@@ -244,10 +244,10 @@ def test_verbose_writes_progress_to_stderr(capsys):
 
 def test_a_structure_that_makes_things_worse_is_noticed():
     class Spoiler(Structure):
-        default_init = "svd"
+        starts = ("svd",)
 
-        def fit_to(self, problem):
-            return self
+        def flops(self, n_features):
+            return 0
 
         def initial(self, problem, init):
             return fost.Full().initial(problem, init)
@@ -385,7 +385,7 @@ def test_scores_of_any_scale(power):
         def __iter__(self):
             yield np.ldexp(Y, power)
 
-    with pytest.raises(ValueError, match=r"Y is too (small|large): the squares of its entries"):
+    with pytest.raises(ValueError, match=r"X is too (small|large): the squares of its entries"):
         estimator.score(Blocks())
-    with pytest.raises(ValueError, match=r"Y is too (small|large)"):
+    with pytest.raises(ValueError, match=r"X is too (small|large)"):
         estimator.partial_fit(np.ldexp(Y, power))

@@ -95,3 +95,48 @@ def test_bad_batches():
         fost.HouseholderDictionary(2, 2, forgetting=1.5).partial_fit(np.eye(4))
     with pytest.raises(ValueError, match="forgetting must be 'auto' or a number from 0 to 1"):
         fost.HouseholderDictionary(2, 2, forgetting="never").partial_fit(np.eye(4))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n_nonzero_coefs": 1},
+        {"forgetting": 0.0},
+        {"base": None},
+        {"n_reflectors": 6},
+        {"random_state": 5, "order": "random"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_parameters_that_are_set_later_count_from_then_on(changes):
+    Y = correlated(900, 16)
+    parameters = {"base": fost.DCT(16), "forgetting": 1.0, "random_state": 0}
+    estimator = fost.HouseholderDictionary(3, 4, **parameters)
+    steady = clone(estimator).partial_fit(Y[:300]).partial_fit(Y[300:600]).partial_fit(Y[600:])
+    estimator.partial_fit(Y[:300]).partial_fit(Y[300:600])
+    before = estimator.dictionary_
+    estimator.set_params(**changes).partial_fit(Y[600:])
+    assert estimator.n_iter_ == len(estimator.errors_) == 3
+    assert estimator.dictionary_ != steady.dictionary_
+    if "n_reflectors" in changes:
+        assert estimator.dictionary_.flops == before.flops + 3 * 4 * 16
+        assert estimator.errors_[-1] == steady.errors_[-1]  # it goes on from the same dictionary
+    if "base" in changes:
+        assert isinstance(estimator.dictionary_, fost.Householder)
+    if "n_nonzero_coefs" in changes:
+        assert estimator.errors_[-1] == pytest.approx(
+            1 - np.sum(before.encode(Y[600:], 1).data ** 2) / np.sum(Y[600:] ** 2)
+        )
+
+
+def test_a_batch_that_is_refused_changes_nothing():
+    Y = correlated(300, 16)
+    estimator = fost.HouseholderDictionary(3, 4).partial_fit(Y)
+    before = estimator.dictionary_
+    with pytest.raises(ValueError, match="forgetting"):
+        estimator.set_params(forgetting=3, n_reflectors=5).partial_fit(Y)
+    with pytest.raises(ValueError, match="X is too"):
+        estimator.set_params(forgetting=0.5).partial_fit(np.ldexp(Y, 1000))
+    assert estimator.dictionary_ == before
+    assert estimator.n_iter_ == 1
+    assert estimator.partial_fit(Y).n_iter_ == 2

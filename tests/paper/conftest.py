@@ -15,9 +15,11 @@ from fost import images, paper
 NAMES = ("peppers", "boat", "couple", "barb", "man")
 TINY = paper.Settings(
     iterations=3,
+    table_iterations={"H6": 2, "H12": 2, "H32": 3, "Q-DLA": 1},
     auto_iterations=2,
     stagewise_inner=1,
     stagewise_final=1,
+    masks=2,
     reflectors=(1, 2, 3, 6, 12, 20, 24),
     explored=(1, 3, 12),
     repeats=2,

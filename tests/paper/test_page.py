@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+ui = pytest.importorskip("selenium.webdriver.support.ui", reason="selenium is not installed")
 
 OPTIONS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -43,6 +44,9 @@ def opened(browser: Any, done: Any) -> Any:
     """The page, on a laptop in the light."""
     show(browser, 1280)
     browser.get((done[0] / "index.html").as_uri())
+    # On a busy machine the browser may answer before the script of the page has run.
+    shown = "return !!(document.getElementById('explorer-m') || {}).textContent"
+    ui.WebDriverWait(browser, 60).until(lambda opened: opened.execute_script(shown))
     return browser
 
 
@@ -78,7 +82,7 @@ def test_all_pictures_and_figures_are_there(opened: Any) -> None:
         "[s.getBoundingClientRect().width, s.getBoundingClientRect().height,"
         " s.querySelectorAll('text').length])"
     )
-    assert len(charts) == 7
+    assert len(charts) == 8
     for width, height, texts in charts:
         assert width > 300
         assert 0.5 < height / width < 0.9
@@ -173,3 +177,24 @@ def test_words_stand_out_from_what_is_behind_them(opened: Any, scheme: str) -> N
     back = opened.execute_script("return getComputedStyle(document.body).backgroundColor")
     lightness = sum(map(int, re.findall(r"\d+", back)[:3])) / 3
     assert (lightness > 128) == (scheme == "light")
+
+
+def test_tables_that_are_cut_off_say_so(opened: Any) -> None:
+    """A hint stands below where there is more to the right, and goes when it has been seen."""
+    state = (
+        "return [...document.querySelectorAll('.wide')].map(w => {"
+        " const s = w.querySelector('.scroll'), m = w.querySelector('.more');"
+        " const seen = m.offsetParent !== null && getComputedStyle(m).visibility === 'visible';"
+        " return [s.scrollWidth - s.clientWidth, seen]})"
+    )
+    show(opened, 390)
+    opened.execute_script("window.dispatchEvent(new Event('resize'))")
+    cut = opened.execute_script(state)
+    assert any(hidden > 2 for hidden, _ in cut)
+    assert all(seen == (hidden > 2) for hidden, seen in cut)
+    opened.execute_async_script(
+        "const done = arguments[0];"
+        "document.querySelectorAll('.scroll').forEach(s => { s.scrollLeft = s.scrollWidth });"
+        "setTimeout(done, 200)"
+    )
+    assert not any(seen for _, seen in opened.execute_script(state))

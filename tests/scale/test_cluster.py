@@ -28,10 +28,8 @@ from tests.cli.conftest import process
 from tests.learning.test_loop import correlated
 
 pytestmark = [
-    pytest.mark.skipif(
-        not os.environ.get("FOST_TEST_CLUSTER"),
-        reason="clusters of processes want a machine to themselves: make test-cluster",
-    ),
+    # One cluster for all of them.
+    pytest.mark.xdist_group("cluster"),
     # Processes that end while others still talk to them leave warnings behind.
     pytest.mark.filterwarnings("ignore"),
 ]

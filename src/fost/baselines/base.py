@@ -11,18 +11,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from fost._progress import progress
+from fost._random import RandomState, as_generator
 from fost._scaling import within_reach
 from fost._threads import single_threaded_blas
-from fost._validation import check_callable, check_integer, check_number, check_verbose
+from fost._validation import (
+    check_callable,
+    check_integer,
+    check_number,
+    check_verbose,
+    not_finite,
+)
 from fost.atoms import Atoms, check_atoms
 from fost.baselines.dictionary import GeneralDictionary
 from fost.baselines.factorisation import Factorisation, normalised, random_atoms, squared_norm
 from fost.coding import decode_by_atoms
-from fost.estimators.base import DictionaryEstimator, validated
-from fost.learning.loop import RandomState, as_generator
-from fost.learning.progress import ProgressLine
+from fost.estimators.base import DictionaryEstimator
+from fost.estimators.checks import validated
+from fost.learning import InterruptedWarning, as_source
+from fost.streams import Stream
 
-Callback = Callable[[int, float, GeneralDictionary], bool | None]
+Callback = Callable[[int, float, GeneralDictionary], object]
 # Pursuit keeps the inner products of all pairs of atoms: 8 GiB of them.
 MOST_COMPONENTS = 2**15
 # Signals that are judged at once.
@@ -36,7 +45,7 @@ class GeneralEstimator(DictionaryEstimator):
     random_state: RandomState
     callback: Callback | None
     verbose: bool
-    dictionary_: GeneralDictionary  # type: ignore[assignment]
+    dictionary_: GeneralDictionary
 
     @abstractmethod
     def _n_steps(self, n_components: int, s: int) -> int:
@@ -55,22 +64,11 @@ class GeneralEstimator(DictionaryEstimator):
     def _finish(self, state: Factorisation, n_components: int) -> None:
         """What is left to do after the last step."""
 
-    def fit(self, X: ArrayLike, y: None = None) -> GeneralEstimator:
-        """Learn the dictionary.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_signals, n_features)
-            Signals in rows.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-            Ctrl-C is answered by a warning and the dictionary so far.
-        """
-        Y = within_reach(validated(self, X))
+    def _fit(self, signals: Stream) -> None:
+        rows = as_source(signals).in_memory()
+        if not np.isfinite(rows).all():
+            raise not_finite(rows, signals.name)
+        Y = within_reach(rows)
         n = self.n_features_in_
         n_components = n if self.n_components is None else self.n_components
         n_components = check_integer(n_components, "n_components", 1, MOST_COMPONENTS)
@@ -89,7 +87,6 @@ class GeneralEstimator(DictionaryEstimator):
         self.dictionary_ = GeneralDictionary(normalised(state.atoms))
         self.errors_ = np.array(errors)
         self.n_iter_ = len(errors) - 1
-        return self
 
     def _learn(
         self,
@@ -99,28 +96,28 @@ class GeneralEstimator(DictionaryEstimator):
         random: np.random.Generator,
         verbose: bool,
     ) -> None:
-        progress = ProgressLine(verbose, n_steps)
         tol = getattr(self, "tol", 0.0)
+        self.interrupted_ = False
         try:
-            for step in range(1, n_steps + 1):
-                self._step(state, step, random)
-                errors.append(state.error)
-                progress.report(step, errors[-1])
-                if self.callback and self.callback(
-                    step, errors[-1], GeneralDictionary(normalised(state.atoms))
-                ):
-                    break
-                if abs(errors[-2] - errors[-1]) < tol:
-                    break
+            with progress("iteration", n_steps, verbose) as advance:
+                for step in range(1, n_steps + 1):
+                    self._step(state, step, random)
+                    errors.append(state.error)
+                    advance(step, f"relative error {100 * errors[-1]:.4f} %")
+                    if self.callback and self.callback(
+                        step, errors[-1], GeneralDictionary(normalised(state.atoms))
+                    ):
+                        break
+                    if abs(errors[-2] - errors[-1]) < tol:
+                        break
         except KeyboardInterrupt:
+            self.interrupted_ = True
             warnings.warn(
                 f"learning was interrupted after {len(errors) - 1} steps; "
                 "this is the dictionary so far",
-                RuntimeWarning,
-                stacklevel=3,
+                InterruptedWarning,
+                stacklevel=4,  # the caller of fit
             )
-        finally:
-            progress.close()
 
     def score(self, X: ArrayLike, y: None = None) -> float:
         """Minus the relative error ||X - decoded codes||_F^2 / ||X||_F^2; higher is better.

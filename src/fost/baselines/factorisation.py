@@ -57,6 +57,11 @@ class Factorisation:
         sums = np.bincount(self.codes.indices, weights=squares, minlength=len(self.atoms))
         return sums.astype(np.float64, copy=False)
 
+    def residual_without(self, k: int) -> NDArray[Any]:
+        """Y - X D without atom k, all other coefficients as they are."""
+        coefficients = self.codes[:, [k]].toarray()
+        return np.asarray(self.residual + coefficients * self.atoms[k])
+
     def update_approximately(self, order: NDArray[np.int32]) -> None:
         """One step of the power method for each atom of `order`, with its coefficients."""
         uses = self._uses()

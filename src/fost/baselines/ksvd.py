@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fost._random import RandomState
 from fost._validation import check_flag
 from fost.atoms import Atoms
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
 from fost.baselines.factorisation import Factorisation
-from fost.learning.loop import RandomState
 
 
 class KSVD(GeneralEstimator):
@@ -59,6 +59,8 @@ class KSVD(GeneralEstimator):
         dictionary it may rise: matching pursuit is not exact.
     n_iter_ : int
         Iterations done.
+    interrupted_ : bool
+        Whether Ctrl-C ended the learning.
 
     Examples
     --------

@@ -9,11 +9,11 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
+from fost._random import RandomState
 from fost.atoms import Atoms
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
 from fost.baselines.factorisation import Factorisation, normalised
 from fost.coding import decode_by_atoms
-from fost.learning.loop import RandomState
 
 
 class MOD(GeneralEstimator):
@@ -54,6 +54,8 @@ class MOD(GeneralEstimator):
         Relative error of the start and after each iteration. It may rise.
     n_iter_ : int
         Iterations done.
+    interrupted_ : bool
+        Whether Ctrl-C ended the learning.
 
     Examples
     --------

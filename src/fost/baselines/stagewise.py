@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fost._validation import check_integer, check_number
+from fost._random import RandomState
+from fost._validation import check_flag, check_integer, check_number
 from fost.baselines.base import Callback, GeneralEstimator
 from fost.baselines.factorisation import Factorisation, leading_directions
 from fost.baselines.ksvd import improve
-from fost.learning.loop import RandomState
 
 
 class StagewiseKSVD(GeneralEstimator):
@@ -20,6 +20,9 @@ class StagewiseKSVD(GeneralEstimator):
     SK-SVD (Rusu and Dumitrescu, 2012) starts from the s leading singular vectors of the data.
     Each stage drops the weakest atom, finds the signals that are represented worst, adds the
     leading singular vectors of what is left of them, and improves the atoms by K-SVD.
+
+    With ``n_final=0, drop_first=True`` it is the algorithm as its authors published it. The
+    defaults end lower on patches of pictures, by about one per cent.
 
     Parameters
     ----------
@@ -36,8 +39,10 @@ class StagewiseKSVD(GeneralEstimator):
     n_inner : int
         Iterations of K-SVD at the start and in every stage.
     n_final : int
-        Iterations of K-SVD after the last stage. The algorithm as published has none; fifty
-        lower the error of patches of pictures by about one per cent.
+        Iterations of K-SVD after the last stage.
+    drop_first : bool
+        Whether what is left of signals is taken after the weakest atom has been dropped, or
+        before.
     share : float
         The share of signals, those represented worst, that a stage looks at.
     random_state : int, Generator, RandomState or None
@@ -60,6 +65,8 @@ class StagewiseKSVD(GeneralEstimator):
         each final iteration.
     n_iter_ : int
         Stages and final iterations done.
+    interrupted_ : bool
+        Whether Ctrl-C ended the learning.
 
     Examples
     --------
@@ -79,6 +86,7 @@ class StagewiseKSVD(GeneralEstimator):
         full_every: int = 3,
         n_inner: int = 15,
         n_final: int = 50,
+        drop_first: bool = False,
         share: float = 0.05,
         random_state: RandomState = None,
         callback: Callback | None = None,
@@ -91,6 +99,7 @@ class StagewiseKSVD(GeneralEstimator):
         self.full_every = full_every
         self.n_inner = n_inner
         self.n_final = n_final
+        self.drop_first = drop_first
         self.share = share
         self.random_state = random_state
         self.callback = callback
@@ -102,6 +111,7 @@ class StagewiseKSVD(GeneralEstimator):
         check_integer(self.full_every, "full_every", 1, 2**31 - 1)
         check_integer(self.n_inner, "n_inner", 0, 2**31 - 1)
         n_final = check_integer(self.n_final, "n_final", 0, 2**31 - 1)
+        check_flag(self.drop_first, "drop_first")
         check_number(self.share, "share", high=1, above=0)
         return self._n_stages(n_components, s) + n_final
 
@@ -130,9 +140,11 @@ class StagewiseKSVD(GeneralEstimator):
 
     def _grow(self, state: Factorisation, random: np.random.Generator, full: bool) -> None:
         """One stage; the signals are coded with the new atoms afterwards."""
-        worst = self._worst(state)
-        kept = np.delete(state.atoms, np.argmin(state.atom_energies), axis=0)
-        new = leading_directions(state.residual[worst], int(self.atoms_per_stage))
+        weakest = int(np.argmin(state.atom_energies))
+        kept = np.delete(state.atoms, weakest, axis=0)
+        left = state.residual_without(weakest) if self.drop_first else state.residual
+        worst = self._worst(state.Y, left)
+        new = leading_directions(left[worst], int(self.atoms_per_stage))
         atoms = np.concatenate([kept, new.astype(kept.dtype)])
         if full:
             part, only = state, None
@@ -144,10 +156,10 @@ class StagewiseKSVD(GeneralEstimator):
             improve(part, random, coded=inner == 0, only=only)
         state.set_atoms(part.atoms)
 
-    def _worst(self, state: Factorisation) -> NDArray[np.intp]:
+    def _worst(self, Y: NDArray[Any], residual: NDArray[Any]) -> NDArray[np.intp]:
         """The signals with the largest ||residual||^2 / ||y||."""
-        norms = np.linalg.norm(state.Y, axis=1)
-        left = np.square(state.residual, dtype=np.float64).sum(axis=1)
+        norms = np.linalg.norm(Y, axis=1)
+        left = np.square(residual, dtype=np.float64).sum(axis=1)
         badness = np.divide(left, norms, out=np.zeros_like(left), where=norms > 0)
         count = max(1, round(float(self.share) * len(badness)))
         return np.sort(np.argsort(badness, kind="stable")[::-1][:count])

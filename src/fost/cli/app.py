@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -10,9 +12,9 @@ import fost
 from fost.cli.decode import decode
 from fost.cli.demo import demo
 from fost.cli.encode import encode
-from fost.cli.errors import Commands
+from fost.cli.errors import Commands, UserError
 from fost.cli.info import info
-from fost.cli.learn import learn
+from fost.cli.learn import LearnCommand, learn
 from fost.cli.reproduce import reproduce
 from fost.cli.restore import denoise, inpaint
 
@@ -23,7 +25,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (learn, info, encode, decode, inpaint, denoise, demo, reproduce):
+app.command(cls=LearnCommand)(learn)
+for command in (info, encode, decode, inpaint, denoise, demo, reproduce):
     app.command()(command)
 
 
@@ -33,11 +36,31 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _import(modules: list[str]) -> None:
+    """Import modules by name, also from the current folder, as python -m does."""
+    sys.path.insert(0, "")
+    try:
+        for name in modules:
+            import_module(name)
+    except Exception as error:
+        raise UserError(f"cannot import {name!r}: {error}") from error
+    finally:
+        sys.path.remove("")
+
+
 @app.callback()
 def _options(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
+    modules: Annotated[
+        list[str],
+        typer.Option(
+            "--import",
+            metavar="MODULE",
+            help="Import a Python module first: one with transforms or structures of your own.",
+        ),
+    ] = [],  # noqa: B006
 ) -> None:
-    pass
+    _import(modules)

@@ -49,10 +49,10 @@ def dask_rows(path: Path) -> Any:
     parts = [
         da.from_delayed(
             dask.delayed(_read)(place, start, start + step),
-            shape=(min(step, len(rows) - start), rows.shape[1]),
+            shape=(min(step, rows.shape[0] - start), rows.shape[1]),
             dtype=rows.dtype,
         )
-        for start in range(0, len(rows), step)
+        for start in range(0, rows.shape[0], step)
     ]
     return da.concatenate(parts)
 

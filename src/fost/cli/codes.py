@@ -21,6 +21,7 @@ import json
 import os
 import re
 import zipfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
@@ -223,7 +224,7 @@ def _dtype(name: Any) -> np.dtype[Any]:
     return np.dtype(name)
 
 
-def _picture(metadata: dict[str, Any], most_pixels: int) -> Picture:
+def _picture(metadata: Mapping[str, Any], most_pixels: int) -> Picture:
     from fost._validation import check_integer, check_number
 
     shape, patch = (

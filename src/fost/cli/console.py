@@ -1,4 +1,4 @@
-"""Results on stdout, progress on stderr."""
+"""Results on stdout, and checks of where they are written."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ import errno
 import json
 import math
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from fost._files import is_special, temporary_beside
 from fost.cli.errors import UserError, printable
 
-# Told how much is done, and what is being done.
-Advance = Callable[[float, str], None]
 
-
-def show(lines: dict[str, str], data: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
+def show(
+    lines: Mapping[str, str], data: Mapping[str, object], *, as_json: bool, quiet: bool
+) -> None:
     """A result: `lines` for people, or `data` for programs."""
     if as_json:
         print(json.dumps(_plain(data), indent=2))
@@ -33,7 +29,7 @@ def show(lines: dict[str, str], data: dict[str, Any], *, as_json: bool, quiet: b
             console.print(Text.assemble((f"{label:<{width}}", "bold"), printable(text)))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """What JSON can hold: no infinity, no NaN, no paths."""
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
@@ -42,21 +38,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return str(value) if isinstance(value, Path) else value
-
-
-@contextmanager
-def progress(what: str, total: float | None, quiet: bool) -> Iterator[Advance]:
-    """A bar on stderr while the work lasts; nothing where stderr is no terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda done, text: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done, text: bar.update(task, completed=done, description=text or what)
 
 
 def check_output(path: Path, force: bool) -> None:

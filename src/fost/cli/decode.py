@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fost._progress import progress
 from fost.cli import options
-from fost.cli.console import check_output, progress, show
+from fost.cli.console import check_output, show
 from fost.cli.errors import UserError, writing
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ def decode(
     start = time.perf_counter()
     shape: tuple[int, ...] = found.codes.shape
     lines: dict[str, str] = {}
-    data: dict[str, Any] = {}
+    data: dict[str, object] = {}
     if found.picture is None:
         if output.suffix.lower() != ".npy":
             raise UserError(f"cannot write {str(output)!r}: signals are written to .npy files")
@@ -137,11 +139,13 @@ def _write_array(model: Model, codes: Codes, output: Path, quiet: bool) -> None:
             file.write(np.ascontiguousarray(rows, codes.dtype).data)
 
 
-def _decoded_blocks(model: Model, codes: Codes, quiet: bool) -> Any:
+def _decoded_blocks(
+    model: Model, codes: Codes, quiet: bool
+) -> Iterator[tuple[slice, NDArray[Any]]]:
     """Pairs of a slice and the signals in it."""
     count, n = codes.codes.shape
     step = max(1, _BLOCK_ENTRIES // n)
-    with progress("decoding", count, quiet) as advance:
+    with progress("decoding", count, options.shown(quiet)) as advance:
         for start in range(0, count, step):
             where = slice(start, min(start + step, count))
             yield where, model.transform.decode(codes.codes[where])

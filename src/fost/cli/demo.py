@@ -8,8 +8,9 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -54,7 +55,7 @@ def _check_folder(out: Path, force: bool) -> None:
 
 
 @contextlib.contextmanager
-def _folder_beside(out: Path) -> Any:
+def _folder_beside(out: Path) -> Iterator[Path]:
     """A temporary folder on the same disk, so that what is done can be moved in one step."""
     place = out if out.is_dir() else out.parent
     work = Path(tempfile.mkdtemp(prefix=".fost-", dir=place))
@@ -64,7 +65,7 @@ def _folder_beside(out: Path) -> Any:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _stdout_to_stderr(as_json: bool, quiet: bool) -> Any:
+def _stdout_to_stderr(as_json: bool, quiet: bool) -> contextlib.AbstractContextManager[object]:
     """The table is no result where JSON is asked for."""
     if quiet:
         return contextlib.redirect_stdout(io.StringIO())

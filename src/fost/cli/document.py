@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import typer.main
+from typer.core import TyperArgument, TyperCommand, TyperOption
 
 from fost.cli.app import app
+from fost.cli.learn import LearnCommand, explain_structures
 
 _OPENING = """\
 # Command line
@@ -22,7 +24,10 @@ _OPENING = """\
 
 `fost COMMAND`, or `python -m fost COMMAND`. `fost --help` and `fost COMMAND --help` show what is \
 below, `fost --version` the version, and `fost --install-completion` makes the shell complete \
-commands and options.
+commands and options. Transforms and structures of your own (`fost.Transform`, `fost.Structure`) \
+need the module that defines them: `fost --import MODULE COMMAND ...`, from the current folder \
+too, or an installed package that announces them as entry points of the groups `fost.transforms` \
+and `fost.structures`.
 
     fost learn photos/*.png -o model.safetensors
     fost info model.safetensors --atoms atoms.png
@@ -45,31 +50,34 @@ def document() -> str:
     return "\n".join(parts)
 
 
-def _section(name: str, command: Any) -> str:
-    arguments = [p for p in command.params if p.param_type_name == "argument"]
-    choices = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
+def _section(name: str, command: TyperCommand) -> str:
+    if isinstance(command, LearnCommand):
+        explain_structures(command)
+    arguments = [p for p in command.params if isinstance(p, TyperArgument)]
+    choices = [p for p in command.params if isinstance(p, TyperOption) and p.name != "help"]
     required = [f"{_longest(p)} {p.metavar}" for p in choices if p.required]
-    usage = " ".join(["fost", name, *(p.metavar for p in arguments), *required, "[OPTIONS]"])
-    lines = [f"## fost {name}", "", f"    {usage}", "", inspect.cleandoc(command.help), ""]
+    named = [str(p.metavar) for p in arguments]
+    usage = " ".join(["fost", name, *named, *required, "[OPTIONS]"])
+    lines = [f"## fost {name}", "", f"    {usage}", "", inspect.cleandoc(command.help or ""), ""]
     lines += ["| | |", "|---|---|"]
     lines += [f"| `{p.metavar}` | {_explained(p)} |" for p in arguments]
     lines += [f"| {_spelled(p)} | {_explained(p)} |" for p in choices]
     return "\n".join([*lines, ""])
 
 
-def _spelled(option: Any) -> str:
+def _spelled(option: TyperOption) -> str:
     metavar = f" {option.metavar}" if option.metavar and not option.is_flag else ""
     return ", ".join(f"`{name}{metavar}`" for name in sorted(option.opts, key=len))
 
 
-def _explained(parameter: Any) -> str:
+def _explained(parameter: TyperOption | TyperArgument) -> str:
     default = parameter.default.value if isinstance(parameter.default, Enum) else parameter.default
     shown = isinstance(default, int | float | str | Path) and not isinstance(default, bool)
-    text = parameter.help.replace("|", "\\|")
+    text = (parameter.help or "").replace("|", "\\|")
     return f"{text} Default: {default}." if shown and not parameter.required else text
 
 
-def _longest(option: Any) -> str:
+def _longest(option: TyperOption) -> str:
     return str(max(option.opts, key=len))
 
 

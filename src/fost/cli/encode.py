@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fost._progress import progress
 from fost.cli import options
-from fost.cli.console import check_output, progress, show
+from fost.cli.console import check_output, show
 from fost.cli.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     from fost.cli.codes import Codes
     from fost.cli.models import Model
+    from fost.cli.signals import Rows
 
 
 def encode(
@@ -103,22 +106,22 @@ def encode_on_cluster(model: Model, path: Path, sparsity: int, quiet: bool) -> C
     import numpy as np
 
     from fost.cli.cluster import dask_rows
+    from fost.learning.sources import share_lost
     from fost.streams.cluster import explained_errors
 
     rows = dask_rows(path)
     _check_features(model, rows, path)
     total = (rows.astype(np.float64) ** 2).sum()
-    with progress("encoding", None, quiet), explained_errors():
+    with progress("encoding", None, options.shown(quiet)), explained_errors():
         try:
             codes, total = dask.compute(model.transform.encode(rows, sparsity), total)
         except ValueError as error:
             raise UserError(f"cannot encode {str(path)!r}: {error}") from error
     kept = float(np.sum(np.square(codes.data, dtype=np.float64)))
-    lost = max(0.0, 1 - kept / float(total)) if total > 0 else 0.0
-    return _codes_of_array(model, codes, sparsity, lost)
+    return _codes_of_array(model, codes, sparsity, share_lost(kept, float(total)))
 
 
-def _check_features(model: Model, rows: Any, path: Path) -> None:
+def _check_features(model: Model, rows: Rows, path: Path) -> None:
     n = model.transform.n_features
     if rows.shape[1] != n:
         raise UserError(
@@ -127,7 +130,7 @@ def _check_features(model: Model, rows: Any, path: Path) -> None:
         )
 
 
-def _codes_of_array(model: Model, codes: Any, sparsity: int, error: float) -> Codes:
+def _codes_of_array(model: Model, codes: csr_array, sparsity: int, error: float) -> Codes:
     import numpy as np
 
     from fost.cli.codes import Codes
@@ -178,13 +181,15 @@ def _encoded(
     sparsity: int,
     path: Path,
     quiet: bool,
-) -> tuple[Any, float]:
+) -> tuple[csr_array, float]:
     """The codes of all blocks, and their relative error."""
     import numpy as np
     from scipy.sparse import vstack
 
+    from fost.learning.sources import share_lost
+
     parts, total, kept, done = [], 0.0, 0.0, 0
-    with progress("encoding", count, quiet) as advance:
+    with progress("encoding", count, options.shown(quiet)) as advance:
         for block in blocks:
             try:
                 codes = model.transform.encode(block, sparsity)
@@ -195,18 +200,18 @@ def _encoded(
             kept += float(np.sum(np.square(codes.data, dtype=np.float64)))
             done += len(block)
             advance(done, "")
-    lost = max(0.0, 1 - kept / total) if total > 0 else 0.0
-    return (parts[0] if len(parts) == 1 else vstack(parts, format="csr")), lost
+    whole = parts[0] if len(parts) == 1 else vstack(parts, format="csr")
+    return whole, share_lost(kept, total)
 
 
-def _reported(codes: Codes) -> tuple[dict[str, str], dict[str, Any]]:
+def _reported(codes: Codes) -> tuple[dict[str, str], dict[str, object]]:
     n_signals, n_features = codes.codes.shape
     what = "signals" if codes.picture is None else "patches"
     lines = {
         "encoded": f"{n_signals:,} {what}, {codes.sparsity} of {n_features} coefficients each",
         "relative error": f"{codes.relative_error:.4%}",
     }
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "signals": "array" if codes.picture is None else "picture",
         "n_signals": n_signals,
         "n_features": n_features,

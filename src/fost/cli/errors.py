@@ -51,7 +51,7 @@ class Commands(TyperGroup):
             sys.exit(code)
         return code
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: Any) -> object:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:  # the parser of arguments would answer with its own words

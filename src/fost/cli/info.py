@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fost.cli.models import Model
+    from fost.transforms import Coder, Transform
 
 # In the picture of atoms: pixels per entry of an atom, and between atoms.
 _ZOOM = 4
@@ -61,15 +62,11 @@ def info(
     show(lines, data, as_json=as_json, quiet=quiet)
 
 
-def draw_model(transform: Any, patch: tuple[int, int]) -> NDArray[Any]:
+def draw_model(coder: Coder, patch: tuple[int, int]) -> NDArray[Any]:
     """The atoms of a transform, or those of a bank's members in a grid, row by row."""
     import numpy as np
 
-    from fost.transforms import Bank
-
-    if not isinstance(transform, Bank):
-        return draw_atoms(transform.matrix.T, patch)
-    pictures = [draw_atoms(member.matrix.T, patch) for member in transform.transforms]
+    pictures = [draw_atoms(member.matrix.T, patch) for member in coder.transforms]
     across = ceil(sqrt(len(pictures)))
     down = ceil(len(pictures) / across)
     rows, columns = pictures[0].shape
@@ -81,44 +78,50 @@ def draw_model(transform: Any, patch: tuple[int, int]) -> NDArray[Any]:
     return sheet
 
 
-def described(model: Model) -> tuple[dict[str, str], dict[str, Any]]:
+def described(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     """A model in lines for people and as data."""
     from fost.cli.models import dct_of
-    from fost.transforms import Bank, Chain
+    from fost.transforms import Chain
+    from fost.transforms.orthonormal import dense_flops
 
-    transform, patch, n = model.transform, model.patch, model.transform.n_features
-    dense = (2 * n - 1) * n
+    coder, patch, n = model.transform, model.patch, model.transform.n_features
+    parts = coder.transforms
     dct = dct_of(patch or n)
-    parts = transform.transforms if isinstance(transform, Bank) else [transform]
     small = n * n * len(parts) <= _MOST_ENTRIES
     gap = max(_gap(member) for member in parts) if small else None
     members = [repr(member) for member in (parts if len(parts) > 1 else Chain(parts).members)]
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "model": model.path,
         "structure": members,
         "n_features": n,
         "patch": patch,
-        "flops": transform.flops,
-        "flops_dense": dense,
+        "flops": coder.flops,
+        "flops_dense": dense_flops(n),
         "flops_dct": dct.flops if dct else None,
-        "n_parameters": transform.n_parameters,
+        "n_parameters": coder.n_parameters,
         "orthonormality_gap": gap,
         "metadata": model.metadata,
     }
     lines = {
         "model": str(model.path),
-        "structure": repr(transform) if len(parts) > 1 else " then ".join(members),
+        "structure": repr(coder) if len(parts) > 1 else " then ".join(members),
         "features": f"{n}" + (f" ({options.format_patch(patch)} patches)" if patch else ""),
-        "operations": f"{transform.flops:,} per signal",
-        "  of a dense matrix": f"{dense:,} ({_times(dense, transform.flops)})",
+        "operations": f"{coder.flops:,} per signal",
+        "  of a dense matrix": _compared(dense_flops(n), coder.flops),
     }
     if dct:
-        name = f"  of the {'2-D ' if patch else ''}DCT"
-        lines[name] = f"{dct.flops:,} ({_times(dct.flops, transform.flops)})"
-    lines["parameters"] = f"{transform.n_parameters:,}"
+        lines[f"  of the {'2-D ' if patch else ''}DCT"] = _compared(dct.flops, coder.flops)
+    lines["parameters"] = f"{coder.n_parameters:,}"
     lines["max |U^T U - I|"] = f"{gap:.1e}" if gap is not None else "not computed: too large"
     if usage := model.usage:
         data["usage"] = usage
+    return lines | _noted(model), data
+
+
+def _noted(model: Model) -> dict[str, str]:
+    """What was written beside a model when it was learned."""
+    lines = {}
+    if usage := model.usage:
         lines["used for"] = ", ".join(f"{share:.0%}" for share in usage) + " of the signals"
     noted = {
         "signals": "learned on",
@@ -128,10 +131,10 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, Any]]:
     for key, label in noted.items():
         if key in model.metadata:
             lines[label] = model.metadata[key] + ("s" if key == "signals" else "")
-    return lines, data
+    return lines
 
 
-def _gap(transform: Any) -> float:
+def _gap(transform: Transform) -> float:
     """max |U^T U - I|, of a matrix that is not kept."""
     import numpy as np
 
@@ -140,8 +143,9 @@ def _gap(transform: Any) -> float:
     return float(np.abs(atoms @ atoms.T - eye).max())
 
 
-def _times(other: int, own: int) -> str:
-    return f"{other / own:.2f} times as many" if own else "this one needs none"
+def _compared(other: int, own: int) -> str:
+    times = f"{other / own:.2f} times as many" if own else "this one needs none"
+    return f"{other:,} ({times})"
 
 
 def draw_atoms(atoms: NDArray[Any], patch: tuple[int, int]) -> NDArray[Any]:

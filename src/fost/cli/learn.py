@@ -5,20 +5,44 @@ from __future__ import annotations
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
+from fost._progress import progress
 from fost.cli import options
-from fost.cli.console import check_output, progress, show
+from fost.cli.bases import KNOWN
+from fost.cli.console import check_output
 from fost.cli.errors import Interrupted, UserError, complain
-from fost.cli.plan import BaseName, Learned, Plan, StructureName, fixed_error, learn_best, learn_one
+from fost.cli.outcome import report, usage_of
+from fost.cli.plan import (
+    AUTO,
+    Plan,
+    fixed_error,
+    learn_best,
+    learn_one,
+    structure_help,
+    structure_names,
+)
 
-if TYPE_CHECKING:
-    from fost.cli.signals import Signals
+_STRUCTURE_HELP = "What the transform is made of"
 
-# Signals from which the usage of a bank's members is told.
-_JUDGED = 65536
+
+class LearnCommand(TyperCommand):
+    """Looks up what structures there are when its help is asked for, and not before."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        explain_structures(self)
+        super().format_help(ctx, formatter)
+
+
+def explain_structures(command: TyperCommand) -> None:
+    """Write the names of all structures, and what they are, into the help of `--structure`."""
+    names = ", ".join(f"{name} ({summary})" for name, summary in structure_help().items())
+    for parameter in command.params:
+        if isinstance(parameter, TyperOption) and parameter.name == "structure":
+            parameter.help = f"{_STRUCTURE_HELP}: {names}."
 
 
 def learn(
@@ -32,22 +56,32 @@ def learn(
     ],
     output: options.Output,
     structure: Annotated[
-        StructureName,
+        str,
         typer.Option(
             "--structure",
             metavar="NAME",
-            help="What the transform is made of: givens (rotations), householder (reflectors), "
-            "orthogonal-householder, full (any orthonormal matrix), bank (several of rotations, "
-            "each signal uses the best), or auto (the best of all these on held-out signals).",
+            help=f"{_STRUCTURE_HELP}.",
+            autocompletion=structure_names,
         ),
-    ] = StructureName.givens,
+    ] = "givens",
+    size: Annotated[
+        int | None,
+        typer.Option(
+            "--size",
+            metavar="N",
+            min=1,
+            help="How many parts it is made of: rotations, reflectors or others; for banks those "
+            "of each member. If not given, what suits the signals.",
+        ),
+    ] = None,
     reflectors: Annotated[
         int | None,
         typer.Option(
             "--reflectors",
             metavar="M",
             min=1,
-            help="Reflectors of the householder structures; chosen from the data if not given.",
+            help="The same as --size, for structures of reflectors only; chosen from the data if "
+            "not given.",
         ),
     ] = None,
     rotations: Annotated[
@@ -56,8 +90,8 @@ def learn(
             "--rotations",
             metavar="G",
             min=1,
-            help="Rotations of the structure givens, or of each member of a bank; as many as a "
-            "signal has entries if not given.",
+            help="The same as --size, for structures of rotations only; as many as a signal has "
+            "entries if not given.",
         ),
     ] = None,
     members: Annotated[
@@ -71,12 +105,12 @@ def learn(
         ),
     ] = None,
     base: Annotated[
-        BaseName | None,
+        str | None,
         typer.Option(
             "--base",
             metavar="NAME",
-            help="A fixed transform below the learned one: dct or none. "
-            "If not given, dct for givens, bank and auto, and none for the others.",
+            help=f"A fixed transform below the learned one: {KNOWN}. If not given, dct for auto "
+            "and structures that are poor without a base (givens, bank), and none for the others.",
         ),
     ] = None,
     sparsity: Annotated[
@@ -142,7 +176,8 @@ def learn(
     and stay on the disk, however large they are. Ctrl-C keeps the best transform so far; what
     was killed goes on from its checkpoint and ends with the same model.
     """
-    plan = Plan(structure, base, reflectors, rotations, members, sparsity, iterations, seed)
+    sizes = {"": size, "reflectors": reflectors, "rotations": rotations}
+    plan = Plan(structure, base, sizes, members, sparsity, iterations, seed)
     plan.check(max_flops, max_error, checkpoint)
     shape = options.parse_patch(patch) if patch else None
     step = options.parse_patch(stride, "--stride") if stride else None
@@ -176,16 +211,16 @@ def _learn(
 ) -> None:
     from fost.cli.models import save_model
     from fost.cli.signals import load_signals
-    from fost.learning import CheckpointError
+    from fost.learning import CheckpointError, InterruptedWarning
 
     start = time.perf_counter()
-    with progress("reading", None, quiet):
+    with progress("reading", None, options.shown(quiet)):
         signals = load_signals(inputs, shape, step, (8, 8), on_cluster)
     plan.check_signals(signals.n_features)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            if plan.structure is StructureName.auto:
+            if plan.structure == AUTO:
                 learned = learn_best(plan, signals, max_flops, max_error, quiet)
             else:
                 learned = learn_one(plan, signals, checkpoint, quiet)
@@ -193,9 +228,8 @@ def _learn(
             raise UserError(str(error)) from error
         except ValueError as error:
             raise UserError(f"cannot learn from {_named(inputs)}: {error}") from error
-    interrupted = [w for w in caught if "interrupted" in str(w.message)]
     for warning in caught:
-        if warning not in interrupted and not issubclass(warning.category, DeprecationWarning):
+        if not issubclass(warning.category, InterruptedWarning | DeprecationWarning):
             complain(f"warning: {warning.message}")
     save_model(
         learned.transform,
@@ -204,71 +238,14 @@ def _learn(
         patch=signals.patch,
         sparsity=plan.sparsity,
         error=learned.error,
-        usage=_usage(learned.transform, signals, plan.sparsity),
+        usage=usage_of(learned.transform, signals, plan.sparsity),
     )
-    if interrupted:
+    if learned.interrupted:
         raise Interrupted(f"interrupted; the best transform so far is in {str(output)!r}")
     seconds = time.perf_counter() - start
     if as_json or not quiet:
         fixed = fixed_error(plan, signals)
-        _report(learned, fixed, signals, inputs, output, seconds, as_json, quiet)
-
-
-def _usage(coder: Any, signals: Signals, sparsity: int) -> list[float] | None:
-    """The share of signals that each member of a bank is used for, from some of them."""
-    import numpy as np
-
-    from fost.learning import as_source
-    from fost.transforms import Bank
-
-    if not isinstance(coder, Bank):
-        return None
-    rows = as_source(signals.rows).sample(_JUDGED).in_memory()
-    members = coder.members(coder.encode(rows, sparsity))
-    counts = np.bincount(members, minlength=coder.n_transforms)
-    return [float(count) / len(rows) for count in counts]
-
-
-def _report(
-    learned: Learned,
-    fixed: float | None,
-    signals: Signals,
-    inputs: list[Path],
-    output: Path,
-    seconds: float,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    transform, n = learned.transform, learned.transform.n_features
-    share = transform.flops / ((2 * n - 1) * n)
-    shape = f" ({options.format_patch(signals.patch)} patches)" if signals.patch else ""
-    compared = "" if fixed is None else f" (the DCT alone: {fixed:.4%})"
-    stopped = {True: ", converged", False: ", not converged", None: ""}[learned.converged]
-    lines = {
-        "learned": repr(transform),
-        "from": f"{signals.n_signals:,} signals of {n} entries{shape}",
-        "relative error": f"{learned.error:.4%}" + compared,
-        "iterations": f"{learned.n_iter}{stopped}",
-        "operations": f"{transform.flops:,} per signal ({share:.1%} of a dense matrix)",
-        "time": f"{seconds:.1f} s",
-        "written": str(output),
-    }
-    data = {
-        "output": output,
-        "inputs": inputs,
-        "transform": repr(transform),
-        "n_signals": signals.n_signals,
-        "n_features": n,
-        "patch": signals.patch,
-        "relative_error": learned.error,
-        "dct_relative_error": fixed,
-        "n_iter": learned.n_iter,
-        "converged": learned.converged,
-        "flops": transform.flops,
-        "n_parameters": transform.n_parameters,
-        "seconds": seconds,
-    }
-    show(lines, data, as_json=as_json, quiet=quiet)
+        report(learned, fixed, signals, inputs, output, seconds, as_json, quiet)
 
 
 def _named(paths: list[Path]) -> str:

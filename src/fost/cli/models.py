@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from math import isqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fost.cli.errors import UserError, reading, writing
 from fost.cli.options import format_patch, parse_patch
@@ -34,14 +34,14 @@ _PER_BYTE = 16
 class Model:
     """A transform and its metadata."""
 
-    transform: Any
+    transform: Coder
     metadata: dict[str, str]
     path: Path
 
     @property
     def patch(self) -> tuple[int, int] | None:
         """The shape of a patch: as noted, that of a DCT inside, or a square."""
-        from fost.transforms import DCT, Bank, Chain
+        from fost.transforms import DCT, Chain
 
         n = self.transform.n_features
         if "patch" in self.metadata:
@@ -49,8 +49,7 @@ class Model:
             if patch[0] * patch[1] != n:
                 raise UserError(f"{str(self.path)!r} is damaged: its patch does not fit")
             return patch
-        first = self.transform[0] if isinstance(self.transform, Bank) else self.transform
-        for member in Chain([first]).members:
+        for member in Chain(self.transform.transforms[:1]).members:
             if isinstance(member, DCT) and len(member.shape) == 2:
                 return member.shape[0], member.shape[1]
         side = isqrt(n)
@@ -69,7 +68,7 @@ class Model:
         """Entries per code: as noted, or four."""
         noted = self.metadata.get("sparsity", "")
         wanted = int(noted) if re.fullmatch("[1-9][0-9]{0,9}", noted) else _DEFAULT_SPARSITY
-        return min(wanted, int(self.transform.n_features))
+        return min(wanted, self.transform.n_features)
 
     @property
     def usage(self) -> list[float]:
@@ -105,12 +104,11 @@ def load_model(path: Path) -> Model:
     return model
 
 
-def _n_entries(transform: Any) -> int:
+def _n_entries(coder: Coder) -> int:
     """The features of all parts together, by which the memory goes that they work with."""
-    from fost.transforms import Bank, Chain
+    from fost.transforms import Chain
 
-    members = transform.transforms if isinstance(transform, Bank) else [transform]
-    return sum(len(Chain([member]).members) * member.n_features for member in members)
+    return sum(len(Chain([member]).members) * member.n_features for member in coder.transforms)
 
 
 def save_model(

@@ -61,6 +61,11 @@ def format_patch(patch: tuple[int, int]) -> str:
     return f"{patch[0]}x{patch[1]}"
 
 
+def shown(quiet: bool) -> bool | None:
+    """Whether progress is: never, or as long as it lasts where somebody can see it."""
+    return False if quiet else None
+
+
 def set_threads(count: int | None) -> None:
     if count is not None:
         import fost

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fost.cli.console import progress
+from fost._progress import progress
+from fost.cli import bases, options
 from fost.cli.errors import UserError
 
 if TYPE_CHECKING:
     from fost.cli.signals import Signals
+    from fost.learning.registry import Kind
+    from fost.learning.structure import Structure
     from fost.transforms import Coder
 
-
-# Of a bank, where nobody says how many.
+# What `--structure` may be besides the names that structures are registered by.
+BANK, AUTO = "bank", "auto"
+# What a bank is made of, and how many members it has, where nobody says.
+_MEMBER = "givens"
 _MEMBERS = 8
-
-
-class StructureName(StrEnum):
-    """What a transform is made of."""
-
-    givens = "givens"
-    householder = "householder"
-    orthogonal_householder = "orthogonal-householder"
-    full = "full"
-    bank = "bank"
-    auto = "auto"
-
-
-class BaseName(StrEnum):
-    """The fixed transform under the learned one."""
-
-    dct = "dct"
-    none = "none"
 
 
 @dataclass(frozen=True)
@@ -45,16 +31,20 @@ class Learned:
     error: float
     n_iter: int
     converged: bool | None
+    interrupted: bool
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The options that say what to learn."""
+    """The options that say what to learn.
 
-    structure: StructureName
-    base: BaseName | None
-    reflectors: int | None
-    rotations: int | None
+    `sizes` has the options that say how large the structure is, by what they count: "rotations",
+    "reflectors", or nothing in particular.
+    """
+
+    structure: str
+    base: str | None
+    sizes: dict[str, int | None]
     members: int | None
     sparsity: int
     iterations: int
@@ -65,22 +55,35 @@ class Plan:
     ) -> None:
         """Raises a UserError for options that do not go together."""
         name = self.structure
-        householder = (StructureName.householder, StructureName.orthogonal_householder)
-        if self.reflectors is not None and name not in householder:
-            raise UserError(
-                "--reflectors is for the structures of reflectors, householder and "
-                f"orthogonal-householder, not for {name}"
-            )
-        if self.rotations is not None and name not in (StructureName.givens, StructureName.bank):
-            raise UserError(f"--rotations is for the structures givens and bank, not for {name}")
-        if self.members is not None and name not in (StructureName.bank, StructureName.auto):
+        if name not in structure_names():
+            known = ", ".join(structure_names())
+            raise UserError(f"--structure must be one of {known}, got {name!r}")
+        self._check_sizes()
+        if self.base is not None:
+            bases.check_base(self.base)
+            if name == AUTO and self.base not in (bases.DCT, bases.NONE):
+                raise UserError(f"--base must be dct or none for auto, got {self.base!r}")
+        if self.members is not None and name not in (BANK, AUTO):
             raise UserError(f"--members is for the structures bank and auto, not for {name}")
-        if (max_flops, max_error) != (None, None) and name is not StructureName.auto:
+        if (max_flops, max_error) != (None, None) and name != AUTO:
             raise UserError(
                 f"--max-flops and --max-error are for the structure auto, not for {name}"
             )
-        if checkpoint is not None and name is StructureName.auto:
+        if checkpoint is not None and name == AUTO:
             raise UserError("--checkpoint is for one structure, not for auto")
+
+    def _check_sizes(self) -> None:
+        """One size at most, of something that the structure is made of."""
+        given = [parts for parts, size in self.sizes.items() if size is not None]
+        if len(given) > 1:
+            raise UserError(f"only one of {' and '.join(map(_option, given))} can say the size")
+        for parts in given:
+            takers = _made_of(parts)
+            if self.structure not in takers:
+                raise UserError(
+                    f"{_option(parts)} is for the structures {' and '.join(takers)}, "
+                    f"not for {self.structure}"
+                )
 
     def check_signals(self, n_features: int) -> None:
         if self.sparsity > n_features:
@@ -88,35 +91,76 @@ class Plan:
                 f"--sparsity must be at most the {n_features} entries of a signal, "
                 f"got {self.sparsity}"
             )
-        if self.reflectors is not None and self.reflectors > n_features:
+        if self.size is None:
+            return
+        ladder = self._kind.structure.ladder(n_features, self.base_name != bases.NONE)
+        if ladder is not None and self.size > ladder.most:
+            option = next(_option(parts) for parts, size in self.sizes.items() if size is not None)
             raise UserError(
-                f"--reflectors must be at most the {n_features} entries of a signal, "
-                f"got {self.reflectors}"
+                f"{option} must be at most {ladder.most} for signals of {n_features} entries, "
+                f"got {self.size}"
             )
 
-    def has_base(self) -> bool:
-        if self.base is None:
-            return self.structure in (
-                StructureName.givens,
-                StructureName.bank,
-                StructureName.auto,
-            )
-        return self.base is BaseName.dct
+    @property
+    def size(self) -> int | None:
+        """How large the structure shall be; None if nobody says."""
+        return next((size for size in self.sizes.values() if size is not None), None)
 
-    def built(self, n_features: int) -> Any:
+    @property
+    def _kind(self) -> Kind:
+        """The structure, or that of a bank's members."""
+        return known_kinds()[_MEMBER if self.structure == BANK else self.structure]
+
+    @property
+    def base_name(self) -> str:
+        """The base, or that which suits the structure if nobody says."""
+        if self.base is not None:
+            return self.base
+        wanted = self.structure == AUTO or self._kind.structure.wants_base
+        return bases.DCT if wanted else bases.NONE
+
+    def built(self, n_features: int) -> Structure:
         """The structure as `fost.learn` takes it."""
         import fost
 
-        if self.structure is StructureName.full:
-            return fost.Full()
-        if self.structure is StructureName.givens:
-            return fost.Rotations(self.rotations or n_features)
-        if self.structure is StructureName.bank:
-            return fost.BankOf(
-                fost.Rotations(self.rotations or n_features), self.members or _MEMBERS
-            )
-        orthogonal = self.structure is StructureName.orthogonal_householder
-        return fost.Reflectors(self.reflectors or "auto", orthogonal=orthogonal)
+        member = self._kind.made(self.size, n_features)
+        if self.structure != BANK:
+            return member
+        return fost.BankOf(member, self.members or _MEMBERS)
+
+
+def known_kinds() -> dict[str, Kind]:
+    """The registered structures by their names, those of other packages too."""
+    from fost.learning.registry import kinds, load_announced
+
+    load_announced()
+    return kinds()
+
+
+def structure_names() -> list[str]:
+    """What `--structure` takes."""
+    return [*sorted(known_kinds()), BANK, AUTO]
+
+
+def structure_help() -> dict[str, str]:
+    """What each of these is."""
+    return {
+        **{name: kind.summary for name, kind in sorted(known_kinds().items())},
+        BANK: f"several of {_MEMBER}, each signal uses the best",
+        AUTO: "the best of all these on held-out signals",
+    }
+
+
+def _option(parts: str) -> str:
+    return f"--{parts or 'size'}"
+
+
+def _made_of(parts: str) -> list[str]:
+    """The structures that are made of something, or that have a size at all."""
+    kinds = known_kinds()
+    counted = {name: kind.structure.parts for name, kind in kinds.items()}
+    counted[BANK] = counted[_MEMBER]
+    return [name for name, own in counted.items() if own and parts in ("", own)]
 
 
 def learn_one(plan: Plan, signals: Signals, checkpoint: Path | None, quiet: bool) -> Learned:
@@ -124,19 +168,19 @@ def learn_one(plan: Plan, signals: Signals, checkpoint: Path | None, quiet: bool
     import fost
 
     n = signals.n_features
-    with progress("learning", plan.iterations, quiet) as advance:
+    with progress("iteration", plan.iterations, options.shown(quiet)) as advance:
         result = fost.learn(
             signals.rows,
             plan.built(n),
             plan.sparsity,
-            base=fost.DCT(signals.patch or n) if plan.has_base() else None,
+            base=bases.base_of(plan.base_name, signals.patch or n),
             max_iter=plan.iterations,
             random_state=plan.seed,
             checkpoint=checkpoint,
             callback=lambda k, error, _: advance(k, f"relative error {error:.4%}"),
         )
-    errors = result.errors
-    return Learned(result.transform, float(errors[-1]), result.n_iter, result.converged)
+    error = float(result.errors[-1])
+    return Learned(result.transform, error, result.n_iter, result.converged, result.interrupted)
 
 
 def learn_best(
@@ -148,16 +192,16 @@ def learn_best(
     n = signals.n_features
     auto = fost.AutoDictionary(
         plan.sparsity,
-        (signals.patch or n) if plan.has_base() else None,
+        None if plan.base_name == bases.NONE else signals.patch or n,
         max_flops,
         max_error,
         plan.members or _MEMBERS,
         max_iter=plan.iterations,
         random_state=plan.seed,
-        verbose=False if quiet else None,
+        verbose=options.shown(quiet),
     ).fit(signals.rows)
-    errors = auto.errors_
-    return Learned(auto.dictionary_, float(errors[-1]), auto.n_iter_, None)
+    error = float(auto.errors_[-1])
+    return Learned(auto.dictionary_, error, auto.n_iter_, None, auto.interrupted_)
 
 
 def fixed_error(plan: Plan, signals: Signals) -> float | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fost._progress import progress
 from fost.cli import options
-from fost.cli.console import check_folder, progress, show
+from fost.cli.console import check_folder, show
 from fost.cli.errors import Interrupted, UserError, reading, writing
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def reproduce(
         typer.Argument(
             metavar="[NAMES]...",
             help="What to compute: table-1, table-2, figure-1 to figure-7, times, remarks, "
-            "section-5, explorer; everything if not given.",
+            "example, section-5, explorer; everything if not given.",
             show_default=False,
         ),
     ] = None,
@@ -66,7 +67,7 @@ def reproduce(
     start = time.perf_counter()
     pictures = _pictures(images)
     settings = paper.Settings.quick() if quick else paper.Settings()
-    with progress("reproducing", 1.0, quiet) as advance, writing(output):
+    with progress("reproducing", 1.0, options.shown(quiet)) as advance, writing(output):
         try:
             found, judged = paper.reproduce(
                 output,
@@ -137,7 +138,7 @@ def _report(
     for k, claim in enumerate(missed, 1):
         lines[f"does not {k}"] = f"{claim.statement}: {claim.ours} (paper: {claim.paper or '-'})"
     lines["time"] = f"{seconds:.1f} s"
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "output": out,
         "page": out / _PAGE,
         "bundled": pictures.bundled,

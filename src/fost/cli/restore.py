@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fost._progress import progress
 from fost.cli import options
-from fost.cli.console import check_output, progress, show
+from fost.cli.console import check_output, show
 from fost.cli.errors import UserError, complain, writing
 
 if TYPE_CHECKING:
@@ -156,7 +158,7 @@ def denoise(
     dictionary = _dictionary(model)
     start = time.perf_counter()
     try:
-        with progress("denoising", None, quiet):
+        with progress("denoising", None, options.shown(quiet)):
             level = images.noise_level(image) if sigma is None else sigma
             restored = images.denoise(image, level, stride=stride or 1, **dictionary)
     except ValueError as error:
@@ -213,7 +215,7 @@ def _write(output: Path, image: NDArray[Any]) -> None:
 
 def _report(
     lines: dict[str, str],
-    data: dict[str, Any],
+    data: Mapping[str, object],
     image: NDArray[Any],
     output: Path,
     seconds: float,

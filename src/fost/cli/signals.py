@@ -10,14 +10,27 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from fost.cli.errors import UserError, reading
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
+    from fost.images import PictureFormat
+
 Patch = tuple[int, int]
+
+
+class Rows(Protocol):
+    """Signals in the rows of an array, wherever it is."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
 
 
 def is_array(path: Path) -> bool:
@@ -44,9 +57,9 @@ class Signals:
 class _Joined:
     """Several arrays as the blocks of one."""
 
-    arrays: list[Any]
+    arrays: list[Rows]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Rows]:
         return iter(self.arrays)
 
 
@@ -79,7 +92,7 @@ def load_signals(
             )
         rows = arrays[0] if len(arrays) == 1 else _Joined(arrays)
         if on_cluster and len(arrays) > 1:
-            rows = np.concatenate(arrays)  # which leaves it to Dask
+            rows = np.concatenate(cast(Any, arrays))  # which leaves it to Dask
         n_signals = sum(int(array.shape[0]) for array in arrays)
         return Signals(rows, n_signals, int(sizes.pop()), "array", patch)
     if on_cluster:
@@ -94,20 +107,20 @@ def load_signals(
     return Signals(rows, len(rows), rows.shape[1], "picture", patch)
 
 
-def _dask_arrays(paths: Sequence[Path]) -> list[Any]:
+def _dask_arrays(paths: Sequence[Path]) -> list[Rows]:
     from fost.cli.cluster import dask_rows
 
     return [dask_rows(path) for path in paths]
 
 
-def open_array(path: Path) -> Any:
+def open_array(path: Path) -> Rows:
     """Signals in the rows of an .npy or Zarr array, which stay on the disk until they are used."""
     array = _open_zarr(path) if is_zarr(path) else _open_npy(path)
     if array.dtype.kind not in "biuf":
         raise UserError(
             f"cannot use {str(path)!r}: its entries are {array.dtype}, not real numbers"
         )
-    if array.ndim != 2 or 0 in array.shape:
+    if len(array.shape) != 2 or 0 in array.shape:
         raise UserError(
             f"cannot use {str(path)!r}: signals must be the rows of a two-dimensional array, "
             f"its shape is {array.shape}"
@@ -115,7 +128,7 @@ def open_array(path: Path) -> Any:
     return array
 
 
-def _open_npy(path: Path) -> Any:
+def _open_npy(path: Path) -> Rows:
     import numpy as np
 
     from fost._files import open_file
@@ -140,16 +153,17 @@ def _open_npy(path: Path) -> Any:
         )
 
 
-def _open_zarr(path: Path) -> Any:
+def _open_zarr(path: Path) -> Rows:
     try:
         import zarr
     except ImportError as error:
         raise UserError("reading .zarr needs Zarr: pip install 'fost[dask]'") from error
     try:
-        return zarr.open_array(str(path), mode="r")
+        opened: Rows = zarr.open_array(str(path), mode="r")
     except Exception as error:  # of many kinds, by version and format
         why = "not an array of Zarr" if path.exists() else "No such file or directory"
         raise UserError(f"cannot read {str(path)!r}: {why}") from error
+    return opened
 
 
 def read_picture(path: Path) -> NDArray[Any]:
@@ -159,7 +173,7 @@ def read_picture(path: Path) -> NDArray[Any]:
         return images.read(path)
 
 
-def unit_planes(picture: NDArray[Any]) -> tuple[NDArray[Any], Any]:
+def unit_planes(picture: NDArray[Any]) -> tuple[NDArray[Any], PictureFormat]:
     """A picture as it is coded, from 0 to 1 and colours as luma and chroma, and its format."""
     from fost import images
 
@@ -168,7 +182,7 @@ def unit_planes(picture: NDArray[Any]) -> tuple[NDArray[Any], Any]:
     return (images.to_luma_chroma(unit) if has_colours(picture.shape) else unit), form
 
 
-def from_unit_planes(planes: NDArray[Any], form: Any) -> NDArray[Any]:
+def from_unit_planes(planes: NDArray[Any], form: PictureFormat) -> NDArray[Any]:
     """Undoes `unit_planes`."""
     from fost import images
 

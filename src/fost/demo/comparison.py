@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import fost
+from fost.transforms import Coder
 
 PICTURES = ("camera", "astronaut", "brick", "grass", "gravel", "moon")
 SIDE = 8
 S = 4
 
-Coder: TypeAlias = fost.Transform | fost.Bank
 Learner = Callable[[NDArray[np.float64]], Coder]
 
 
@@ -129,8 +129,9 @@ def explore(Y: NDArray[np.float64], path: Path) -> fost.AutoDictionary:
     plt = pyplot()
     ax = fost.plot_frontier(auto)
     ax.set_title("camera, 8 x 8 patches, 4 coefficients each")
-    ax.figure.savefig(path, dpi=130)
-    plt.close(ax.figure)
+    figure: Any = ax.figure
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
     return auto
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import fost
 from fost.demo import comparison, restoration
 from fost.demo.comparison import SIDE, S
+from fost.transforms import Coder
 
 
 def main(
@@ -26,7 +27,7 @@ def main(
     header = f"{'':<24} {'operations':>10} {'ns/patch':>9} " + "".join(f"{p:>10}" for p in pictures)
     print(header + "\n" + "-" * len(header))
     data = {name: comparison.patches(comparison.picture(name)) for name in pictures}
-    transforms: dict[str, dict[str, comparison.Coder]] = {}
+    transforms: dict[str, dict[str, Coder]] = {}
     rows = []
     for method, learner in comparison.METHODS.items():
         transforms[method] = {name: learner(Y) for name, Y in data.items()}

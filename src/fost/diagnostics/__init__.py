@@ -18,6 +18,7 @@ from fost.diagnostics.operations import (
     omp_cholesky_flops,
     reflector_flops,
 )
+from fost.diagnostics.plane import Plane, plane
 from fost.diagnostics.reflectors import (
     EachReflector,
     OneMoreReflector,
@@ -37,6 +38,7 @@ __all__ = [
     "EachReflector",
     "Gershgorin",
     "OneMoreReflector",
+    "Plane",
     "Procrustes",
     "Report",
     "Spectrum",
@@ -51,6 +53,7 @@ __all__ = [
     "mutual_coherence",
     "omp_cholesky_flops",
     "one_more_reflector",
+    "plane",
     "procrustes",
     "reflector_flops",
     "report",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -49,7 +48,7 @@ class SymmetricBound(Finding):
 
 
 def symmetric_bound(
-    dictionary: Any,
+    dictionary: object,
     Y: ArrayLike,
     n_nonzero_coefs: int | None = None,
     *,

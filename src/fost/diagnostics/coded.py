@@ -19,7 +19,7 @@ from fost.diagnostics.findings import check_entries
 from fost.learning import LearningResult
 from fost.learning.sources import ArraySource
 from fost.pursuit import omp
-from fost.transforms import Bank, Chain, Dense, Householder, Transform
+from fost.transforms import Chain, Coder, Dense, Householder, Transform
 
 # Atoms are orthonormal where max|D^T D - I| is at most this: more than rounding to float32 makes
 # it, less than Dense would mend.
@@ -34,7 +34,7 @@ class Dictionary:
 
     atoms: NDArray[np.float64]  # in rows, of unit length
     transform: Transform | None  # where it is orthonormal
-    coder: Transform | Bank | None  # what finds codes; None for matching pursuit
+    coder: Coder | None  # what finds codes; None for matching pursuit
     base: Transform | None  # the fixed part that an estimator says it has
     name: str
     n_nonzero_coefs: int | None  # where an estimator says it
@@ -54,14 +54,12 @@ class Dictionary:
     @property
     def reflectors(self) -> Householder | None:
         """The reflectors that it is made of, alone or at the end of a chain."""
-        last = self.transform.members[-1] if isinstance(self.transform, Chain) else self.transform
-        return last if isinstance(last, Householder) else None
+        return None if self.transform is None else split_reflectors(self.transform)[1]
 
     @property
     def before_reflectors(self) -> Transform | None:
         """What comes before its reflectors in a chain."""
-        before = self.transform.members[:-1] if isinstance(self.transform, Chain) else ()
-        return Chain(before) if before else None
+        return None if self.transform is None else split_reflectors(self.transform)[0]
 
 
 @dataclass(frozen=True)
@@ -116,22 +114,28 @@ class Coded:
             raise ValueError(
                 f"base has n_features={base.n_features}, but the dictionary has {atoms.n_features}"
             )
-        return base.forward(self.statistic)
+        return self.statistic @ base
+
+
+def split_reflectors(transform: Transform) -> tuple[Transform | None, Householder | None]:
+    """What comes before the last part of a chain, and that part if it is of reflectors."""
+    *before, last = transform.members if isinstance(transform, Chain) else (transform,)
+    return Chain(before) if before else None, last if isinstance(last, Householder) else None
 
 
 @single_threaded_blas
-def as_dictionary(dictionary: Any) -> Dictionary:
+def as_dictionary(dictionary: object) -> Dictionary:
     """A transform, a bank, a result of `learn`, an estimator or atoms in rows, in one form."""
     base = getattr(dictionary, "base", None)
     base = base if isinstance(base, Transform) else None
     count = getattr(dictionary, "n_nonzero_coefs", None)
-    found = dictionary.transform if isinstance(dictionary, LearningResult) else dictionary
+    found: Any = dictionary.transform if isinstance(dictionary, LearningResult) else dictionary
     name = ""
-    if not isinstance(found, Transform | Bank | np.ndarray):
+    if not isinstance(found, Coder | np.ndarray):
         kind = type(found).__name__
         for attribute in ("dictionary_", "components_", "atoms"):
             value = getattr(found, attribute, None)
-            if isinstance(value, Transform | Bank | np.ndarray):
+            if isinstance(value, Coder | np.ndarray):
                 name, found = kind, value
                 break
         else:
@@ -139,7 +143,7 @@ def as_dictionary(dictionary: Any) -> Dictionary:
                 from sklearn.exceptions import NotFittedError
 
                 raise NotFittedError(f"dictionary must be fitted, but this {kind} is not")
-    if isinstance(found, Transform | Bank):
+    if isinstance(found, Coder):
         name = f"{name}: {found!r}" if name else repr(found)
         single = found if isinstance(found, Transform) else None
         return Dictionary(found.matrix.T, single, found, base, name, count)
@@ -169,7 +173,7 @@ def check_atoms(atoms: ArrayLike) -> NDArray[np.float64]:
 
 
 @single_threaded_blas
-def code(dictionary: Any, Y: ArrayLike, n_nonzero_coefs: int | None) -> Coded:
+def code(dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None) -> Coded:
     """One pass over the signals: their codes in the dictionary, as sums."""
     form = as_dictionary(dictionary)
     signals = check_real(Y, "Y")

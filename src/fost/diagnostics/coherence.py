@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fost._threads import single_threaded_blas
 from fost.diagnostics.coded import Dictionary, as_dictionary
 
 
-def mutual_coherence(dictionary: Any) -> float:
+def mutual_coherence(dictionary: object) -> float:
     """The largest |d_i^T d_j| over i != j, of atoms at unit length: 0 if orthonormal, 1 at most.
 
     Parameters

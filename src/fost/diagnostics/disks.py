@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,7 +78,7 @@ class Gershgorin(Finding):
 
 
 def gershgorin(
-    dictionary: Any, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
+    dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
 ) -> Gershgorin:
     """Remark 1: do Gershgorin's disks prove that R = X (Q^T Y)^T is positive semidefinite?
 

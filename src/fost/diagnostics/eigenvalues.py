@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -89,7 +88,7 @@ class Spectrum(Finding):
 
 
 def spectrum(
-    dictionary: Any,
+    dictionary: object,
     Y: ArrayLike,
     n_nonzero_coefs: int | None = None,
     *,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
 
 from fost._validation import check_integer, check_number
 
@@ -54,15 +53,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def check_tolerance(tol: Any) -> float:
+def check_tolerance(tol: object) -> float:
     return check_number(tol, "tol", 0)
 
 
-def check_entries(n_nonzero_coefs: Any, n_features: int, n_atoms: int) -> int:
+def check_entries(n_nonzero_coefs: object, n_features: int, n_atoms: int) -> int:
     """Entries per code: at most the features, and the atoms."""
     limit, name = (n_features, "n_features") if n_features <= n_atoms else (n_atoms, "n_atoms")
     return check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, limit, name)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else repr(value)

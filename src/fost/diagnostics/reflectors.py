@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from fost._threads import single_threaded_blas
-from fost.diagnostics.coded import Coded, as_dictionary, code
+from fost.diagnostics.coded import Coded, as_dictionary, code, split_reflectors
 from fost.diagnostics.findings import Finding, check_tolerance, counted, percent, percents
 from fost.learning.initialise import fixed_signs
-from fost.transforms import Bank, Chain, Householder, Transform
+from fost.transforms import Bank, Chain, Coder, Householder, Transform
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +56,7 @@ class OneMoreReflector(Finding):
         """The reflector U_1 alone."""
         return Householder(self.vector[None, :])
 
-    def add_to(self, dictionary: Any) -> Transform | Bank | NDArray[np.float64]:
+    def add_to(self, dictionary: object) -> Coder | NDArray[np.float64]:
         """U_1 D: the dictionary with the reflector in front.
 
         Of reflectors, alone or at the end of a chain, come reflectors; of any other transform a
@@ -69,16 +68,17 @@ class OneMoreReflector(Finding):
             raise ValueError(
                 f"dictionary has {form.n_features} features, but the reflector {len(self.vector)}"
             )
-        if isinstance(form.coder, Bank):
-            # Its members are transforms, and of these come transforms.
-            return Bank(self.add_to(member) for member in form.coder.transforms)  # type: ignore[misc]
-        if form.transform is None:
+        if form.coder is None:
             return form.atoms - 2 * np.outer(form.atoms @ self.vector, self.vector)
-        prefix, reflectors = form.before_reflectors, form.reflectors
+        members = [self._in_front_of(member) for member in form.coder.transforms]
+        return Bank(members) if form.transform is None else members[0]
+
+    def _in_front_of(self, transform: Transform) -> Transform:
+        prefix, reflectors = split_reflectors(transform)
         if reflectors is None or reflectors.n_reflectors == reflectors.n_features:
-            return Chain([self.transform, form.transform])
+            return Chain([self.transform, transform])
         # U_1 B H = B (B^T U_1 B) H, and B^T U_1 B is the reflector of B^T u_1.
-        added = self.vector if prefix is None else prefix.forward(self.vector[None, :])
+        added = self.vector if prefix is None else self.vector[None, :] @ prefix
         extended = Householder(np.vstack([reflectors.vectors, added]))
         return extended if prefix is None else Chain([prefix, extended])
 
@@ -95,7 +95,7 @@ class OneMoreReflector(Finding):
 
 
 def one_more_reflector(
-    dictionary: Any, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
+    dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
 ) -> OneMoreReflector:
     """Remark 4: can a reflector U_1 in front of the dictionary help, and by how much?
 
@@ -209,7 +209,7 @@ class EachReflector(Finding):
 
 
 def each_reflector(
-    dictionary: Any, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
+    dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
 ) -> EachReflector:
     """Could any one reflector of U = U_m ... U_1 be exchanged for a better one?
 
@@ -252,7 +252,7 @@ def each_reflector_of(coded: Coded, tol: float) -> EachReflector:
             "dictionary must be made of reflectors, or be a chain that ends with them, "
             f"got {coded.dictionary.name}"
         )
-    R = coded.statistic if prefix is None else prefix.forward(coded.statistic)
+    R = coded.statistic if prefix is None else coded.statistic @ prefix
     vectors = reflectors.vectors
     for u in vectors[:0:-1]:  # R_1 = M U_m ... U_2
         R = R - 2 * np.outer(R @ u, u)

@@ -7,7 +7,6 @@ coding again gives the same X, and for that X nothing is better.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -54,7 +53,7 @@ class Symmetry(Finding):
 
 
 def symmetry(
-    dictionary: Any, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
+    dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
 ) -> Symmetry:
     """Remark 2: is Y X^T D^T symmetric, so that no orthonormal Q makes Q D better than D?
 
@@ -140,7 +139,7 @@ class Procrustes(Finding):
 
 
 def procrustes(
-    dictionary: Any, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
+    dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
 ) -> Procrustes:
     """Remark 3: a local minimum has tr(Y X^T D^T) = ||Y X^T D^T||_*.
 

@@ -6,7 +6,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -109,7 +109,7 @@ class Report(Finding):
 
 
 def report(
-    dictionary: Any,
+    dictionary: object,
     Y: ArrayLike,
     n_nonzero_coefs: int | None = None,
     *,

@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from math import log2, prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from numpy.typing import NDArray
 
+from fost._progress import progress
+from fost._random import RandomState, as_generator
 from fost._threads import single_threaded_blas
 from fost._validation import check_integer, check_number, check_sizes, check_verbose
-from fost.estimators.base import DictionaryEstimator, checked
-from fost.learning import as_source, learn
+from fost.estimators.base import CoderEstimator
+from fost.learning import InterruptedWarning, Source, as_source, learn
 from fost.learning.bank import most_members
 from fost.learning.frontier import Candidate, Frontier, Rung, explore, relative_error, rungs
-from fost.learning.loop import as_generator
-from fost.learning.sources import Source
-from fost.streams import as_stream, is_lazy
-from fost.transforms import DCT, Bank, Transform
+from fost.streams import Stream
+from fost.streams.local import Array
+from fost.transforms import DCT, Transform
 
 # Signals that candidates are compared on where they are not all in memory.
 _EXPLORED = 100_000
 
 
-class AutoDictionary(DictionaryEstimator):
+class AutoDictionary(CoderEstimator):
     """The dictionary with the least error for a budget of operations, or the reverse.
 
-    Learns rotations and reflectors along ladders of sizes, without a base and over the DCT of
-    `signal_shape`, each size from the one before, and a dense dictionary; then banks of them
-    with more and more members, each from the one before. Judges them all on signals that were
-    held out, and continues the chosen one on all signals.
+    Learns rotations, reflectors and whatever other structures are registered along ladders of
+    sizes, without a base and over the DCT of `signal_shape`, each size from the one before, and
+    a dense dictionary; then banks of them with more and more members, each from the one before.
+    Judges them all on signals that were held out, and continues the chosen one on all signals.
+    Of signals that are not in memory up to 100,000, spread over all, decide between candidates.
 
     A bank suits mixed signals (see `fost.Bank`). Its codes have a column for each atom of each
     member: where their number must be known beforehand, or where `dictionary_` must be one
@@ -75,7 +74,7 @@ class AutoDictionary(DictionaryEstimator):
     dictionary_ : Transform or Bank
         The chosen one.
     frontier_ : Frontier
-        All candidates: structure, n_transforms, flops, n_parameters, train and held-out
+        All candidates: structure, family, n_transforms, flops, n_parameters, train and held-out
         relative error, seconds. `fost.plot_frontier` draws it.
     chosen_ : Candidate
         The row of `frontier_` that `dictionary_` continues.
@@ -85,6 +84,8 @@ class AutoDictionary(DictionaryEstimator):
         Relative errors of the last steps, on all signals.
     n_iter_ : int
         Iterations of the last steps.
+    interrupted_ : bool
+        Whether Ctrl-C ended the search, or the last steps.
 
     Examples
     --------
@@ -102,7 +103,7 @@ class AutoDictionary(DictionaryEstimator):
     True
     """
 
-    dictionary_: Transform | Bank  # type: ignore[assignment]
+    _least_signals = 2
 
     def __init__(
         self,
@@ -115,7 +116,7 @@ class AutoDictionary(DictionaryEstimator):
         validation_fraction: float = 0.25,
         max_iter: int = 100,
         tol: float = 1e-6,
-        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+        random_state: RandomState = None,
         verbose: bool | None = None,
         sparse_output: bool = True,
     ) -> None:
@@ -131,66 +132,60 @@ class AutoDictionary(DictionaryEstimator):
         self.verbose = verbose
         self.sparse_output = sparse_output
 
-    def fit(self, X: ArrayLike, y: None = None) -> AutoDictionary:
-        """Learn all candidates and choose.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_signals, n_features)
-            Signals in rows, at least two. Of signals that are not in memory (anything else
-            that `fost.learning.as_source` takes) up to 100,000, spread over all, decide
-            between the candidates, and only the chosen one is learned further on all.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-        """
-        X = checked(self, X, min_samples=2)
-        source = as_source(as_stream(X, "X"))
-        sample = source.sample(_EXPLORED) if is_lazy(X) else source
-        signals = sample.in_memory()
+    def _fit(self, signals: Stream) -> None:
+        # Of signals that are not in memory some, spread over all, decide between the candidates,
+        # and only the chosen one is learned further on all.
+        source = as_source(signals)
+        sample = source if isinstance(signals, Array) else source.sample(_EXPLORED)
+        rows = sample.in_memory()
         random = as_generator(self.random_state)
-        count = self._held_out_count(len(signals))
-        todo = self._todo(self.n_features_in_, len(signals) - count)
-        order = random.permutation(len(signals))
-        train, held_out = signals[np.sort(order[count:])], signals[np.sort(order[:count])]
-        with single_threaded_blas, self._progress() as progress:
-            task = progress.add_task("learning", total=len(todo))
-
-            def report(rung: Rung) -> None:
-                progress.update(task, description=rung.name)
-
-            candidates = []
-            try:
-                for candidate in explore(
-                    train,
-                    held_out,
-                    self.n_nonzero_coefs,
-                    todo,
-                    max_iter=self.max_iter,
-                    tol=self.tol,
-                    random=random,
-                    name="X",
-                    on_rung=report,
-                ):
-                    candidates.append(candidate)
-                    progress.advance(task)
-            except KeyboardInterrupt:
-                if not candidates:
-                    raise
-                warnings.warn(
-                    f"interrupted after {len(candidates)} of {len(todo)} candidates; "
-                    "the choice is among these",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
-        self.frontier_ = Frontier(candidates)
+        count = self._held_out_count(len(rows))
+        todo = self._todo(self.n_features_in_, len(rows) - count)
+        order = random.permutation(len(rows))
+        train, held_out = rows[np.sort(order[count:])], rows[np.sort(order[:count])]
+        self.frontier_ = self._explored(train, held_out, todo, random)
         self.chosen_ = self._choose(self.frontier_, held_out)
         rung = next(r for r in todo if r.name == self.chosen_.structure)
         self._continue(source, rung, random)
-        return self
+
+    def _explored(
+        self,
+        train: NDArray[Any],
+        held_out: NDArray[Any],
+        todo: list[Rung],
+        random: np.random.Generator,
+    ) -> Frontier:
+        """All candidates, or those that were learned before an interrupt."""
+        shown = None if self.verbose is None else check_verbose(self.verbose)
+        found: list[Candidate] = []
+        self.interrupted_ = False
+        with single_threaded_blas, progress("candidate", len(todo), shown) as advance:
+            candidates = explore(
+                train,
+                held_out,
+                self.n_nonzero_coefs,
+                todo,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                random=random,
+                name="X",
+                on_rung=lambda rung: advance(len(found), rung.name),
+            )
+            try:
+                for candidate in candidates:
+                    found.append(candidate)
+            except KeyboardInterrupt:
+                if not found:
+                    raise
+                self.interrupted_ = True
+                warnings.warn(
+                    f"interrupted after {len(found)} of {len(todo)} candidates; "
+                    "the choice is among these",
+                    InterruptedWarning,
+                    stacklevel=4,  # the caller of fit
+                )
+            advance(len(found), "")
+        return Frontier(found)
 
     def _todo(self, n_features: int, n_signals: int) -> list[Rung]:
         """The rungs within the budget, and banks with enough signals for their members."""
@@ -273,15 +268,4 @@ class AutoDictionary(DictionaryEstimator):
             )
             self.dictionary_ = result.transform
             self.errors_, self.n_iter_ = result.errors, result.n_iter
-
-    def _progress(self) -> Progress:
-        shown = sys.stderr.isatty() if self.verbose is None else check_verbose(self.verbose)
-        return Progress(
-            TextColumn("{task.description:<28}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-            transient=self.verbose is None,
-            disable=not shown,
-        )
+            self.interrupted_ = self.interrupted_ or result.interrupted

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
-import numpy as np
-
+from fost._random import RandomState
 from fost.estimators.base import LearnedDictionary
 from fost.learning import BankOf, LearningResult, Rotations, Structure
+from fost.learning.bank import check_member
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting
-from fost.transforms import Bank, Transform
+from fost.transforms import Bank, Coder, Transform
 
 
 class BankDictionary(LearnedDictionary):
@@ -62,6 +61,8 @@ class BankDictionary(LearnedDictionary):
         Relative error of the start and after each iteration.
     n_iter_ : int
         Iterations done.
+    interrupted_ : bool
+        Whether Ctrl-C ended the learning.
     reseeded_ : ndarray of shape (n_iter_,)
         How many members no signal used before each iteration of `fit`, which replaced them as
         far as there were signals to learn others from.
@@ -80,7 +81,7 @@ class BankDictionary(LearnedDictionary):
     True
     """
 
-    dictionary_: Bank  # type: ignore[assignment]
+    dictionary_: Bank
 
     def __init__(
         self,
@@ -89,10 +90,10 @@ class BankDictionary(LearnedDictionary):
         structure: Structure | None = None,
         base: Transform | None = None,
         *,
-        init: Any = None,
+        init: str | Coder | None = None,
         max_iter: int = 100,
         tol: float = 1e-6,
-        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+        random_state: RandomState = None,
         callback: Callback | None = None,
         verbose: bool = False,
         sparse_output: bool = True,
@@ -115,12 +116,7 @@ class BankDictionary(LearnedDictionary):
 
     def _structure(self, n_features: int) -> Structure:
         member = Rotations(n_features) if self.structure is None else self.structure
-        if not isinstance(member, Structure) or isinstance(member, BankOf):
-            raise TypeError(
-                "structure must be Full(), Reflectors(m) or Rotations(g), "
-                f"got {type(member).__name__}"
-            )
-        return BankOf(member, self.n_transforms)
+        return BankOf(check_member(member, "structure"), self.n_transforms)
 
     def _take(self, result: LearningResult) -> None:
         super()._take(result)

@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 import os
-import re
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from fost._validation import check_flag, has_masked
+from fost._random import RandomState
+from fost._scaling import within_reach
+from fost.estimators.checks import checked
 from fost.learning import LearningResult, Structure, as_source, learn
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting, OnlineLearner
-from fost.streams import as_stream, is_lazy
-from fost.transforms import Transform
+from fost.learning.task import Task
+from fost.streams import Stream
+from fost.streams.local import Array
+from fost.transforms import Coder, Transform
+
+# What estimators take for signals.
+Signals = ArrayLike | Stream | Iterable[ArrayLike]
+
+
+class Dictionary(Protocol):
+    """What a dictionary can do, learned transforms and free atoms alike."""
+
+    @property
+    def n_atoms(self) -> int: ...
+
+    @property
+    def matrix(self) -> NDArray[np.float64]: ...
+
+    def encode(self, Y: Any, n_nonzero_coefs: int) -> csr_array: ...
+
+    def decode(self, codes: Any) -> NDArray[Any]: ...
 
 
 class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -26,11 +47,57 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     n_nonzero_coefs: int
     sparse_output: bool
-    dictionary_: Transform
+    dictionary_: Dictionary
     errors_: NDArray[np.float64]
     n_iter_: int
+    interrupted_: bool
+    # Signals that it takes at least to learn from.
+    _least_signals = 1
 
-    def transform(self, X: ArrayLike) -> csr_array | NDArray[Any]:
+    @abstractmethod
+    def _fit(self, signals: Stream) -> None:
+        """Learn the dictionary from checked signals."""
+
+    def fit(self, X: Signals, y: None = None) -> Self:
+        """Learn the dictionary.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_signals, n_features)
+            Signals in rows, or anything else that `fost.learning.as_source` takes: memory maps,
+            arrays of Zarr, Dask arrays, iterables of blocks.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            Ctrl-C is answered by a warning and what has been learned so far, once there is
+            something; `interrupted_` says so.
+        """
+        self._fit(checked(self, X, min_samples=self._least_signals))
+        return self
+
+    def fit_transform(self, X: Signals, y: None = None) -> csr_array | NDArray[Any]:
+        """Learn the dictionary and code the same signals: `fit` and `transform` in one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_signals, n_features)
+            As for `fit`.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        csr_array of shape (n_signals, n_atoms)
+            As of `transform`.
+        """
+        signals = checked(self, X, min_samples=self._least_signals)
+        self._fit(signals)
+        return self._codes(signals)
+
+    def transform(self, X: Signals) -> csr_array | NDArray[Any]:
         """Sparse codes of signals.
 
         Parameters
@@ -46,8 +113,10 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             array, a lazy Dask array of such blocks.
         """
         check_is_fitted(self, "dictionary_")
-        X = checked(self, X, reset=False)
-        codes = self.dictionary_.encode(as_stream(X, "X"), self.n_nonzero_coefs)
+        return self._codes(checked(self, X, reset=False))
+
+    def _codes(self, signals: Stream) -> csr_array | NDArray[Any]:
+        codes = self.dictionary_.encode(signals, self.n_nonzero_coefs)
         if self.sparse_output:
             return codes
         return codes.toarray() if issparse(codes) else codes.map_blocks(_dense, dtype=codes.dtype)
@@ -69,7 +138,27 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         except (TypeError, ValueError) as error:
             raise type(error)(f"X: {error}") from error
 
-    def score(self, X: ArrayLike, y: None = None) -> float:
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """The atoms in rows, shape (n_atoms, n_features)."""
+        return self.dictionary_.matrix.T
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.dictionary_.n_atoms
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class CoderEstimator(DictionaryEstimator):
+    """An estimator whose dictionary is orthonormal, or a bank of such."""
+
+    dictionary_: Coder
+
+    def score(self, X: Signals, y: None = None) -> float:
         """Minus the relative error ||X - decoded codes||_F^2 / ||X||_F^2; higher is better.
 
         Parameters
@@ -81,32 +170,20 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         check_is_fitted(self, "dictionary_")
         signals = checked(self, X, reset=False)
-        source = as_source(as_stream(signals, "X"))
+        if isinstance(signals, Array):  # a power of two, which changes no relative error
+            signals = Array(within_reach(signals.rows), signals.name)
+        source = as_source(signals)
         return -source.relative_error(self.dictionary_, self.n_nonzero_coefs)
 
-    @property
-    def components_(self) -> NDArray[np.float64]:
-        """The atoms in rows, shape (n_atoms, n_features)."""
-        return self.dictionary_.matrix.T
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.dictionary_.n_atoms)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-class LearnedDictionary(DictionaryEstimator):
+class LearnedDictionary(CoderEstimator):
     """A dictionary of one structure, which the parameters describe."""
 
     base: Transform | None
-    init: str | Transform | None
+    init: str | Coder | None
     max_iter: int
     tol: float
-    random_state: int | np.random.Generator | np.random.RandomState | None
+    random_state: RandomState
     callback: Callback | None
     verbose: bool
     checkpoint: str | os.PathLike[str] | None
@@ -116,25 +193,10 @@ class LearnedDictionary(DictionaryEstimator):
     def _structure(self, n_features: int) -> Structure:
         """The structure that the parameters describe, checked."""
 
-    def fit(self, X: ArrayLike, y: None = None) -> LearnedDictionary:
-        """Learn the dictionary.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_signals, n_features)
-            Signals in rows, or anything else that `fost.learning.as_source` takes: memory maps,
-            arrays of Zarr, Dask arrays, iterables of blocks.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-        """
-        X = checked(self, X)
+    def _fit(self, signals: Stream) -> None:
         result = learn(
-            as_stream(X, "X"),
-            self._structure(self.n_features_in_),
+            signals,
+            self._structure(signals.n_features),
             self.n_nonzero_coefs,
             base=self.base,
             init=self.init,
@@ -147,15 +209,15 @@ class LearnedDictionary(DictionaryEstimator):
         )
         self._take(result)
         self._online: OnlineLearner | None = None
-        return self
 
     def _take(self, result: LearningResult) -> None:
         """Keep what was learned."""
         self.dictionary_ = result.transform
         self.errors_ = result.errors
         self.n_iter_ = result.n_iter
+        self.interrupted_ = result.interrupted
 
-    def partial_fit(self, X: ArrayLike, y: None = None) -> LearnedDictionary:
+    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:
         """Learn from one more batch of signals, which is not kept: one pass and one update.
 
         The first call starts from its batch, or from the dictionary of an earlier `fit`, so that
@@ -164,6 +226,10 @@ class LearnedDictionary(DictionaryEstimator):
         remembered, and updates the dictionary. Batches should come in random order; after a
         few epochs the error is that of `fit` within about 1 %, where `fit` itself needs no more
         than some ten iterations to come that close, and after more epochs elsewhere.
+
+        Parameters that were set since the last call count from now on. Where they ask for
+        another structure or another base, learning goes on from the dictionary so far, without
+        the sums of earlier batches.
 
         Parameters
         ----------
@@ -180,64 +246,24 @@ class LearnedDictionary(DictionaryEstimator):
         """
         online: OnlineLearner | None = getattr(self, "_online", None)
         fitted = hasattr(self, "dictionary_")
-        X = checked(self, X, reset=not fitted)
+        signals = checked(self, X, reset=not fitted)
+        task = Task(
+            self._structure(self.n_features_in_),
+            self.n_nonzero_coefs,
+            self.base,
+            self.dictionary_ if fitted else self.init,
+            random_state=self.random_state,
+        )
         if online is None:
-            online = OnlineLearner(
-                self._structure(self.n_features_in_),
-                self.n_nonzero_coefs,
-                self.base,
-                self.dictionary_ if fitted else self.init,
-                self.random_state,
-                self.forgetting,
-            )
-            self.errors_ = np.empty(0)
-        error = online.learn(as_stream(X, "X"))
+            online, errors = OnlineLearner(task), np.empty(0)
+        else:
+            errors = self.errors_
+        error = online.learn(signals, task, self.forgetting)
         self._online = online
         self.dictionary_ = online.transform
-        self.errors_ = np.append(self.errors_, error)
-        self.n_iter_ = online.n_batches
+        self.errors_ = np.append(errors, error)
+        self.n_iter_, self.interrupted_ = online.n_batches, False
         return self
-
-
-def checked(estimator: Any, X: Any, reset: bool = True, min_samples: int = 1) -> Any:
-    """scikit-learn's checks of X, and of lazy signals only what needs no pass over them."""
-    if not is_lazy(X):
-        return validated(estimator, X, reset, min_samples)
-    check_flag(estimator.sparse_output, "sparse_output")
-    stream = as_stream(X, "X")
-    n = stream.n_features
-    if reset:
-        estimator.n_features_in_ = n
-        estimator.__dict__.pop("feature_names_in_", None)
-    elif n != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {n} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input"
-        )
-    return stream
-
-
-def validated(estimator: Any, X: Any, reset: bool = True, min_samples: int = 1) -> NDArray[Any]:
-    """Signals in memory, by scikit-learn's checks, which do not look for masks.
-
-    Errors name X, which not all of theirs do.
-    """
-    check_flag(estimator.sparse_output, "sparse_output")
-    if has_masked(X):
-        raise ValueError("X has masked entries, which fost cannot leave out")
-    if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):  # dates are no numbers
-        raise TypeError(f"X must be real numbers, got dtype {X.dtype}")
-    types = [np.float64, np.float32]
-    try:
-        X = validate_data(estimator, X, dtype=types, reset=reset, ensure_min_samples=min_samples)
-    except (MemoryError, OSError):
-        raise
-    except Exception as error:  # NumPy's, and what objects that are no arrays raise
-        if isinstance(error, TypeError | ValueError) and re.search(r"\bX\b", str(error)):
-            raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"X is not what {type(estimator).__name__} takes: {error}") from error
-    return np.asarray(X)
 
 
 def _dense(block: Any) -> NDArray[Any]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from typing import Literal
 
-import numpy as np
-
+from fost._random import RandomState
 from fost.estimators.base import LearnedDictionary
 from fost.learning import Rotations, Structure
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting
 from fost.learning.rotations import check_rotations
 from fost.learning.structure import check_count
-from fost.transforms import Transform
+from fost.transforms import Coder, Transform
 
 
 class GivensDictionary(LearnedDictionary):
@@ -62,6 +61,8 @@ class GivensDictionary(LearnedDictionary):
         Relative error of the start and after each iteration.
     n_iter_ : int
         Iterations done.
+    interrupted_ : bool
+        Whether Ctrl-C ended the learning.
 
     Examples
     --------
@@ -81,10 +82,10 @@ class GivensDictionary(LearnedDictionary):
         n_nonzero_coefs: int = 4,
         base: Transform | None = None,
         *,
-        init: str | Transform | None = None,
+        init: str | Coder | None = None,
         max_iter: int = 100,
         tol: float = 1e-6,
-        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+        random_state: RandomState = None,
         callback: Callback | None = None,
         verbose: bool = False,
         sparse_output: bool = True,

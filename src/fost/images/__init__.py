@@ -4,10 +4,11 @@ Everything but `read` and `write` needs NumPy alone; these two need the extra ``
 """
 
 from fost.images.adaptation import pretrained
+from fost.images.assembly import Assembler, assemble
 from fost.images.denoising import denoise, noise_level
 from fost.images.files import read, write
 from fost.images.inpainting import inpaint
-from fost.images.patches import Assembler, assemble, blocks, patches
+from fost.images.patches import blocks, patches
 from fost.images.pictures import PictureFormat, from_luma_chroma, psnr, to_luma_chroma
 
 __all__ = [

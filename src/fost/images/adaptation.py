@@ -11,8 +11,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from fost._validation import check_choice
-from fost.learning import Rotations, learn
-from fost.transforms import DCT, Transform, load
+from fost.learning import Rotations
+from fost.learning.loop import run
+from fost.learning.task import Task
+from fost.transforms import DCT, Coder, Transform, load
 
 PRETRAINED = {(8, 8): "patches-8x8", (16, 16): "patches-16x16"}
 # Patches that learning looks at: at most so many, and at least so many times the number of
@@ -49,7 +51,8 @@ def pretrained(name: str) -> Transform:
 def _loaded(name: str) -> Transform:
     resource = files("fost.images") / "dictionaries" / f"{name}.safetensors"
     with as_file(resource) as path:
-        transform: Transform = load(path)
+        transform = load(path)
+    assert isinstance(transform, Transform)
     return transform
 
 
@@ -66,10 +69,11 @@ def adapted(
     max_iter: int,
     trusted: NDArray[np.bool_] | None = None,
     most: int = _MOST,
-) -> Transform | None:
+) -> Coder | None:
     """A transform learned from at most so many patches of a picture; None where there are too few.
 
-    Patches that lie on pixels none of which are `trusted` teach nothing and do not count.
+    Patches that lie on pixels none of which are `trusted` teach nothing and do not count. Ctrl-C
+    ends the whole work: what learning has so far is no answer here.
     """
     n = shape[0] * shape[1]
     windows = sliding_window_view(image, shape)
@@ -87,5 +91,5 @@ def adapted(
     if len(Y) < _LEAST * n:
         return None
     s = max(1, n // 16)
-    result = learn(Y, Rotations(n_rotations), s, base=DCT(shape), init="base", max_iter=max_iter)
-    return result.transform
+    task = Task(Rotations(n_rotations), s, base=DCT(shape), init="base", max_iter=max_iter)
+    return run(Y, task).transform

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 
+from fost._random import RandomState, as_generator
 from fost._validation import check_flag, check_number, check_pair
 from fost.images.adaptation import adapted, general
-from fost.images.grid import Grid, Pair
+from fost.images.grid import Grid, Pair, patch_shape
 from fost.images.patches import patches
 from fost.images.pictures import (
     PictureFormat,
@@ -22,8 +22,7 @@ from fost.images.pictures import (
     to_luma_chroma,
 )
 from fost.images.shrinkage import threshold, wiener
-from fost.learning.loop import RandomState, as_generator
-from fost.transforms import DCT, Bank, Transform
+from fost.transforms import DCT, Coder
 
 # A coefficient is kept where it exceeds so many standard deviations of the noise.
 _THRESHOLD = 2.6
@@ -34,8 +33,6 @@ _LOUDEST = 1e8
 # Larger patches beside those of 8 x 8: better where a picture is smooth. (More weight for them
 # gains there and loses elsewhere.)
 _WIDE = 16
-# Pictures smaller than a patch are padded to its size, which must not fill the memory.
-_LARGEST = 4096
 # The noise level is estimated from the highest frequencies of the quietest patches: from the
 # frequencies of this one on, and this share of patches.
 _HIGH = 4
@@ -45,7 +42,7 @@ _QUIETEST = 0.1
 def denoise(
     image: ArrayLike,
     sigma: float | None = None,
-    dictionary: Transform | Bank | None = None,
+    dictionary: Coder | None = None,
     stride: Pair = 1,
     *,
     patch: Pair | None = None,
@@ -125,7 +122,7 @@ def denoise(
 class _View:
     """One way of looking at a picture: patches of a shape in a transform's domain."""
 
-    transform: Transform | Bank
+    transform: Coder
     grid: Grid
 
 
@@ -140,7 +137,12 @@ def _denoise_plane(
 
 
 def _views(
-    image: NDArray[Any], sigma: float, shape: tuple[int, int], stride: Pair, wide: bool, random: Any
+    image: NDArray[Any],
+    sigma: float,
+    shape: tuple[int, int],
+    stride: Pair,
+    wide: bool,
+    random: np.random.Generator,
 ) -> list[_View]:
     """A transform learned from a first result, and the DCT of larger patches."""
     grid = Grid.over(image.shape, shape, stride)
@@ -208,41 +210,6 @@ def check_finite(image: ArrayLike) -> NDArray[Any]:
     if picture.dtype.kind == "f" and not np.isfinite(picture).all():
         raise ValueError("image contains NaN or infinity")
     return picture
-
-
-def patch_shape(patch: Pair | None, dictionary: Transform | Bank | None) -> tuple[int, int]:
-    """The shape of patches, from what a user said about it."""
-    if dictionary is not None and not isinstance(dictionary, Transform | Bank):
-        raise TypeError(
-            f"dictionary must be a transform or a bank, got {type(dictionary).__name__}"
-        )
-    if patch is not None:
-        height, width = check_pair(patch, "patch")
-        if max(height, width) > _LARGEST:
-            raise ValueError(
-                f"patch must be at most {_LARGEST} x {_LARGEST} pixels, since smaller pictures "
-                f"are padded to it, got {height} x {width}"
-            )
-        if dictionary is not None and height * width != dictionary.n_features:
-            raise ValueError(
-                f"patch has {height} x {width} pixels, but dictionary was built for "
-                f"{dictionary.n_features}"
-            )
-        return height, width
-    if dictionary is None:
-        return 8, 8
-    side = isqrt(dictionary.n_features)
-    if side * side != dictionary.n_features:
-        raise ValueError(
-            "patch must be given for a dictionary whose patches are not square, "
-            f"got n_features={dictionary.n_features}"
-        )
-    if side > _LARGEST:
-        raise ValueError(
-            f"dictionary must be for patches of at most {_LARGEST} x {_LARGEST} pixels, "
-            f"got {side} x {side}"
-        )
-    return side, side
 
 
 def to_planes(unit: NDArray[Any]) -> list[NDArray[Any]]:

@@ -1,17 +1,21 @@
-"""Where the patches of a picture begin."""
+"""What shape the patches of a picture have, and where they begin."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fost._validation import check_pair
+from fost.transforms import Coder
 
 Pair = int | tuple[int, int]
+# Pictures smaller than a patch are padded to its size, which must not fill the memory.
+_LARGEST = 4096
 
 
 @dataclass(frozen=True)
@@ -89,3 +93,38 @@ def _starts(length: int, size: int, step: int) -> NDArray[np.intp]:
     last = length - size
     starts = np.arange(0, last + 1, step)
     return starts if starts[-1] == last else np.append(starts, last)
+
+
+def patch_shape(patch: Pair | None, dictionary: Coder | None) -> tuple[int, int]:
+    """The shape of patches, from what a user said about it."""
+    if dictionary is not None and not isinstance(dictionary, Coder):
+        raise TypeError(
+            f"dictionary must be a transform or a bank, got {type(dictionary).__name__}"
+        )
+    if patch is not None:
+        height, width = check_pair(patch, "patch")
+        if max(height, width) > _LARGEST:
+            raise ValueError(
+                f"patch must be at most {_LARGEST} x {_LARGEST} pixels, since smaller pictures "
+                f"are padded to it, got {height} x {width}"
+            )
+        if dictionary is not None and height * width != dictionary.n_features:
+            raise ValueError(
+                f"patch has {height} x {width} pixels, but dictionary was built for "
+                f"{dictionary.n_features}"
+            )
+        return height, width
+    if dictionary is None:
+        return 8, 8
+    side = isqrt(dictionary.n_features)
+    if side * side != dictionary.n_features:
+        raise ValueError(
+            "patch must be given for a dictionary whose patches are not square, "
+            f"got n_features={dictionary.n_features}"
+        )
+    if side > _LARGEST:
+        raise ValueError(
+            f"dictionary must be for patches of at most {_LARGEST} x {_LARGEST} pixels, "
+            f"got {side} x {side}"
+        )
+    return side, side

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fost._progress import progress
+from fost._random import RandomState, as_generator
 from fost._validation import (
-    check_array,
     check_choice,
     check_integer,
     check_number,
@@ -16,16 +17,13 @@ from fost._validation import (
     check_verbose,
 )
 from fost.images.adaptation import adapted, general
-from fost.images.denoising import patch_shape
 from fost.images.filling import fill
-from fost.images.grid import Pair
-from fost.images.patches import Assembler, blocks
-from fost.images.pictures import PictureFormat, check_picture, ranges_by_values
+from fost.images.gaps import checked_steps, padded, picture_and_gaps
+from fost.images.grid import Pair, patch_shape
+from fost.images.pictures import PictureFormat, ranges_by_values
+from fost.images.pursued import by_pursuit
 from fost.images.shrinkage import threshold_at
-from fost.learning.loop import RandomState, as_generator
-from fost.learning.progress import ProgressLine
-from fost.pursuit import pursue
-from fost.transforms import DCT, Bank, Transform
+from fost.transforms import DCT, Coder
 
 # Thresholds fall from the first to the last, in grey values from 0 to 1; the first is lower
 # where little is missing, because the start is better then.
@@ -41,15 +39,15 @@ _LARGE = 0.6
 _ROTATIONS_PER_PIXEL = 1
 _ITERATIONS = 2
 _PATCHES_PER_PIXEL = 64
-# The importance of an atom in pursuit is its typical coefficient to this power.
-_PRIOR = 0.4
-_LEAST_IMPORTANCE = 1e-3
+# The importance of an atom in pursuit is its typical coefficient to this power, which was chosen
+# on pictures of scikit-image by tools/choose_exponent.py.
+_PRIOR = 0.2
 
 
 def inpaint(
     image: ArrayLike,
     missing: ArrayLike | None = None,
-    dictionary: Transform | Bank | None = None,
+    dictionary: Coder | None = None,
     n_nonzero_coefs: int = 6,
     stride: Pair | None = None,
     *,
@@ -69,7 +67,7 @@ def inpaint(
 
     The method "pursuit" codes each patch by orthogonal matching pursuit on its observed pixels,
     once. With patches that do not overlap, a dictionary learned from clean data and ``prior=0``
-    it is the experiment of the paper.
+    it is one reading of the experiment of the paper.
 
     Parameters
     ----------
@@ -96,7 +94,8 @@ def inpaint(
         gain a little.
     prior : float
         Of "pursuit": how much it prefers atoms that other patches use with large coefficients,
-        from 0 (not at all) to 1. A first pursuit finds out which these are.
+        from 0 (not at all) to 1. A first pursuit finds out which these are. The default is the
+        best for patches that overlap; where they do not, 0.6 is better.
     random_state : int, Generator, RandomState or None
         For the places of patches and those to learn from.
     verbose : bool
@@ -116,7 +115,7 @@ def inpaint(
     >>> bool(np.abs(restored - clean).max() < 0.01)
     True
     """
-    picture, gaps = _picture_and_gaps(image, missing)
+    picture, gaps = picture_and_gaps(image, missing)
     check_choice(method, "method", ("shrinkage", "pursuit"))
     prior = check_number(prior, "prior", 0, 1)
     verbose = check_verbose(verbose)
@@ -145,14 +144,14 @@ def inpaint(
         else:
             shape = patch_shape(patch, dictionary)
             chosen = dictionary if dictionary is not None else general(shape)
-            out[where] = _by_pursuit(plane, holes, chosen, shape, stride, n_nonzero_coefs, prior)
+            out[where] = by_pursuit(plane, holes, chosen, shape, stride, n_nonzero_coefs, prior)
     return np.where(gaps, form.from_unit(out), picture)
 
 
 def _by_shrinkage(
     image: NDArray[Any],
     missing: NDArray[np.bool_],
-    dictionary: Transform | Bank | None,
+    dictionary: Coder | None,
     shape: tuple[int, int],
     stride: Pair | None,
     max_iter: int | None,
@@ -160,166 +159,59 @@ def _by_shrinkage(
     verbose: bool,
 ) -> NDArray[Any]:
     height, width = image.shape
-    steps = _steps(stride, (shape[0], 1), shape)
+    steps = checked_steps(stride, (shape[0], 1), shape)
     share = float(missing.mean())
-    estimate, n_scales = fill(_padded(image, shape), _padded(missing, shape))
-    holes = _padded(missing, shape)
+    estimate, n_scales = fill(padded(image, shape), padded(missing, shape))
+    holes = padded(missing, shape)
     if max_iter is None:
         wanted = max(_PASSES / max(1 - share, 0.05) ** 2, 5 * n_scales)
         max_iter = round(min(max(wanted, _FEWEST), _MOST))
-    transform: Transform | Bank = dictionary if dictionary is not None else DCT(shape)
+    transform: Coder = dictionary if dictionary is not None else DCT(shape)
     first = _LAST + (_FIRST - _LAST) * share
     relaxation = holes * estimate.dtype.type(_RELAXATION)
-    progress = ProgressLine(verbose, max_iter)
-    for k, level in enumerate(np.geomspace(first, _LAST, max_iter)):
-        if dictionary is None and k == max_iter // 2:
-            n = shape[0] * shape[1]
-            learned = adapted(
-                estimate,
-                shape,
-                random,
-                _ROTATIONS_PER_PIXEL * n,
-                _ITERATIONS,
-                trusted=~holes,
-                most=_PATCHES_PER_PIXEL * n,
+    with progress("iteration", max_iter, verbose) as advance:
+        for k, level in enumerate(np.geomspace(first, _LAST, max_iter)):
+            if dictionary is None and k == max_iter // 2:
+                transform = _adapted(estimate, holes, shape, random)
+            tops, lefts = (
+                _starts(size, side, step, random)
+                for size, side, step in zip(estimate.shape, shape, steps, strict=True)
             )
-            transform = learned or general(shape)
-        tops, lefts = (
-            _starts(size, side, step, random)
-            for size, side, step in zip(estimate.shape, shape, steps, strict=True)
-        )
-        sums, weights = threshold_at(estimate, transform, shape, tops, lefts, float(level))
-        sums /= weights
-        sums -= estimate
-        sums *= relaxation if k < max_iter - 1 else holes
-        estimate += sums
-        progress.report(k + 1)
-    progress.close()
+            sums, weights = threshold_at(estimate, transform, shape, tops, lefts, float(level))
+            sums /= weights
+            sums -= estimate
+            sums *= relaxation if k < max_iter - 1 else holes
+            estimate += sums
+            advance(k + 1, "")
     return estimate[:height, :width]
 
 
-def _by_pursuit(
-    image: NDArray[Any],
-    missing: NDArray[np.bool_],
-    dictionary: Transform | Bank,
+def _adapted(
+    estimate: NDArray[Any],
+    holes: NDArray[np.bool_],
     shape: tuple[int, int],
-    stride: Pair | None,
-    n_nonzero_coefs: int,
-    prior: float,
-) -> NDArray[Any]:
+    random: np.random.Generator,
+) -> Coder:
+    """A transform learned from what has been found, or a general one where that is too little."""
     n = shape[0] * shape[1]
-    check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n, "the pixels of a patch")
-    default = (max(1, shape[0] // 4), max(1, shape[1] // 4))
-    steps = _steps(stride, default, shape)
-    height, width = image.shape
-    # Where nothing of a patch is observed its mean comes from the smooth fill.
-    holes, image = _padded(missing, shape), _padded(image, shape)
-    smooth, _ = fill(image, holes)
-    atoms = np.array(dictionary.matrix.T, dtype=image.dtype, order="C")
-    if prior > 0:
-        atoms *= _importances(image, holes, smooth, atoms, shape, n_nonzero_coefs)[:, None] ** prior
-    assembler = Assembler(image.shape, shape, steps)
-    for where, rows, gaps, means in _blocks(image, holes, smooth, shape, steps):
-        codes = pursue(rows, atoms, n_nonzero_coefs, missing=gaps)
-        if codes is None:
-            raise ValueError("image is too large: its codes overflow")
-        assembler.add(where, codes @ atoms + means)
-    return np.asarray(assembler.result()[:height, :width])
-
-
-def _importances(
-    image: NDArray[Any],
-    missing: NDArray[np.bool_],
-    smooth: NDArray[Any],
-    atoms: NDArray[Any],
-    shape: tuple[int, int],
-    s: int,
-) -> NDArray[Any]:
-    """Root mean squared coefficients of atoms in patches side by side, the largest of them 1."""
-    total = np.zeros(len(atoms))
-    for _, rows, gaps, _ in _blocks(image, missing, smooth, shape, shape):
-        codes = pursue(rows, atoms, s, missing=gaps)
-        if codes is not None:
-            squares = np.square(codes.data, dtype=np.float64)
-            total += np.bincount(codes.indices, squares, minlength=len(atoms))
-    largest = total.max()
-    if not largest > 0:
-        return np.ones(len(atoms), image.dtype)
-    importances = np.maximum(np.sqrt(total / largest), _LEAST_IMPORTANCE)
-    return np.asarray(importances, dtype=image.dtype)
-
-
-def _blocks(
-    image: NDArray[Any],
-    missing: NDArray[np.bool_],
-    smooth: NDArray[Any],
-    shape: tuple[int, int],
-    steps: tuple[int, int],
-) -> Any:
-    """Patches without the mean of their observed pixels, the gaps in them, and the means."""
-    parts = (blocks(plane, shape, steps) for plane in (image, missing, smooth))
-    for (where, rows), (_, gaps), (_, filled) in zip(*parts, strict=True):
-        holes = gaps > 0
-        counts = (~holes).sum(axis=1, keepdims=True)
-        sums = np.where(holes, 0, rows).sum(axis=1, keepdims=True)
-        means = np.where(counts > 0, sums / np.maximum(counts, 1), filled.mean(1, keepdims=True))
-        yield where, rows - means.astype(rows.dtype), holes, means.astype(rows.dtype)
-
-
-def _picture_and_gaps(
-    image: Any, missing: ArrayLike | None
-) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The picture and where it has gaps: those of a mask, of `missing`, or of both."""
-    if not isinstance(image, np.ma.MaskedArray):
-        if missing is None:
-            raise ValueError("missing must be given for an image that is no masked array")
-        picture = check_picture(image, "image")
-        return picture, check_gaps(missing, picture)
-    picture = check_picture(image.data, "image")
-    gaps = np.ma.getmaskarray(image)
-    if missing is not None:
-        gaps = gaps | _checked_mask(missing, picture)
-    return picture, check_gaps(gaps, picture)
-
-
-def check_gaps(missing: ArrayLike, picture: NDArray[Any]) -> NDArray[np.bool_]:
-    """A mask of the shape of the picture, and a picture that is finite elsewhere."""
-    mask = _checked_mask(missing, picture)
-    observed = ~mask
-    if not observed.reshape(-1, 1 if picture.ndim == 2 else picture.shape[2]).any(axis=0).all():
-        raise ValueError("missing is True for all pixels: there is nothing to go by")
-    if picture.dtype.kind == "f" and not np.isfinite(picture[observed]).all():
-        raise ValueError("image contains NaN or infinity where it is not missing")
-    return mask
-
-
-def _checked_mask(missing: ArrayLike, picture: NDArray[Any]) -> NDArray[np.bool_]:
-    """A mask of the shape of the picture."""
-    mask = check_array(missing, "missing")
-    if mask.dtype != np.bool_:
-        raise TypeError(f"missing must be boolean, got dtype {mask.dtype}")
-    if mask.shape not in (picture.shape, picture.shape[:2]):
-        raise ValueError(f"missing must have the shape of image, {picture.shape}, got {mask.shape}")
-    if mask.ndim < picture.ndim:
-        mask = np.broadcast_to(mask[..., None], picture.shape)
-    return mask
+    learned = adapted(
+        estimate,
+        shape,
+        random,
+        _ROTATIONS_PER_PIXEL * n,
+        _ITERATIONS,
+        trusted=~holes,
+        most=_PATCHES_PER_PIXEL * n,
+    )
+    return learned or general(shape)
 
 
 def _shape(
-    patch: Pair | None, dictionary: Transform | Bank | None, missing: NDArray[np.bool_]
+    patch: Pair | None, dictionary: Coder | None, missing: NDArray[np.bool_]
 ) -> tuple[int, int]:
     if patch is None and dictionary is None and missing.mean() > _LARGE:
         return 16, 16
     return patch_shape(patch, dictionary)
-
-
-def _steps(
-    stride: Pair | None, default: tuple[int, int], shape: tuple[int, int]
-) -> tuple[int, int]:
-    steps = default if stride is None else check_pair(stride, "stride")
-    if not all(k <= n for k, n in zip(steps, shape, strict=True)):
-        raise ValueError(f"stride must be between 1 and the patch, {shape}, got {stride!r}")
-    return steps
 
 
 def _starts(size: int, side: int, step: int, random: np.random.Generator) -> NDArray[np.int32]:
@@ -327,8 +219,3 @@ def _starts(size: int, side: int, step: int, random: np.random.Generator) -> NDA
     last = size - side
     offset = int(random.integers(step))
     return np.unique(np.r_[0, np.arange(offset, last + 1, step), last]).astype(np.int32)
-
-
-def _padded(plane: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
-    missing = [max(0, want - have) for want, have in zip(shape, plane.shape, strict=True)]
-    return np.pad(plane, [(0, k) for k in missing], mode="edge") if any(missing) else plane.copy()

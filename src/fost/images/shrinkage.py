@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fost import coding
 from fost.images.grid import Grid
-from fost.transforms import Bank, Transform
+from fost.transforms import Coder
 
 # In a bank the estimates of all members are averaged, with weights that fall as exp(-sharpness *
 # cost): see `threshold` and `wiener`. As sharp as this on noisy pictures was better than to
@@ -23,7 +23,7 @@ _SHARPNESS_OF_WIENER = 0.4
 
 
 def threshold(
-    image: NDArray[Any], transform: Transform | Bank, grid: Grid, level: float
+    image: NDArray[Any], transform: Coder, grid: Grid, level: float
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Patches without those coefficients that are no larger than `level`.
 
@@ -52,7 +52,7 @@ def threshold(
 
 def threshold_at(
     image: NDArray[Any],
-    transform: Transform | Bank,
+    transform: Coder,
     shape: tuple[int, int],
     tops: ArrayLike,
     lefts: ArrayLike,
@@ -63,7 +63,7 @@ def threshold_at(
 
 
 def wiener(
-    image: NDArray[Any], pilot: NDArray[Any], transform: Transform | Bank, grid: Grid, sigma: float
+    image: NDArray[Any], pilot: NDArray[Any], transform: Coder, grid: Grid, sigma: float
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Patches with each coefficient c multiplied by g = p^2 / (p^2 + sigma^2).
 
@@ -77,7 +77,7 @@ def wiener(
 def _shrink(
     image: NDArray[Any],
     pilot: NDArray[Any] | None,
-    transform: Transform | Bank,
+    transform: Coder,
     shape: tuple[int, int],
     tops: ArrayLike,
     lefts: ArrayLike,

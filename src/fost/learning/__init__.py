@@ -3,22 +3,31 @@
 from fost.learning.bank import BankOf
 from fost.learning.checkpoint import CheckpointError
 from fost.learning.full import Full
+from fost.learning.ladder import Ladder
 from fost.learning.loop import learn
 from fost.learning.reflectors import Reflectors
+from fost.learning.registry import kinds, register
 from fost.learning.rotations import Rotations
-from fost.learning.sources import as_source
-from fost.learning.state import LearningResult, ObjectiveRoseWarning
-from fost.learning.structure import Structure
+from fost.learning.sources import Source, Statistic, as_source
+from fost.learning.state import InterruptedWarning, LearningResult, ObjectiveRoseWarning
+from fost.learning.structure import Problem, Structure
 
 __all__ = [
     "BankOf",
     "CheckpointError",
     "Full",
+    "InterruptedWarning",
+    "Ladder",
     "LearningResult",
     "ObjectiveRoseWarning",
+    "Problem",
     "Reflectors",
     "Rotations",
+    "Source",
+    "Statistic",
     "Structure",
     "as_source",
+    "kinds",
     "learn",
+    "register",
 ]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fost._validation import check_integer
+from fost.learning.loop import alternate
+from fost.learning.registry import known
 from fost.learning.sources import LEAST_TOTAL, ArraySource, Statistic
-from fost.learning.structure import Problem, Structure, store, unknown_init
-from fost.transforms import Bank, Transform, with_base
+from fost.learning.structure import Problem, Structure, store
+from fost.transforms import Bank, Coder, Transform, with_base
 
 # Starts look at so many signals per member, and learn with so many iterations.
 _SIGNALS_PER_MEMBER = 4096
@@ -21,7 +23,6 @@ _ITERATIONS = 5
 _MOST_SUMS = 2**28
 # The share of a member's signals, those represented worst, that a new member is learned from.
 _WORST = 0.5
-_STARTS = ("splitting", "farthest", "subsets")
 
 
 @dataclass(frozen=True)
@@ -61,15 +62,22 @@ class BankOf(Structure):
     member: Structure
     n_transforms: int
 
-    default_init: ClassVar[str] = "splitting"
+    starts = ("splitting", "farthest", "subsets")
 
     def __post_init__(self) -> None:
-        if not isinstance(self.member, Structure) or isinstance(self.member, BankOf):
-            raise TypeError(
-                "member must be Full(), Reflectors(m) or Rotations(g), "
-                f"got {type(self.member).__name__}"
-            )
+        check_member(self.member, "member")
         store(self, n_transforms=check_integer(self.n_transforms, "n_transforms", 1, 2**20))
+
+    @property
+    def label(self) -> str:
+        return f"{self.n_transforms} x {self.member.label}"
+
+    @property
+    def family(self) -> str:
+        return f"banks of {self.member.family}"
+
+    def flops(self, n_features: int) -> int:
+        return self.n_transforms * self.member.flops(n_features)
 
     def fit_to(self, problem: Problem) -> BankOf:
         most = most_members(problem.n_features)
@@ -81,38 +89,39 @@ class BankOf(Structure):
             )
         return replace(self, member=self.member.fit_to(problem))
 
-    def initial(self, problem: Problem, init: str) -> Any:
-        if init not in _STARTS:
-            raise unknown_init(init, _STARTS, "BankOf")
+    def initial(self, problem: Problem, init: str) -> Bank:
         signals = self._sample(problem)
         if init == "subsets":
             parts = np.array_split(problem.random.permutation(len(signals)), self.n_transforms)
-            return Bank([self._learned(problem, signals[part]) for part in parts])
+            return Bank(self._learned(problem, signals[part]) for part in parts)
         if init == "farthest":
             return self._farthest(problem, signals)
         return self._split(problem, signals, [self._learned(problem, signals)])
 
-    def start(self, problem: Problem, init: Any) -> Any:
+    def start(self, problem: Problem, init: str | Coder) -> Coder:
         if not isinstance(init, Bank) or init.n_transforms >= self.n_transforms:
             return super().start(problem, init)
-        members = [self.member.restart(problem, member) for member in init.transforms]
+        members = [_single(self.member.restart(problem, member)) for member in init.transforms]
         return self._split(problem, self._sample(problem), members)
 
-    def restart(self, problem: Problem, transform: Any) -> Any:
-        if not isinstance(transform, Bank) or transform.n_transforms != self.n_transforms:
+    def takes(self, coder: Coder) -> bool:
+        return True  # restart says what is wrong with those that are no banks
+
+    def restart(self, problem: Problem, coder: Coder) -> Bank:
+        if not isinstance(coder, Bank) or coder.n_transforms != self.n_transforms:
             raise ValueError(
                 f"init must be a bank of at most {self.n_transforms} transforms, or a name, "
-                f"got {transform!r}"
+                f"got {coder!r}"
             )
-        return Bank([self.member.restart(problem, member) for member in transform.transforms])
+        return Bank(_single(self.member.restart(problem, member)) for member in coder.transforms)
 
-    def update(self, problem: Problem, statistic: Statistic, current: Any) -> Any:
+    def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Bank:
         members, unused = [], []
         for b, (matrix, member) in enumerate(
             zip(self._parts(statistic), current.transforms, strict=True)
         ):
             if matrix.any():
-                member = self.member.update(problem, Statistic(matrix, 0.0), member)
+                member = _single(self.member.update(problem, Statistic(matrix, 0.0), member))
             else:
                 unused.append(b)
             members.append(member)
@@ -133,14 +142,12 @@ class BankOf(Structure):
 
     def _learned(self, problem: Problem, signals: NDArray[Any]) -> Transform:
         """A member for some signals, by a few iterations; the start where there are none."""
-        from fost.learning.loop import alternate
-
         largest = float(np.abs(signals).max(initial=0.0))
         if largest * largest < LEAST_TOTAL:  # none, or none that alone would not be too small
             signals = np.zeros((1, problem.n_features))
         source = ArraySource(signals, problem.source.name)
         quick = problem.but(source=source, max_iter=_ITERATIONS)
-        return alternate(quick, self.member, self.member.default_init).transform
+        return _single(alternate(quick, self.member, self.member.starts[0]).transform)
 
     def _split(self, problem: Problem, signals: NDArray[Any], members: list[Transform]) -> Bank:
         """Until there are enough, the signals that the worst member represents worst get one."""
@@ -189,9 +196,22 @@ class BankOf(Structure):
                 members[b] = self._learned(problem, signals[part])
 
 
+def check_member(member: object, name: str) -> Structure:
+    """A structure that banks can be made of: any but banks."""
+    if not isinstance(member, Structure) or isinstance(member, BankOf):
+        raise TypeError(f"{name} must be {known()}, got {type(member).__name__}")
+    return member
+
+
 def most_members(n_features: int) -> int:
     """Members whose statistics can be kept."""
     return max(1, _MOST_SUMS // n_features**2)
+
+
+def _single(coder: Coder) -> Transform:
+    """What a member structure makes: one transform."""
+    assert isinstance(coder, Transform)
+    return coder
 
 
 def _coded(
@@ -199,6 +219,7 @@ def _coded(
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Which member each signal uses, and the squared error that this leaves."""
     bank = with_base(problem.base, Bank(members))
+    assert isinstance(bank, Bank)
     codes = bank.encode(signals, problem.n_nonzero_coefs)
     rows = np.repeat(np.arange(len(signals)), np.diff(codes.indptr))
     squares = np.square(codes.data, dtype=np.float64)

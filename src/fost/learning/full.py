@@ -8,11 +8,15 @@ import numpy as np
 import scipy.linalg
 
 from fost.learning import initialise
+from fost.learning.ladder import Ladder
+from fost.learning.registry import register
 from fost.learning.sources import Statistic
-from fost.learning.structure import Problem, Structure, unknown_init
-from fost.transforms import Dense, Transform
+from fost.learning.structure import Problem, Structure
+from fost.transforms import Coder, Dense
+from fost.transforms.orthonormal import dense_flops
 
 
+@register("full", "any orthonormal matrix")
 @dataclass(frozen=True)
 class Full(Structure):
     """Any orthonormal matrix: the best error that fost can learn, and the slowest transform.
@@ -33,25 +37,35 @@ class Full(Structure):
     Dense(n_features=16, flops=496)
     """
 
-    default_init = "svd"
+    starts = ("svd", "approximate-svd", "random")
 
-    def fit_to(self, problem: Problem) -> Full:
-        return self
+    @property
+    def family(self) -> str:
+        return "dense"
 
-    def initial(self, problem: Problem, init: str) -> Transform:
-        n = problem.n_features
+    def flops(self, n_features: int) -> int:
+        return dense_flops(n_features)
+
+    @classmethod
+    def of_size(cls, size: int | None, n_features: int) -> Full:
+        return cls()
+
+    @classmethod
+    def ladder(cls, n_features: int, over_base: bool) -> Ladder | None:
+        # Over a base there are no others than without.
+        return None if over_base else Ladder(cls, n_features, least_member=1, fixed_starts=True)
+
+    def initial(self, problem: Problem, init: str) -> Coder:
         if init == "svd":
-            return Dense(initialise.principal_components(problem.gram, n))
+            return Dense(initialise.principal_components(problem.gram, problem.n_features))
         if init == "approximate-svd":
             return Dense(initialise.approximate_basis(problem.gram, problem.random))
-        if init == "random":
-            return Dense(initialise.random_basis(n, problem.random))
-        raise unknown_init(init, ("svd", "approximate-svd", "random"), "Full")
+        return Dense(initialise.random_basis(problem.n_features, problem.random))
 
-    def restart(self, problem: Problem, transform: Transform) -> Transform:
-        return transform
+    def restart(self, problem: Problem, coder: Coder) -> Coder:
+        return coder
 
-    def update(self, problem: Problem, statistic: Statistic, current: Transform) -> Transform:
+    def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Coder:
         # M = X Y^T, so that Y X^T = M^T.
         u, values, vt = scipy.linalg.svd(statistic.matrix.T, check_finite=False)
         free = values <= 4 * np.finfo(np.float64).eps * len(values) * values[0]
@@ -59,4 +73,4 @@ class Full(Structure):
             # Any U_0 W V_0^T with orthonormal W goes with the null space: its nearest is taken.
             p, _, qt = scipy.linalg.svd(u[:, free].T @ current.matrix @ vt[free].T)
             u[:, free] = u[:, free] @ (p @ qt)
-        return Dense._trusted(matrix=np.asarray(u @ vt))
+        return Dense.exactly(u @ vt)

@@ -12,33 +12,33 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
+from numpy.typing import ArrayLike
 
+from fost._progress import progress
+from fost._random import RandomState
 from fost._threads import single_threaded_blas
-from fost._validation import check_callable, check_integer, check_number, check_path, check_verbose
-from fost.learning.bank import BankOf
+from fost._validation import check_callable, check_path, check_verbose
 from fost.learning.checkpoint import Checkpoint
-from fost.learning.progress import ProgressLine
-from fost.learning.sources import as_source
-from fost.learning.state import LearningResult, State
+from fost.learning.state import InterruptedWarning, LearningResult, State
 from fost.learning.structure import Problem, Structure
-from fost.transforms import Bank, Chain, Dense, Transform, with_base
+from fost.learning.task import Task
+from fost.streams import Stream
+from fost.transforms import Coder, Transform, with_base
 
-Callback = Callable[[int, float, Transform], Any]
-RandomState = int | np.random.Generator | np.random.RandomState | None
+# Called with the iteration, its relative error and the transform; true ends the learning.
+Callback = Callable[[int, float, Coder], object]
 
 
 def learn(
-    Y: Any,
+    Y: ArrayLike | Stream | Iterable[ArrayLike],
     structure: Structure,
     n_nonzero_coefs: int,
     *,
     base: Transform | None = None,
-    init: str | Transform | Bank | None = None,
+    init: str | Coder | None = None,
     max_iter: int = 100,
     tol: float = 1e-6,
     random_state: RandomState = None,
@@ -58,7 +58,7 @@ def learn(
         converted to float64 first. Memory maps, arrays of Zarr, iterables of blocks and Dask
         arrays are passed over block by block (see `fost.learning.as_source`).
     structure : Structure
-        What U is made of: `Full`, `Reflectors`, `Rotations`.
+        What U is made of: `Full`, `Reflectors`, `Rotations`, a `BankOf` them, or one of your own.
     n_nonzero_coefs : int
         Entries per code, s.
     base : Transform, optional
@@ -90,7 +90,8 @@ def learn(
     Returns
     -------
     LearningResult
-        Ctrl-C is answered by a warning and the best transform so far, once there is one.
+        Ctrl-C is answered by a warning and the best transform so far, once there is one; the
+        result says that it was `interrupted`.
 
     Examples
     --------
@@ -106,19 +107,18 @@ def learn(
     verbose = check_verbose(verbose)
     if checkpoint is not None:
         check_path(checkpoint, "checkpoint")
+    task = Task(structure, n_nonzero_coefs, base, init, max_iter, tol, random_state)
     with single_threaded_blas:
-        problem, init = prepare(
-            Y, structure, n_nonzero_coefs, base, init, max_iter, tol, random_state
-        )
+        problem, start = task.problem(Y)
         keeper, resumed = None, None
         if checkpoint is not None:
-            keeper = Checkpoint(checkpoint, problem, structure, init, random_state is not None)
+            keeper = Checkpoint(checkpoint, problem, structure, start, random_state is not None)
             resumed = keeper.resume()
         structure, state = resumed or (structure.fit_to(problem), None)
         result = alternate(
             problem,
             structure,
-            init,
+            start,
             callback,
             verbose,
             interruptible=True,
@@ -128,56 +128,19 @@ def learn(
         return replace(result, transform=with_base(base, result.transform))
 
 
-def prepare(
-    Y: Any,
-    structure: Structure,
-    n_nonzero_coefs: int,
-    base: Transform | None,
-    init: str | Transform | Bank | None,
-    max_iter: int,
-    tol: float,
-    random_state: RandomState,
-) -> tuple[Problem, str | Transform]:
-    """The arguments of `learn`, checked, as a problem and a start beyond the base."""
-    if not isinstance(structure, Structure):
-        raise TypeError(
-            f"structure must be Full(), Reflectors(m) or Rotations(g), "
-            f"got {type(structure).__name__}"
-        )
-    tol = check_number(tol, "tol", 0)
-    max_iter = check_integer(max_iter, "max_iter", 0, 2**31 - 1)
-    source = as_source(Y)
-    n = source.n_features
-    if base is not None:
-        if isinstance(base, Bank):
-            raise TypeError("base must be a transform, got a Bank")
-        _check_size(base, "base", n)
-    start: str | Transform = structure.default_init
-    if isinstance(init, Transform | Bank):
-        if isinstance(init, Bank) and not isinstance(structure, BankOf):
-            raise TypeError("init must be a name or a transform, got a Bank; BankOf takes one")
-        _check_size(init, "init", n)
-        start = _beyond(base, init)
-    elif isinstance(init, str):
-        start = init
-    elif init is not None:
-        raise TypeError(f"init must be a name or a transform, got {type(init).__name__}")
-    problem = Problem(
-        source=source,
-        base=base,
-        n_nonzero_coefs=check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n, "n_features"),
-        random=as_generator(random_state),
-        max_iter=max_iter,
-        tol=tol,
-    )
-    return problem, start
+@single_threaded_blas
+def run(Y: ArrayLike | Stream, task: Task) -> LearningResult:
+    """`learn` as a part of something larger, which Ctrl-C shall end: it is a KeyboardInterrupt."""
+    problem, start = task.problem(Y)
+    result = alternate(problem, task.structure.fit_to(problem), start)
+    return replace(result, transform=with_base(task.base, result.transform))
 
 
 @single_threaded_blas
 def alternate(
     problem: Problem,
     structure: Structure,
-    init: str | Transform,
+    init: str | Coder,
     callback: Callback | None = None,
     verbose: bool = False,
     interruptible: bool = False,
@@ -194,67 +157,28 @@ def alternate(
         state = State.at(problem, structure, structure.start(problem, init))
         if checkpoint:
             checkpoint.save(structure, state)
-    progress = ProgressLine(verbose, problem.max_iter)
+    interrupted = False
     try:
-        while not state.converged and state.n_iter < problem.max_iter:
-            state.step(problem, structure)
-            if checkpoint:
-                checkpoint.save_if_due(structure, state)
-            progress.report(state.n_iter, state.errors[-1])
-            whole = with_base(problem.base, state.transform) if callback else state.transform
-            if callback and callback(state.n_iter, state.errors[-1], whole):
-                break
+        with progress("iteration", problem.max_iter, verbose) as advance:
+            while not state.converged and state.n_iter < problem.max_iter:
+                state.step(problem, structure)
+                if checkpoint:
+                    checkpoint.save_if_due(structure, state)
+                error = state.errors[-1]
+                advance(state.n_iter, f"relative error {100 * error:.4f} %")
+                whole = with_base(problem.base, state.transform) if callback else state.transform
+                if callback and callback(state.n_iter, error, whole):
+                    break
         if checkpoint:
             checkpoint.save(structure, state)
     except KeyboardInterrupt:
         if not interruptible:
             raise
+        interrupted = True
         warnings.warn(
             f"learning was interrupted after {state.n_iter} iterations; "
             "this is the best transform so far",
-            RuntimeWarning,
+            InterruptedWarning,
             stacklevel=4,  # the caller of learn, beyond the decorator
         )
-    finally:
-        progress.close()
-    return state.result(problem)
-
-
-def _check_size(transform: Transform | Bank, name: str, n_features: int) -> None:
-    if not isinstance(transform, Transform | Bank):
-        raise TypeError(f"{name} must be a transform, got {type(transform).__name__}")
-    if transform.n_features != n_features:
-        raise ValueError(
-            f"{name} has n_features={transform.n_features}, but Y has {n_features} features"
-        )
-
-
-def _beyond(base: Transform | None, transform: Any) -> Any:
-    """What remains of a transform of signals when the base has been applied already."""
-    if base is None:
-        return transform
-    if isinstance(transform, Bank):
-        return Bank([_beyond(base, member) for member in transform.transforms])
-    prefix = Chain([base]).members
-    if isinstance(transform, Chain) and transform.members[: len(prefix)] == prefix:
-        rest = transform.members[len(prefix) :]
-        if len(rest) == 1:
-            return rest[0]
-        if rest:
-            return Chain(rest)
-    return Dense(base.forward(transform.matrix.T).T)
-
-
-def as_generator(random_state: RandomState) -> np.random.Generator:
-    """What scikit-learn calls a random state, as NumPy's generator."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.Generator(random_state._bit_generator)
-    wanted = "random_state must be a nonnegative integer, a Generator or None"
-    try:
-        if isinstance(random_state, bool | np.bool_):
-            raise TypeError
-        return np.random.default_rng(random_state)
-    except TypeError:
-        raise TypeError(f"{wanted}, got {random_state!r}") from None
-    except ValueError:
-        raise ValueError(f"{wanted}, got {random_state!r}") from None
+    return state.result(problem, interrupted)

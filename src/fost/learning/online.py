@@ -7,14 +7,18 @@ M_t = w_t M_(t-1) + X_t Y_t^T, where w_t says how much is remembered.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
+from numpy.typing import ArrayLike
+
+from fost._random import as_generator
 from fost._threads import single_threaded_blas
 from fost._validation import check_number
-from fost.learning.loop import RandomState, as_generator, prepare
-from fost.learning.sources import Statistic
-from fost.learning.structure import Structure
-from fost.transforms import Transform, with_base
+from fost.learning.sources import Statistic, share_lost
+from fost.learning.task import Task
+from fost.streams import Stream
+from fost.transforms import Coder, with_base
 
 # forgetting="auto": w_t = (1 - 1/t)^10. A batch that is half as old as the first one counts
 # 1/1000: codes of bad transforms are forgotten soon, and more and more signals are averaged.
@@ -25,65 +29,63 @@ Forgetting = float | Literal["auto"]
 
 
 class OnlineLearner:
-    """A transform that is learned batch by batch."""
+    """A transform that is learned batch by batch.
 
-    def __init__(
-        self,
-        structure: Structure,
-        n_nonzero_coefs: int,
-        base: Transform | None,
-        init: str | Transform | None,
-        random_state: RandomState,
-        forgetting: Forgetting,
-    ) -> None:
-        self._forgetting = _checked_forgetting(forgetting)
-        self._structure = structure
-        self._n_nonzero_coefs = n_nonzero_coefs
-        self._base, self._init = base, init
-        self._random = as_generator(random_state)
-        self._current: Transform | None = None
+    Each batch comes with the task as it is now. Where its structure or its base have changed,
+    learning goes on from the transform so far, but with new sums: the old ones are of others.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._random = as_generator(task.random_state)
+        self._structure = task.structure
+        self._current: Coder | None = None
         self._statistic: Statistic | None = None
         self.n_batches = 0
 
     @property
-    def transform(self) -> Transform:
+    def transform(self) -> Coder:
         """What has been learned so far, with the base."""
         assert self._current is not None, "there was no batch yet"
-        whole: Transform = with_base(self._base, self._current)
-        return whole
+        return with_base(self._task.base, self._current)
 
     @single_threaded_blas
-    def learn(self, Y: Any) -> float:
+    def learn(self, Y: ArrayLike | Stream, task: Task, forgetting: Forgetting) -> float:
         """One pass over a batch and one update; the relative error of the batch before it."""
-        problem, init = prepare(
-            Y, self._structure, self._n_nonzero_coefs, self._base, self._init, 1, 0, self._random
-        )
-        if self._current is None:
-            self._structure = self._structure.fit_to(problem)
-            start = self._structure.start(problem, init)
-            self._current = self._structure.restart(problem, start)
+        forgetting = _checked_forgetting(forgetting)
+        before, current = self._task, self._current
+        if current is not None:
+            same = (task.structure, task.base) == (before.structure, before.base)
+            task = replace(task, init=None if same else self.transform)
+            current = current if same else None
+        same_numbers = task.random_state == before.random_state
+        random = self._random if same_numbers else as_generator(task.random_state)
+        problem, init = replace(task, random_state=random).problem(Y)
+        if current is None:  # the first batch, or the first of another structure or base
+            structure, sums = task.structure.fit_to(problem), None
+            start = structure.start(problem, init)
+            current = structure.restart(problem, start)
         else:
-            start = self._current
-        s = problem.n_nonzero_coefs
-        found, total = problem.source.statistic_and_total(self._base, start, s)
+            structure, sums, start = self._structure, self._statistic, current
+        found = problem.source.statistic(task.base, start, problem.n_nonzero_coefs, with_total=True)
+        sums = found if sums is None else self._added(sums, found, forgetting)
+        self._current = structure.update(problem, sums, current)
+        self._task, self._random, self._structure, self._statistic = task, random, structure, sums
         self.n_batches += 1
-        self._statistic = self._added(found)
-        self._current = self._structure.update(problem, self._statistic, self._current)
-        return max(0.0, 1.0 - found.energy / total) if total > 0 else 0.0
+        assert found.total is not None
+        return share_lost(found.energy, found.total)
 
-    def _added(self, found: Statistic) -> Statistic:
-        before = self._statistic
-        if before is None:
-            return found
-        if self._forgetting == "auto":
-            weight = (1 - 1 / self.n_batches) ** _AUTO_POWER
+    def _added(self, sums: Statistic, found: Statistic, forgetting: Forgetting) -> Statistic:
+        """What is remembered of the sums so far, and those of one more batch."""
+        if forgetting == "auto":
+            weight = (1 - 1 / (self.n_batches + 1)) ** _AUTO_POWER
         else:
-            weight = float(self._forgetting)
-        matrix = weight * before.matrix + found.matrix
-        return Statistic(matrix, weight * before.energy + found.energy)
+            weight = float(forgetting)
+        matrix = weight * sums.matrix + found.matrix
+        return Statistic(matrix, weight * sums.energy + found.energy)
 
 
-def _checked_forgetting(forgetting: Any) -> Forgetting:
+def _checked_forgetting(forgetting: object) -> Forgetting:
     if isinstance(forgetting, str):
         if forgetting != "auto":
             raise ValueError(

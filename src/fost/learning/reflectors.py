@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.linalg
@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from fost import _core
 from fost._validation import check_choice, check_flag, check_integer
 from fost.learning import initialise
+from fost.learning.ladder import Ladder
+from fost.learning.loop import alternate
+from fost.learning.registry import register
 from fost.learning.sources import Statistic
-from fost.learning.structure import Problem, Structure, check_count, store, unknown_init
-from fost.transforms import Householder, Transform
+from fost.learning.structure import Problem, Structure, check_count, counted, store
+from fost.transforms import Coder, Householder
 
 # m="auto": the reflectors that are left out may cost this much relative error together,
 # by the prediction of equation (costDetailed2), and QH is given this many iterations first.
@@ -22,8 +25,12 @@ _AUTO_LOSS = 0.005
 _AUTO_ITERATIONS = 10
 # Features up to which a few eigenvectors of Z come from Lanczos iterations.
 _MOST_LANCZOS = 256
+# Numbers of reflectors that are worth trying.
+_SIZES = (*range(1, 9), *range(10, 17, 2), *range(20, 33, 4), *range(48, 257, 16))
 
 
+@register("householder", "reflectors")
+@register("orthogonal-householder", "reflectors orthogonal to each other", orthogonal=True)
 @dataclass(frozen=True)
 class Reflectors(Structure):
     """U = U_m ... U_1 with reflectors U_j = I - 2 u_j u_j^T, applied in 4 n m operations.
@@ -59,7 +66,7 @@ class Reflectors(Structure):
     Householder(n_features=16, n_reflectors=3, flops=192)
     """
 
-    default_init: ClassVar[str] = "svd"
+    parts = "reflectors"
 
     m: int | Literal["auto"]
     orthogonal: bool = False
@@ -77,6 +84,26 @@ class Reflectors(Structure):
         if self.orthogonal and self.triangular:
             raise ValueError("triangular must be False where orthogonal is True")
 
+    @property
+    def starts(self) -> tuple[str, ...]:
+        return ("svd", "random") if self.orthogonal else ("svd", "random", "orthogonal")
+
+    @property
+    def label(self) -> str:
+        return counted(self.m, self.parts)
+
+    def flops(self, n_features: int) -> int:
+        return 4 * n_features * self._count
+
+    @classmethod
+    def of_size(cls, size: int | None, n_features: int) -> Reflectors:
+        return cls("auto" if size is None else size)
+
+    @classmethod
+    def ladder(cls, n_features: int, over_base: bool) -> Ladder:
+        least = None if over_base else max(1, n_features // 32)
+        return Ladder(cls, n_features, _SIZES, n_features, least, fixed_starts=True)
+
     def fit_to(self, problem: Problem) -> Reflectors:
         if self.m == "auto":
             return replace(self, m=_choose_m(problem))
@@ -88,49 +115,46 @@ class Reflectors(Structure):
         assert isinstance(self.m, int), "m is decided by fit_to"
         return int(self.m)
 
-    def initial(self, problem: Problem, init: str) -> Transform:
+    def initial(self, problem: Problem, init: str) -> Coder:
         m, n = self._count, problem.n_features
+        if init == "orthogonal":
+            return _learn_orthogonal(problem, m, problem.max_iter)
         if init == "svd":
             components = initialise.principal_components(problem.gram, min(m + 1, n))
             vectors = initialise.triangularising_reflectors(components, m)
-        elif init == "random":
-            vectors = initialise.random_unit_rows(m, n, problem.random)
-        elif init == "orthogonal" and not self.orthogonal:
-            return _learn_orthogonal(problem, m, problem.max_iter)
         else:
-            names = ("svd", "random") if self.orthogonal else ("svd", "random", "orthogonal")
-            raise unknown_init(init, names, "Reflectors")
+            vectors = initialise.random_unit_rows(m, n, problem.random)
         if self.orthogonal:
             vectors = initialise.orthogonalised(vectors)
         return Householder(self._with_leading_zeros(vectors))
 
-    def restart(self, problem: Problem, transform: Transform) -> Transform:
+    def restart(self, problem: Problem, coder: Coder) -> Coder:
         """The same reflectors, fewer with zeros behind them, or zeros alone."""
         vectors = np.zeros((self._count, problem.n_features))
-        if isinstance(transform, Householder) and transform.n_reflectors <= self._count:
-            vectors[: transform.n_reflectors] = transform.vectors
+        if isinstance(coder, Householder) and coder.n_reflectors <= self._count:
+            vectors[: coder.n_reflectors] = coder.vectors
         return Householder(self._with_leading_zeros(vectors))
 
-    def update(self, problem: Problem, statistic: Statistic, current: Transform) -> Transform:
+    def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Coder:
         if self.orthogonal:
             vectors = self._lowest_eigenvectors(statistic.scaled, current)
-            return Householder._trusted(_vectors=vectors)
+            return Householder.exactly(vectors)
         assert isinstance(current, Householder)
         vectors = current.vectors.copy()
         order = np.arange(len(vectors), dtype=np.int32)
         if self.order == "random":
             problem.random.shuffle(order)
         _core.sweep_reflectors(statistic.scaled, vectors, order, self._begins)
-        return Householder._trusted(_vectors=vectors)
+        return Householder.exactly(vectors)
 
     def _lowest_eigenvectors(
-        self, statistic: NDArray[np.float64], current: Transform
+        self, statistic: NDArray[np.float64], current: Coder
     ) -> NDArray[np.float64]:
         """Step 2 of Algorithm 1: from the current vectors where that is faster than LAPACK."""
         m, n = self._count, len(statistic)
-        if m > n // 4 or n > _MOST_LANCZOS:
-            return lowest_eigenvectors(statistic, m)
         assert isinstance(current, Householder)
+        if m > n // 4 or n > _MOST_LANCZOS:
+            return lowest_eigenvectors(statistic, m, current.vectors)
         vectors = current.vectors.copy()
         _core.lowest_eigenvectors(statistic, vectors)
         return vectors
@@ -150,23 +174,42 @@ class Reflectors(Structure):
         return np.asarray(masked / np.where(norms == 0, 1.0, norms))
 
 
-def lowest_eigenvectors(statistic: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+def lowest_eigenvectors(
+    statistic: NDArray[np.float64], m: int, current: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Step 2 of Algorithm 1 by LAPACK: u_1 ... u_m (rows) from Z = X Y^T + Y X^T.
 
     The eigenvectors of the m lowest eigenvalues, the lowest for u_m; zeros for eigenvalues
-    that are not negative.
+    that are not negative. Where eigenvalue m + 1 is the same as eigenvalue m, many choices are
+    best, and that nearest to the `current` vectors is made. Lanczos iterations need no such
+    rule: those that begin at a vector find what is nearest to it.
     """
     Z = statistic + statistic.T
-    values, vectors = scipy.linalg.eigh(Z, subset_by_index=[0, m - 1], check_finite=False)
-    # Eigenvalues that differ from zero by rounding alone are none.
-    negative = values < -1e-15 * len(Z) * np.abs(Z).max()
-    return np.ascontiguousarray((initialise.fixed_signs(vectors) * negative).T[::-1])
+    last = min(m, len(Z) - 1)
+    values, vectors = scipy.linalg.eigh(Z, subset_by_index=[0, last], check_finite=False)
+    # Eigenvalues that differ from zero, or from each other, by rounding alone do not differ.
+    slack = 1e-15 * len(Z) * np.abs(Z).max()
+    if current is not None and last == m and values[m] - values[m - 1] <= slack:
+        values, vectors = _nearest_of_tied(Z, m, slack, current)
+    negative = values[:m] < -slack
+    return np.ascontiguousarray((initialise.fixed_signs(vectors[:, :m]) * negative).T[::-1])
+
+
+def _nearest_of_tied(
+    Z: NDArray[np.float64], m: int, slack: float, current: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The m lowest eigenpairs; of an eigenspace that is needed in part, the part near `current`."""
+    values, vectors = scipy.linalg.eigh(Z, check_finite=False)
+    tied = np.abs(values - values[m - 1]) <= slack
+    n_below = int(np.argmax(tied))
+    space = vectors[:, tied]
+    nearest, _, _ = scipy.linalg.svd(space.T @ current.T)
+    chosen = space @ nearest[:, : m - n_below]
+    return values[:m], np.hstack([vectors[:, :n_below], chosen])
 
 
 def _learn_orthogonal(problem: Problem, m: int, max_iter: int) -> Householder:
     """The transform of QH_m-DLA from its SVD start."""
-    from fost.learning.loop import alternate
-
     structure = Reflectors(m, orthogonal=True)
     transform = alternate(problem.but(max_iter=max_iter), structure, "svd").transform
     assert isinstance(transform, Householder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,19 @@ from scipy.optimize import linear_sum_assignment
 from fost import _core
 from fost._validation import check_integer
 from fost.learning.full import Full
+from fost.learning.ladder import Ladder
+from fost.learning.loop import alternate
+from fost.learning.registry import register
 from fost.learning.sources import Statistic
-from fost.learning.structure import Problem, Structure, check_count, store, unknown_init
-from fost.transforms import Dense, Givens, Transform
+from fost.learning.structure import Problem, Structure, check_count, counted, store
+from fost.transforms import Coder, Dense, Givens, Transform
 
 # As many rotations are allowed for any number of features, though n^2 may be fewer: what suits
 # most signals should not fail for the smallest.
 _ALWAYS_ALLOWED = 4096
+# Numbers of rotations that are worth trying, without a base and over one.
+_SIZES = tuple(2**k for k in range(3, 21))
+_SIZES_OVER_BASE = tuple(size for k in range(3, 21) for size in (2**k, 3 * 2 ** (k - 1)))
 # g="auto": a rotation (six operations) must lower the relative error by this much.
 _AUTO_GAIN = 1e-4
 # init="aligned": Q-DLA runs on so many signals, for so many iterations at most, until the
@@ -28,6 +34,7 @@ _ALIGNED_ITERATIONS = 30
 _ALIGNED_TOL = 3e-4
 
 
+@register("givens", "rotations of two features each")
 @dataclass(frozen=True)
 class Rotations(Structure):
     """U = G_g ... G_1, rotations or reflections of two features each, in 6 g operations.
@@ -51,6 +58,9 @@ class Rotations(Structure):
     atoms to lie closest to those of the base, and begin with its codes) and ``"base"`` (begin
     with the codes of the base itself).
 
+    C. Rusu and J. Thompson, "Learning Fast Sparsifying Transforms", IEEE Transactions on Signal
+    Processing, 2017, learn such chains without a base, as generalised Givens rotations.
+
     Examples
     --------
     >>> import fost, numpy as np
@@ -59,12 +69,33 @@ class Rotations(Structure):
     Chain(n_features=16, members=[DCT, Givens], flops=166)
     """
 
-    default_init: ClassVar[str] = "aligned"
+    parts = "rotations"
+    wants_base = True
+    starts = ("aligned", "base")
 
     g: int | Literal["auto"]
 
     def __post_init__(self) -> None:
         store(self, g=check_count(self.g, "g"))
+
+    @property
+    def label(self) -> str:
+        return counted(self.g, self.parts)
+
+    def flops(self, n_features: int) -> int:
+        assert isinstance(self.g, int), "g is decided by fit_to"
+        return 6 * self.g
+
+    @classmethod
+    def of_size(cls, size: int | None, n_features: int) -> Rotations:
+        return cls(size or n_features)
+
+    @classmethod
+    def ladder(cls, n_features: int, over_base: bool) -> Ladder | None:
+        if n_features == 1:
+            return None
+        sizes = _SIZES_OVER_BASE if over_base else _SIZES
+        return Ladder(cls, n_features, sizes, _most(n_features), max(4, n_features // 16))
 
     def fit_to(self, problem: Problem) -> Rotations:
         n = problem.n_features
@@ -75,40 +106,39 @@ class Rotations(Structure):
         check_rotations(self.g, "g", n)
         return self
 
-    def initial(self, problem: Problem, init: str) -> Transform:
-        if init == "aligned":
-            return _aligned(problem)
-        if init == "base":
-            return self._identity(problem.n_features)
-        raise unknown_init(init, ("aligned", "base"), "Rotations")
+    def initial(self, problem: Problem, init: str) -> Coder:
+        return _aligned(problem) if init == "aligned" else self._identity(problem.n_features)
 
-    def restart(self, problem: Problem, transform: Transform) -> Transform:
+    def restart(self, problem: Problem, coder: Coder) -> Coder:
         """The same chain, a shorter one with identities behind it, or identities alone."""
         identity = self._identity(problem.n_features)
-        if not isinstance(transform, Givens) or transform.n_rotations > identity.n_rotations:
+        if not isinstance(coder, Givens) or coder.n_rotations > identity.n_rotations:
             return identity
-        rest = slice(transform.n_rotations, None)
+        rest = slice(coder.n_rotations, None)
         return Givens(
-            np.concatenate([transform.pairs, identity.pairs[rest]]),
-            np.concatenate([transform.blocks, identity.blocks[rest]]),
+            np.concatenate([coder.pairs, identity.pairs[rest]]),
+            np.concatenate([coder.blocks, identity.blocks[rest]]),
             problem.n_features,
         )
 
-    def update(self, problem: Problem, statistic: Statistic, current: Transform) -> Transform:
+    def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Coder:
         assert isinstance(current, Givens)
         pairs, blocks = current.pairs.copy(), current.blocks.copy()
         _core.sweep_rotations(statistic.scaled, pairs, blocks, np.empty(len(pairs)), -1.0)
-        return Givens._trusted(_pairs=pairs, _blocks=blocks, _n_features=problem.n_features)
+        return Givens.exactly(pairs, blocks, problem.n_features)
 
     def _identity(self, n_features: int) -> Givens:
         assert isinstance(self.g, int), "g is decided by fit_to"
         return Givens(*_identities(self.g), n_features)
 
 
-def check_rotations(value: Any, name: str, n_features: int) -> int:
+def check_rotations(value: object, name: str, n_features: int) -> int:
     """A number of rotations that is of use for so many features."""
-    most = min(max(n_features**2, _ALWAYS_ALLOWED), 2**31 - 1)
-    return check_integer(value, name, 1, most, "max(n_features**2, 4096)")
+    return check_integer(value, name, 1, _most(n_features), "max(n_features**2, 4096)")
+
+
+def _most(n_features: int) -> int:
+    return min(max(n_features**2, _ALWAYS_ALLOWED), 2**31 - 1)
 
 
 def _identities(g: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -122,8 +152,6 @@ def _aligned(problem: Problem) -> Transform:
     The codes do not care about order and signs, but the rotations, which start from the
     identity, have less to undo.
     """
-    from fost.learning.loop import alternate
-
     start = Dense(np.eye(problem.n_features)) if problem.base is not None else "svd"
     sample = problem.source.sample(_ALIGNED_SIGNALS)
     quick = problem.but(source=sample, max_iter=_ALIGNED_ITERATIONS, tol=_ALIGNED_TOL)

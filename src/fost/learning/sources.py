@@ -7,7 +7,7 @@ Dask cluster are three ways to add up the same sums (see `fost.streams`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fost import coding
 from fost._threads import single_threaded_blas
-from fost.streams import Stream, Sums, as_stream
+from fost.streams import Measure, Stream, Sums, as_stream
 from fost.streams.local import Array
 from fost.transforms import Coder, Transform, with_base
 
@@ -29,10 +29,14 @@ _GRAM_ENTRIES = 2**16
 
 @dataclass(frozen=True)
 class Statistic:
-    """What one pass over signals gives: M = X Y^T (row i: code entry i) and ||X||_F^2."""
+    """What one pass over signals gives: M = X Y^T (row i: code entry i) and ||X||_F^2.
+
+    `total` is ||Y||_F^2, where the pass was asked for it.
+    """
 
     matrix: NDArray[np.float64]
     energy: float
+    total: float | None = None
 
     @property
     def scaled(self) -> NDArray[np.float64]:
@@ -41,16 +45,16 @@ class Statistic:
         return self.matrix / largest if largest > 0 else self.matrix
 
 
-class Source:
-    """Signals that can be passed over any number of times, as learning sees them."""
+def share_lost(kept: float, total: float) -> float:
+    """||Y - U X||_F^2 / ||Y||_F^2 from ||X||_F^2 and ||Y||_F^2: codes are projections."""
+    return max(0.0, 1.0 - kept / total) if total > 0 else 0.0
+
+
+class Source(Stream):
+    """A stream of signals as learning sees it: with the sums over all of them."""
 
     def __init__(self, stream: Stream) -> None:
-        self._stream = stream
-
-    @property
-    def name(self) -> str:
-        """What errors call the signals."""
-        return self._stream.name
+        self._stream, self.name = stream, stream.name
 
     @property
     def n_signals(self) -> int:
@@ -64,35 +68,46 @@ class Source:
         return self._stream.n_features
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._stream.dtype
+
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        return self._stream.blocks()
+
+    def total(self, measure: Measure) -> Sums:
+        return self._stream.total(measure)
+
+    def take(self, places: NDArray[np.int64]) -> NDArray[Any]:
+        return self._stream.take(places)
+
+    def map_blocks(self, function: Callable[[NDArray[Any]], Any]) -> Any:
+        return self._stream.map_blocks(function)
+
+    @property
     def rounding(self) -> float:
         """The relative rounding error of one number, by the type of the signals."""
-        return float(np.finfo(self._stream.dtype).eps)
+        return float(np.finfo(self.dtype).eps)
 
     @property
     def least(self) -> float:
         """The least number above zero, by the type of the signals."""
-        return float(np.finfo(self._stream.dtype).smallest_subnormal)
+        return float(np.finfo(self.dtype).smallest_subnormal)
 
-    def statistic(self, base: Transform | None, transform: Coder, s: int) -> Statistic:
-        """The statistic of Y = base.forward(signals) with X = T_s(transform.forward(Y))."""
-        return self._statistic(base, transform, s, with_total=False)[0]
+    def statistic(
+        self, base: Transform | None, coder: Coder, s: int, with_total: bool = False
+    ) -> Statistic:
+        """The statistic of Y = base.forward(signals) with their codes X of s entries.
 
-    def statistic_and_total(
-        self, base: Transform | None, transform: Coder, s: int
-    ) -> tuple[Statistic, float]:
-        """The statistic, and ||Y||_F^2 from the same pass."""
-        statistic, total = self._statistic(base, transform, s, with_total=True)
-        return statistic, total
-
-    def _statistic(
-        self, base: Transform | None, transform: Coder, s: int, with_total: bool
-    ) -> tuple[Statistic, float]:
+        With ||Y||_F^2 from the same pass, if wanted.
+        """
         matrix, energy, total, nonzero = self._stream.total(
-            _StatisticOf(with_base(base, transform), s, with_total, self.name)
+            _StatisticOf(with_base(base, coder), s, with_total, self.name)
         )
         self._check_total(total, nonzero)
-        # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums once more, not to signals.
-        return Statistic(matrix if base is None else base.forward(matrix), energy), total
+        if base is not None:
+            # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums once more, not to signals.
+            matrix = matrix @ base
+        return Statistic(matrix, energy, total if with_total else None)
 
     def sample(self, count: int) -> Source:
         """About `count` signals, always the same, spread over all; all where there are fewer."""
@@ -100,22 +115,22 @@ class Source:
             return self
         random = np.random.default_rng(0)
         chosen = np.sort(random.choice(self.n_signals, count, replace=False))
-        return ArraySource(self._stream.take(chosen), self.name)
+        return ArraySource(self.take(chosen), self.name)
 
     def in_memory(self) -> NDArray[Any]:
         """All signals, as one array."""
-        blocks = list(self._stream.blocks())
+        blocks = list(self.blocks())
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
     def gram(self, base: Transform | None) -> NDArray[np.float64]:
         """Y^T Y of Y = base.forward(signals) in rows; its trace is ||Y||_F^2."""
-        return self._gram if base is None else base.forward(base.forward(self._gram).T)
+        return self._gram if base is None else (self._gram @ base).T @ base
 
-    def relative_error(self, transform: Coder, s: int) -> float:
+    def relative_error(self, coder: Coder, s: int) -> float:
         """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X, in one pass."""
-        kept, total, nonzero = self._stream.total(_EnergiesOf(transform, s, self.name))
+        kept, total, nonzero = self._stream.total(_EnergiesOf(coder, s, self.name))
         self._check_total(total, nonzero)
-        return max(0.0, 1.0 - kept / total) if total > 0 else 0.0
+        return share_lost(kept, total)
 
     def _check_total(self, total: float, nonzero: int) -> None:
         """Raises a ValueError where squares of signals overflow, or lose digits that they need."""
@@ -128,9 +143,9 @@ class Source:
 
     @cached_property
     def _gram(self) -> NDArray[np.float64]:
-        total, nonzero = self._stream.total(_GramOf(self.name))
-        self._check_total(float(np.trace(total)), nonzero)
-        return np.asarray(total)
+        gram, nonzero = self._stream.total(_GramOf(self.name))
+        self._check_total(float(np.trace(gram)), nonzero)
+        return np.asarray(gram)
 
 
 class ArraySource(Source):
@@ -140,7 +155,7 @@ class ArraySource(Source):
         super().__init__(Array(Y, name))
 
 
-def as_source(Y: Any) -> Source:
+def as_source(Y: object) -> Source:
     """Signals in rows, wherever they are, as learning takes them.
 
     Parameters
@@ -177,13 +192,13 @@ def as_source(Y: Any) -> Source:
 class _StatisticOf:
     """M, ||X||_F^2 and, if wanted, ||Y||_F^2 of a block and whether it has anything but zeros."""
 
-    transform: Coder
+    coder: Coder
     s: int
     with_total: bool
     name: str
 
     def __call__(self, block: NDArray[Any]) -> Sums:
-        matrix, energy = coding.statistic(self.transform._plan, block, self.s, self.name)
+        matrix, energy = coding.statistic(self.coder._plan, block, self.s, self.name)
         if not self.with_total:
             return matrix, energy, 0.0, 0
         return matrix, energy, _squares(block), int(block.any())
@@ -193,12 +208,12 @@ class _StatisticOf:
 class _EnergiesOf:
     """||X||_F^2 and ||Y||_F^2 of a block, and whether it has anything but zeros."""
 
-    transform: Coder
+    coder: Coder
     s: int
     name: str
 
     def __call__(self, block: NDArray[Any]) -> Sums:
-        codes = coding.encode(self.transform._plan, block, self.s, self.name).data
+        codes = coding.encode(self.coder._plan, block, self.s, self.name).data
         return _squares(codes), _squares(block), int(block.any())
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fost.learning.sources import Statistic
 from fost.learning.structure import Problem, Structure
-from fost.transforms import Transform, with_base
+from fost.transforms import Coder, with_base
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class LearningResult:
 
     Attributes
     ----------
-    transform : Transform
-        The learned transform; with a base, the chain of both.
+    transform : Transform or Bank
+        What was learned; with a base, the chain of both.
     errors : ndarray of shape (n_iter + 1,)
         Relative error ||Y - U X||_F^2 / ||Y||_F^2 of the start and after each iteration. The
         start's may lie below the next one where it is not of the structure: a start at the DCT
@@ -32,13 +32,20 @@ class LearningResult:
     reseeded : ndarray of shape (n_iter,)
         How many members of a bank no signal used before each iteration, which replaced them as
         far as there were signals to learn others from.
+    interrupted : bool
+        Whether Ctrl-C ended it, so that this is the best of the iterations done so far.
     """
 
-    transform: Transform
+    transform: Coder
     errors: NDArray[np.float64]
     n_iter: int
     converged: bool
     reseeded: NDArray[np.intp]
+    interrupted: bool = False
+
+
+class InterruptedWarning(RuntimeWarning):
+    """Ctrl-C ended the learning, and there is a result all the same."""
 
 
 class ObjectiveRoseWarning(RuntimeWarning):
@@ -49,18 +56,18 @@ class ObjectiveRoseWarning(RuntimeWarning):
 class State:
     """The transform, the statistic of its codes, and the history: all that the next step needs."""
 
-    transform: Transform
+    transform: Coder
     statistic: Statistic
     errors: list[float]
     # A start outside the structure may be better than anything inside it.
     own_start: bool
-    best: Transform
+    best: Coder
     best_error: float
     converged: bool = False
     reseeded: list[int] = field(default_factory=list)
 
     @classmethod
-    def at(cls, problem: Problem, structure: Structure, start: Transform) -> State:
+    def at(cls, problem: Problem, structure: Structure, start: Coder) -> State:
         """The beginning, with the codes of any transform."""
         transform, statistic = structure.restart(problem, start), problem.code(start)
         error = problem.error(statistic)
@@ -85,17 +92,19 @@ class State:
         self.transform, self.statistic = transform, statistic
         self.errors.append(error)
 
-    def result(self, problem: Problem) -> LearningResult:
+    def result(self, problem: Problem, interrupted: bool = False) -> LearningResult:
         errors = self.errors
         if self.n_iter == 0 and not self.own_start:
             # What is returned is not the start, so its own error is reported.
             errors = [problem.error(problem.code(self.best))]
         reseeded = np.array(self.reseeded, dtype=np.intp)
-        return LearningResult(self.best, np.array(errors), self.n_iter, self.converged, reseeded)
+        return LearningResult(
+            self.best, np.array(errors), self.n_iter, self.converged, reseeded, interrupted
+        )
 
 
 def _check_descent(
-    problem: Problem, transform: Transform, error: float, before: float, iteration: int
+    problem: Problem, transform: Coder, error: float, before: float, iteration: int
 ) -> None:
     # Coefficients carry rounding errors relative to the signal; their energy adds up at most
     # this far from the truth.
@@ -109,7 +118,7 @@ def _check_descent(
         )
 
 
-def _lost(problem: Problem, transform: Transform) -> float:
+def _lost(problem: Problem, transform: Coder) -> float:
     """How far the relative error may be off because signals come near the least numbers.
 
     Each operation on them may be off by the least number itself, and an orthonormal transform

@@ -1,17 +1,23 @@
-"""What a structure is to the learning loop: a start, and an update from the statistic."""
+"""What a structure is to the learning loop: a start, and an update from the statistic.
+
+A structure also describes itself: what it costs, what it is called, in which sizes it is worth
+trying. Whoever chooses between structures (`frontier`, the command line, plots) asks them.
+`fost.learning.register` makes one known to all of these.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fost._validation import check_integer
-from fost.learning.sources import Source, Statistic
+from fost.learning.ladder import Ladder
+from fost.learning.sources import Source, Statistic, share_lost
 from fost.transforms import Coder, Transform
 
 
@@ -47,52 +53,105 @@ class Problem:
             other.__dict__["gram"] = self.gram
         return other
 
-    def code(self, transform: Coder) -> Statistic:
+    def code(self, coder: Coder) -> Statistic:
         """One pass over the signals: the statistic of X = T_s(U^T Y)."""
-        return self.source.statistic(self.base, transform, self.n_nonzero_coefs)
+        return self.source.statistic(self.base, coder, self.n_nonzero_coefs)
 
     def error(self, statistic: Statistic) -> float:
-        """Relative error ||Y - U X||_F^2 / ||Y||_F^2 = 1 - ||X||_F^2 / ||Y||_F^2."""
-        return max(0.0, 1.0 - statistic.energy / self.total) if self.total > 0 else 0.0
+        """Relative error ||Y - U X||_F^2 / ||Y||_F^2 of the codes of a statistic."""
+        return share_lost(statistic.energy, self.total)
 
 
 class Structure(ABC):
     """A family of orthonormal transforms in which the best one for given codes is known."""
 
-    default_init: ClassVar[str]
+    # What its size counts, in the plural ("rotations"); empty where it has no size.
+    parts: ClassVar[str] = ""
+    # Whether it is poor without a fixed base under it.
+    wants_base: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def starts(self) -> tuple[str, ...]:
+        """The starts that it knows by name, its default first."""
 
     @abstractmethod
+    def flops(self, n_features: int) -> int:
+        """Operations of such a transform for one signal, when its size is decided."""
+
+    @property
+    def label(self) -> str:
+        """What it is called in tables, with its size: "16 rotations"."""
+        return self.family
+
+    @property
+    def family(self) -> str:
+        """What all sizes of it are called: "rotations"."""
+        return self.parts or type(self).__name__
+
+    @classmethod
+    def of_size(cls, size: int | None, n_features: int) -> Self:
+        """The structure of a size, or of the one that suits so many features if None."""
+        raise TypeError(f"{cls.__name__} does not say how it is made from a size")
+
+    @classmethod
+    def ladder(cls, n_features: int, over_base: bool) -> Ladder | None:
+        """The sizes that are worth trying, over a base or without; None for none."""
+        return None
+
     def fit_to(self, problem: Problem) -> Structure:
         """This structure with everything decided that depends on the problem, checked."""
+        return self
 
     @abstractmethod
-    def initial(self, problem: Problem, init: str) -> Transform:
-        """The transform, of any structure, whose codes a named initialisation begins with."""
+    def initial(self, problem: Problem, init: str) -> Coder:
+        """The transform, of any structure, whose codes one of `starts` begins with."""
 
-    def start(self, problem: Problem, init: str | Transform) -> Transform:
+    def start(self, problem: Problem, init: str | Coder) -> Coder:
         """The transform whose codes learning begins with, for a name or a given transform."""
-        return self.initial(problem, init) if isinstance(init, str) else init
+        if not isinstance(init, str):
+            return init
+        if init not in self.starts:
+            known = ", ".join(repr(name) for name in self.starts)
+            raise ValueError(
+                f"init must be a transform or, for {type(self).__name__}, one of {known}, "
+                f"got {init!r}"
+            )
+        return self.initial(problem, init)
+
+    def takes(self, coder: Coder) -> bool:
+        """Whether learning can begin with the codes of this: of a transform, not of a bank."""
+        return isinstance(coder, Transform)
 
     def n_unused(self, statistic: Statistic) -> int:
         """How many parts of the transform no signal used, which the next update may replace."""
         return 0
 
     @abstractmethod
-    def restart(self, problem: Problem, transform: Transform) -> Transform:
-        """The transform to update first when the codes of any `transform` start the learning."""
+    def restart(self, problem: Problem, coder: Coder) -> Coder:
+        """The transform to update first when the codes of any `coder` start the learning."""
 
     @abstractmethod
-    def update(self, problem: Problem, statistic: Statistic, current: Transform) -> Transform:
+    def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Coder:
         """The next transform: for fixed X no worse than `current` in ||Y - U X||_F."""
 
 
-def store(structure: Structure, **checked: Any) -> None:
+def store(structure: Structure, **checked: object) -> None:
     """Give a frozen structure its checked arguments, so that NumPy's numbers are Python's."""
     for name, value in checked.items():
         object.__setattr__(structure, name, value)
 
 
-def check_count(value: Any, name: str) -> int | Literal["auto"]:
+def changed(structure: Structure, **values: object) -> Structure:
+    """A structure with other values of some of its fields."""
+    if not values:
+        return structure
+    if not is_dataclass(structure) or isinstance(structure, type):
+        raise TypeError(f"{type(structure).__name__} must be a dataclass to have fields changed")
+    return replace(structure, **values)
+
+
+def check_count(value: object, name: str) -> int | Literal["auto"]:
     """A positive integer or "auto"; how many there may be depends on the signals."""
     if isinstance(value, str):
         if value != "auto":
@@ -101,6 +160,6 @@ def check_count(value: Any, name: str) -> int | Literal["auto"]:
     return check_integer(value, name, 1, 2**31 - 1)
 
 
-def unknown_init(init: str, names: tuple[str, ...], structure: str) -> ValueError:
-    known = ", ".join(repr(name) for name in names)
-    return ValueError(f"init must be a transform or, for {structure}, one of {known}, got {init!r}")
+def counted(count: int | str, parts: str) -> str:
+    """ "16 rotations", "1 reflector", "auto reflectors"; `parts` is a plural that ends in s."""
+    return f"{count} {parts[:-1] if count == 1 else parts}"

@@ -1,9 +1,10 @@
 """The paper again: every table and figure as rows and drawings, and a page about all of them.
 
-`reproduce` does everything, and so does ``fost reproduce`` on the command line. Needs the extra
-``images``.
+`reproduce` does everything, and so does ``fost reproduce`` on the command line; both need the
+extra ``images``. `learn` runs one algorithm of the paper by its name.
 """
 
+from fost.paper.algorithms import Learned, learn
 from fost.paper.claims import Claim, claims
 from fost.paper.curves import (
     IterationRow,
@@ -13,10 +14,11 @@ from fost.paper.curves import (
     error_by_iteration,
     error_by_reflectors,
 )
+from fost.paper.example import PlaneRow, draw_example, example
 from fost.paper.explorer import ExplorerRow, explorer
 from fost.paper.inpainting import InpaintingRow, inpainting
 from fost.paper.parts import PARTS, Part
-from fost.paper.pictures import PictureSet, find_pictures
+from fost.paper.pictures import PictureSet, find_pictures, signals
 from fost.paper.remarks import RemarkRow, remarks
 from fost.paper.report import reproduce, write_report
 from fost.paper.run import Reproduction, compute
@@ -42,8 +44,10 @@ __all__ = [
     "ExplorerRow",
     "InpaintingRow",
     "IterationRow",
+    "Learned",
     "Part",
     "PictureSet",
+    "PlaneRow",
     "ReflectorRow",
     "RemarkRow",
     "Reproduction",
@@ -55,6 +59,7 @@ __all__ = [
     "draw_barb",
     "draw_eigenvalues",
     "draw_errors",
+    "draw_example",
     "draw_iterations",
     "draw_reflectors",
     "eigenvalues_by_reflectors",
@@ -62,13 +67,16 @@ __all__ = [
     "eigenvalues_of_pictures",
     "error_by_iteration",
     "error_by_reflectors",
+    "example",
     "explorer",
     "find_pictures",
     "inpainting",
+    "learn",
     "remarks",
     "reproduce",
     "running_times",
     "section_five",
+    "signals",
     "table_one",
     "table_two",
     "write_report",

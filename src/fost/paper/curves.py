@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fost.paper.methods import learn
+from fost.paper.methods import run
 from fost.paper.pictures import PictureSet, signals
 from fost.paper.settings import Settings
 
 ITERATED = ("QH12", "QH32", "H12", "H32", "Q-DLA", "SK-SVD")
 REFERENCES = ("1-D DCT", "2-D DCT", "Q-DLA", "SK-SVD")
+DENSE = "Q-DLA"
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,14 @@ class IterationRow:
 
 @dataclass(frozen=True)
 class ReflectorRow:
-    """The relative error of m reflectors; m is None for what has none."""
+    """The relative error of m reflectors; m is None for what has none.
+
+    Q-DLA is there twice where Table I has it after other iterations: `iterations` tells.
+    """
 
     method: str
     n_reflectors: int | None
+    iterations: int | None
     relative_error: float
 
 
@@ -40,7 +45,7 @@ def error_by_iteration(
     return [
         IterationRow(method, k, float(error))
         for method in ITERATED
-        for k, error in enumerate(learn(method, Y, settings).errors)
+        for k, error in enumerate(run(method, Y, settings).errors)
     ]
 
 
@@ -50,10 +55,17 @@ def error_by_reflectors(
     """The error of H and QH for m = 1, 2, ..., with fixed and general dictionaries beside."""
     pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     Y = signals(*(pictures[name] for name in pictures.of_figures))
-    rows = [ReflectorRow(method, None, learn(method, Y, settings).error) for method in REFERENCES]
+    rows = []
+    for method in REFERENCES:
+        ks = dict.fromkeys((settings.iterations, settings.table_k(method)))
+        found = run(method, Y, settings, iterations=max(ks))
+        for k in ks if method == DENSE else (None,):
+            error = found.error if k is None else float(found.errors[k])
+            rows.append(ReflectorRow(method, None, k, error))
     for kind in ("H", "QH"):
         for m in settings.reflectors:
-            rows.append(ReflectorRow(kind, m, learn(f"{kind}{m}", Y, settings).error))
+            error = run(f"{kind}{m}", Y, settings).error
+            rows.append(ReflectorRow(kind, m, settings.iterations, error))
     return rows
 
 
@@ -86,7 +98,7 @@ def draw_reflectors(rows: list[ReflectorRow]) -> Any:
 
     figure, axes = new_figure()
     # The same once more, where the curves come close to each other.
-    inset = axes.inset_axes((0.44, 0.57, 0.55, 0.27), facecolor=PAPER)
+    inset = axes.inset_axes((0.44, 0.52, 0.55, 0.27), facecolor=PAPER)
     for place in (axes, inset):
         _draw_lines(place, rows)
     fixed = [row.relative_error for row in rows if row.method in ("2-D DCT", "Q-DLA")]
@@ -116,11 +128,12 @@ def _draw_lines(axes: Any, rows: list[ReflectorRow]) -> None:
             markersize=3.5,
             label=kind,
         )
-    for k, row in enumerate(row for row in rows if row.n_reflectors is None):
+    fixed = [row for row in rows if row.n_reflectors is None]
+    for k, row in enumerate(fixed):
         axes.axhline(
             100 * row.relative_error,
-            linestyle=(":", "-.", "-", "--")[k],
+            linestyle=(":", "-.", "-", (0, (1, 3)), "--")[k % 5],
             linewidth=1.4,
-            color=PALETTE[k + 2],
-            label=row.method,
+            color=PALETTE[min(2 + REFERENCES.index(row.method), 5)],
+            label=row.method + (f", K = {row.iterations}" if row.iterations else ""),
         )

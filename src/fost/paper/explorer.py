@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost.paper.encoded import jpeg
-from fost.paper.methods import learn
+from fost.paper.methods import run
 from fost.paper.pictures import SIDE, PictureSet, assemble, patches, signals
 from fost.paper.settings import Settings
 
@@ -55,7 +55,7 @@ def explorer(pictures: PictureSet, settings: Settings | None = None) -> list[Exp
             if method == "original":
                 rows.append(ExplorerRow(name, method, None, 0, 0.0, jpeg(_middle(picture))))
                 continue
-            found = learn(method, Y, settings)
+            found = run(method, Y, settings)
             decoded = found.dictionary.decode(found.dictionary.encode(Y, settings.sparsity))
             shown = assemble(255 * decoded + means, picture.shape)
             rmse = float(np.sqrt(np.mean(np.square(Y - decoded))))

@@ -26,8 +26,9 @@ def table(
         for first, *rest in rows
     )
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
+        f'<div class="wide"><div class="scroll" tabindex="0" role="region" aria-label="{label}">'
         f'<table class="{kind}"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+        '<p class="more" aria-hidden="true">more to the right &rarr;</p></div>'
         f'<p class="caption">{caption}</p>'
     )
 

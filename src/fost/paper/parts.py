@@ -14,6 +14,7 @@ from fost.paper.curves import (
     error_by_iteration,
     error_by_reflectors,
 )
+from fost.paper.example import PlaneRow, draw_example, example
 from fost.paper.explorer import ExplorerRow, explorer
 from fost.paper.inpainting import InpaintingRow, inpainting
 from fost.paper.pictures import PictureSet
@@ -126,7 +127,8 @@ _PARTS = (
     Part("figure-6", "Inpainting barb", inpainting, InpaintingRow, ("barb",)),
     Part("figure-7", "Inpainting man", inpainting, InpaintingRow, ("man",)),
     Part("times", "Running times", running_times, TimeRow, FIGURE_SET),
-    Part("remarks", "Remarks 3 to 5", remarks, RemarkRow, FIGURE_SET),
+    Part("remarks", "Remarks 1 to 5", remarks, RemarkRow, FIGURE_SET),
+    Part("example", "The example in R^2", example, PlaneRow, (), draw=draw_example),
     Part(
         "section-5",
         "What section V says in passing",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fost._validation import check_callable, check_flag, check_path
+from fost.learning import InterruptedWarning
 from fost.paper.parts import Part, choose
 from fost.paper.pictures import PictureSet, find_pictures
 from fost.paper.settings import Settings
@@ -107,17 +107,8 @@ def compute(
 
 def _computed(part: Part, pictures: PictureSet, settings: Settings) -> tuple[list[Any], float]:
     start = time.perf_counter()
-    with _interrupts_through():
+    with warnings.catch_warnings():
+        # Learning that is interrupted is a KeyboardInterrupt here, which tells it (`whole`).
+        warnings.simplefilter("ignore", InterruptedWarning)
         rows = part.rows(pictures, settings)
     return rows, time.perf_counter() - start
-
-
-@contextmanager
-def _interrupts_through() -> Iterator[None]:
-    """Ctrl-C ends the step: learning would answer it with what it has so far."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", "learning was interrupted", RuntimeWarning)
-        try:
-            yield
-        except RuntimeWarning as warning:
-            raise KeyboardInterrupt from warning

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import fost
-from fost.paper.methods import learn
+from fost.paper.methods import run
 from fost.paper.pictures import PictureSet, signals
 from fost.paper.printed import SECONDS
 from fost.paper.settings import Settings
@@ -58,6 +58,6 @@ def _seconds(method: str, Y: np.ndarray, settings: Settings, repeats: int) -> tu
     times, steps = [], 0
     for _ in range(repeats):
         start = time.perf_counter()
-        steps = len(learn(method, Y, settings).errors) - 1
+        steps = len(run(method, Y, settings).errors) - 1
         times.append(time.perf_counter() - start)
     return float(np.median(times)), steps

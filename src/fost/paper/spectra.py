@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost.diagnostics import spectrum
-from fost.paper.methods import learn
+from fost.paper.methods import run
 from fost.paper.pictures import PictureSet, signals
 from fost.paper.settings import Settings
 
@@ -74,7 +74,7 @@ def eigenvalues_by_reflectors(
 def _curve(
     label: str, method: str, Y: NDArray[np.float64], settings: Settings, s: int
 ) -> list[EigenvalueRow]:
-    found = spectrum(learn(method, Y, settings, s).dictionary, Y, s)
+    found = spectrum(run(method, Y, settings, s).dictionary, Y, s)
     return [
         EigenvalueRow(label, i + 1, float(value), i < found.n_negative)
         for i, value in enumerate(found.normalised)

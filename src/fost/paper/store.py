@@ -15,7 +15,7 @@ from fost.paper.settings import Settings
 
 FOLDER = "parts"
 # Raised when rows change their meaning.
-_FORMAT = 1
+_FORMAT = 2
 
 
 def key(pictures: PictureSet, settings: Settings) -> dict[str, Any]:

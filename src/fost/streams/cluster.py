@@ -11,6 +11,7 @@ import dask
 import numpy as np
 from numpy.typing import NDArray
 
+import fost
 from fost._threads import at_most
 from fost._validation import check_real
 from fost.streams.base import Measure, Stream, Sums, add_pairwise, check_size
@@ -159,8 +160,6 @@ def _check_workers(client: Any) -> None:
     Before anything of fost is sent: a worker that cannot read a message drops its connection,
     and nobody would learn why.
     """
-    import fost
-
     wrong = {
         worker: f"cannot import fost ({error})"
         for worker, error in client.run(exec, f"import {__name__}", {}, on_error="return").items()

@@ -1,4 +1,4 @@
-"""Signals that this process reads itself: arrays, memory maps, chunked files, blocks."""
+"""Signals that this process reads itself: arrays, memory maps, chunked files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fost._validation import check_real
 from fost.streams.base import Stream, check_size
@@ -52,8 +52,14 @@ class _Rows(Stream):
 class Array(_Rows):
     """An array in memory, which is one block."""
 
-    def __init__(self, Y: ArrayLike, name: str) -> None:
+    def __init__(self, Y: object, name: str) -> None:
         super().__init__(check_real(Y, name), name)
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """The signals."""
+        rows: NDArray[Any] = self._rows
+        return rows
 
     def blocks(self) -> Iterator[NDArray[Any]]:
         yield self._rows
@@ -103,79 +109,6 @@ class Sliced(_Rows):
     def blocks(self) -> Iterator[NDArray[Any]]:
         step = self._step
         return read_ahead(self._block(start, step) for start in range(0, self.n_signals, step))
-
-
-class Blocks(Stream):
-    """Blocks of rows from an object that yields them anew whenever it is iterated.
-
-    A thread gets the next block ahead of the kernels. Each pass must yield as many signals
-    as the first one.
-    """
-
-    def __init__(self, Y: Iterable[Any], name: str) -> None:
-        if iter(Y) is Y:
-            raise TypeError(
-                f"{name} is an iterator, which can be read only once; give an object whose "
-                "__iter__ begins anew"
-            )
-        self._source, self.name = Y, name
-        self._n_signals: int | None = None
-        self._dtype = np.dtype(np.float32)
-        first = next((block for block in self._arrays() if len(block)), None)
-        if first is None:
-            raise ValueError(f"{name} must have at least one signal and one feature, got none")
-        check_size(first.shape, name)
-        self._n_features = int(first.shape[1])
-        self._note(first)
-
-    @property
-    def n_features(self) -> int:
-        return self._n_features
-
-    @property
-    def n_signals(self) -> int | None:
-        return self._n_signals
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self._dtype
-
-    def blocks(self) -> Iterator[NDArray[Any]]:
-        count = 0
-        for block in self._arrays():
-            if block.shape[1] != self._n_features:
-                raise ValueError(
-                    f"the blocks of {self.name} must have equally many columns, "
-                    f"got {self._n_features} and {block.shape[1]}"
-                )
-            self._note(block)
-            if len(block):
-                yield block
-            count += len(block)
-        if self._n_signals not in (None, count):
-            raise ValueError(
-                f"{self.name} must yield the same blocks in every pass, got {self._n_signals} "
-                f"signals in the first and {count} in a later one"
-            )
-        self._n_signals = count
-
-    def _arrays(self) -> Iterator[NDArray[Any]]:
-        from fost.streams import as_stream, is_lazy
-
-        for block in read_ahead(self._source):
-            if is_lazy(block) and 0 not in getattr(block, "shape", ()):
-                yield from as_stream(block, self.name).blocks()
-                continue
-            array = check_real(block, f"a block of {self.name}")
-            if array.ndim != 2:
-                raise ValueError(
-                    f"{self.name} must yield blocks of shape (any, n_features), "
-                    f"got one of shape {array.shape}"
-                )
-            yield array
-
-    def _note(self, block: NDArray[Any]) -> None:
-        self._dtype = np.promote_types(self._dtype, block.dtype)
 
 
 def mapping_of(array: NDArray[Any]) -> mmap.mmap | None:

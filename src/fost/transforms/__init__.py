@@ -1,14 +1,15 @@
 """Orthonormal transforms: what they are, not how they are learned."""
 
-from fost.transforms.bank import Bank, with_base
-from fost.transforms.base import Transform
-from fost.transforms.chain import Chain
+from fost.transforms.bank import Bank, beyond, with_base
+from fost.transforms.base import Chain, Transform
 from fost.transforms.coder import Coder
 from fost.transforms.dct import DCT
 from fost.transforms.dense import Dense
 from fost.transforms.givens import Givens
+from fost.transforms.hadamard import Hadamard
 from fost.transforms.householder import Householder
 from fost.transforms.storage import load, read_metadata
+from fost.transforms.wavelet import Wavelet
 
 __all__ = [
     "DCT",
@@ -17,8 +18,11 @@ __all__ = [
     "Coder",
     "Dense",
     "Givens",
+    "Hadamard",
     "Householder",
     "Transform",
+    "Wavelet",
+    "beyond",
     "load",
     "read_metadata",
     "with_base",

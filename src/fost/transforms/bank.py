@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,9 @@ from scipy.sparse import csr_array, issparse
 
 from fost import _core, coding
 from fost._validation import check_signals
-from fost.transforms.base import MOST_ENTRIES, Transform
-from fost.transforms.chain import Chain
-from fost.transforms.coder import Coder
+from fost.transforms.base import Chain, Transform
+from fost.transforms.coder import MOST_ENTRIES, Coder, check_parts
+from fost.transforms.dense import Dense
 
 _MOST_ATOMS = 2**31 - 1
 
@@ -50,23 +50,11 @@ class Bank(Coder):
     kind = "bank"
 
     def __init__(self, transforms: Iterable[Transform]) -> None:
-        if not isinstance(transforms, Iterable) or getattr(transforms, "ndim", 1) == 0:
-            raise TypeError(
-                f"transforms must be a list of transforms, got {type(transforms).__name__}"
-            )
-        self._transforms = tuple(transforms)
-        for member in self._transforms:
-            if not isinstance(member, Transform):
-                raise TypeError(f"transforms must be transforms, got {type(member).__name__}")
-        if not self._transforms:
-            raise ValueError("transforms must be at least one, got none")
-        sizes = [member.n_features for member in self._transforms]
-        if len(set(sizes)) > 1:
-            raise ValueError(f"transforms must have the same n_features, got {sizes}")
-        if len(sizes) * sizes[0] > _MOST_ATOMS:
+        self._transforms = check_parts(transforms, "transforms")
+        if self.n_atoms > _MOST_ATOMS:
             raise ValueError(
                 "transforms must have fewer than 2**31 atoms together, since codes number them in "
-                f"32 bits, got {len(sizes)} transforms of {sizes[0]} features"
+                f"32 bits, got {self.n_transforms} transforms of {self.n_features} features"
             )
 
     @property
@@ -75,18 +63,8 @@ class Bank(Coder):
         return self._transforms
 
     @property
-    def n_transforms(self) -> int:
-        return len(self._transforms)
-
-    @property
     def n_features(self) -> int:
-        """Entries per signal, n."""
         return self._transforms[0].n_features
-
-    @property
-    def n_atoms(self) -> int:
-        """Columns of codes, n_transforms * n_features."""
-        return self.n_transforms * self.n_features
 
     @property
     def base(self) -> Transform | None:
@@ -118,7 +96,9 @@ class Bank(Coder):
         -------
         ndarray of shape (n_signals,)
         """
-        codes = self._checked_codes(codes)
+        if not issparse(codes):
+            codes = csr_array(check_signals(codes, "codes", self.n_atoms, self._owner))
+        codes = coding.check_codes(codes, self.n_atoms, self._owner)
         if not codes.data.all():  # zeros that are stored are no entries
             codes = codes.copy()
             codes.eliminate_zeros()
@@ -128,38 +108,19 @@ class Bank(Coder):
         chosen[used] = codes.indices[starts[used]] // self.n_features
         return chosen
 
-    def decode(self, codes: Any) -> NDArray[Any]:
-        """Signals with given codes, sparse (from `encode`) or dense.
-
-        They are decoded as sums of atoms, or in one member after the other, each in its own way,
-        where that takes fewer operations or the matrix of all atoms would be large.
-
-        Parameters
-        ----------
-        codes : sparse array or array-like of shape (n_signals, n_transforms * n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_signals, n_features)
-        """
-        codes = self._checked_codes(codes)
-        used, rows = self._uses(codes)
-        if self._sums_atoms(used, rows):
-            return coding.decode_by_atoms(self._atoms(codes.dtype), codes)
-        return self._decode_by_members(codes, used, rows)
-
     def _uses(self, codes: csr_array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The member of each entry of the codes, and its row."""
         rows = np.repeat(np.arange(codes.shape[0]), np.diff(codes.indptr))
         return (codes.indices // self.n_features).astype(np.intp, copy=False), rows
 
-    def _sums_atoms(self, used: NDArray[np.intp], rows: NDArray[np.intp]) -> bool:
+    def _sums_atoms(self, codes: csr_array) -> bool:
         """Whether a sum of atoms is no dearer than the members one by one, by operations."""
         n = self.n_features
-        if "matrix" in self.__dict__:
+        if self._has_matrix:
             return True
         if n * self.n_atoms > MOST_ENTRIES:
             return False
+        used, rows = self._uses(codes)
         first = np.append(True, (np.diff(used) != 0) | (np.diff(rows) != 0))[: len(used)]
         n_entries, n_signals = (
             np.bincount(members, minlength=self.n_transforms).tolist()
@@ -172,14 +133,13 @@ class Bank(Coder):
             apart += min(by_atoms, signals * member.flops)
         return bool(whole <= apart)
 
-    def _decode_by_members(
-        self, codes: csr_array, used: NDArray[np.intp], rows: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _decode_backwards(self, codes: csr_array) -> NDArray[Any]:
         """The sum over members of what each makes of its own entries, from the first to the last.
 
         A code from `encode` has entries of one member only, and then nothing is added up.
         """
         n = self.n_features
+        used, rows = self._uses(codes)
         out = np.zeros((codes.shape[0], n), codes.dtype)
         order = np.argsort(used, kind="stable")
         begins = np.searchsorted(used[order], np.arange(self.n_transforms + 1))
@@ -194,6 +154,9 @@ class Bank(Coder):
         if not np.isfinite(out).all():
             raise ValueError(f"codes are too large: decoding them overflows {out.dtype}")
         return out
+
+    def _decode_dense(self, codes: NDArray[Any]) -> NDArray[Any]:
+        return self.decode(csr_array(codes))
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
@@ -221,7 +184,7 @@ class Bank(Coder):
         def plan(stages: Iterable[Transform]) -> _core.Plan:
             made = _core.Plan(self.n_features)
             for stage in stages:
-                stage._add_to(made)
+                made.add_plan(stage._plan)
             return made
 
         shared, rests = self._split
@@ -229,23 +192,12 @@ class Bank(Coder):
             shared, rests = rests[0], ((),)
         return _core.Bank(plan(shared), [plan(rest) for rest in rests])
 
-    def _checked_codes(self, codes: Any) -> csr_array:
-        if not issparse(codes):
-            codes = csr_array(check_signals(codes, "codes", self.n_atoms, self._owner))
-        return coding.check_codes(codes, self.n_atoms, self._owner)
-
-    def _atoms(self, dtype: np.dtype[Any]) -> NDArray[Any]:
-        cached: dict[np.dtype[Any], NDArray[Any]] = self.__dict__.setdefault("_atoms_of", {})
-        if dtype not in cached:
-            cached[dtype] = np.ascontiguousarray(self.matrix.T, dtype=dtype)
-        return cached[dtype]
-
     @property
     def _owner(self) -> str:
         return "this Bank"
 
-    def _arguments(self) -> dict[str, Any]:
-        return {"transforms": self._transforms}
+    def _described(self) -> dict[str, Any]:
+        return {"n_transforms": self.n_transforms}
 
     def __len__(self) -> int:
         return self.n_transforms
@@ -253,26 +205,35 @@ class Bank(Coder):
     def __getitem__(self, index: int) -> Transform:
         return self._transforms[index]
 
-    def __eq__(self, other: object) -> bool:
-        return self._transforms == other._transforms if isinstance(other, Bank) else NotImplemented
 
-    def __hash__(self) -> int:
-        return hash((Bank, self._transforms))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Bank, (self._transforms,)
-
-    def __repr__(self) -> str:
-        return (
-            f"Bank(n_features={self.n_features}, n_transforms={self.n_transforms}, "
-            f"flops={self.flops})"
-        )
+def beyond(base: Transform | None, coder: Coder) -> Coder:
+    """What remains of a coder of signals when a base has been applied already."""
+    if base is None:
+        return coder
+    members = [_rest(base, member) for member in coder.transforms]
+    return Bank(members) if isinstance(coder, Bank) else members[0]
 
 
-def with_base(base: Transform | None, coder: Any) -> Any:
+def _rest(base: Transform, transform: Transform) -> Transform:
+    prefix = Chain([base]).members
+    if isinstance(transform, Chain) and transform.members[: len(prefix)] == prefix:
+        rest = transform.members[len(prefix) :]
+        if len(rest) == 1:
+            return rest[0]
+        if rest:
+            return Chain(rest)
+    return Dense(base.forward(transform.matrix.T).T)
+
+
+@overload
+def with_base(base: Transform | None, coder: Transform) -> Transform: ...
+@overload
+def with_base(base: Transform | None, coder: Bank) -> Bank: ...
+@overload
+def with_base(base: Transform | None, coder: Coder) -> Coder: ...
+def with_base(base: Transform | None, coder: Coder) -> Coder:
     """A transform, or each member of a bank, beyond a base."""
     if base is None:
         return coder
-    if isinstance(coder, Bank):
-        return Bank([Chain([base, member]) for member in coder.transforms])
-    return Chain([base, coder])
+    chains = [Chain([base, member]) for member in coder.transforms]
+    return Bank(chains) if isinstance(coder, Bank) else chains[0]

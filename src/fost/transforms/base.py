@@ -1,22 +1,23 @@
-"""What every transform can do, whatever it is made of."""
+"""Transforms, and what is made of them: their transposes and their products."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import sys
+from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, Self
+from itertools import chain
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.sparse import csr_array, issparse, sparray
 from scipy.sparse.linalg import LinearOperator
 
 from fost import _core, coding
-from fost._validation import check_signals
-from fost.transforms.coder import Coder
-
-# Entries of a matrix that is made to decode faster: 128 MiB in float64.
-MOST_ENTRIES = 2**24
+from fost._validation import check_vectors
+from fost.transforms.coder import MOST_ENTRIES, Coder, check_parts
+from fost.transforms.operators import as_linear_operator
+from fost.transforms.orthonormal import check_equal, check_orthonormal, dense_flops
 
 
 class Transform(Coder):
@@ -24,47 +25,79 @@ class Transform(Coder):
 
     Signals are rows: `forward` maps Y to ``Y @ U`` (the correlations U^T y of the paper) and
     `inverse` maps X to ``X @ U.T`` (the reconstruction U x). The columns of U are the atoms.
-    float32 data stay float32, everything else is computed in float64.
+    float32 data stay float32, everything else is computed in float64. ``Y @ U`` and ``X @ U.T``
+    may be written like that, ``U @ V`` is a `Chain`, and none of them makes a matrix.
+
+    Notes
+    -----
+    A transform of your own is a subclass that has a `kind`, the property `n_features`, and
+    either `matrix` or both of `forward` and `inverse`, for signals in the rows of an array. Each
+    argument of its ``__init__`` is an attribute. It works wherever transforms do, also as a base
+    to learn over and in files, at the speed of a dense one. Whoever loads such a file has
+    imported the class, or has a package installed that announces it: an entry point of the group
+    ``fost.transforms`` whose name is the kind.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> class Reversal(fost.Transform):
+    ...     kind = "example.reversal"
+    ...
+    ...     def __init__(self, n_features):
+    ...         self._n_features = n_features
+    ...
+    ...     @property
+    ...     def n_features(self):
+    ...         return self._n_features
+    ...
+    ...     @property
+    ...     def matrix(self):
+    ...         return np.eye(self.n_features)[::-1]
+    >>> chain = fost.DCT(4) @ Reversal(4)
+    >>> chain
+    Chain(n_features=4, members=[DCT, Reversal], flops=42)
+    >>> (np.ones(4) @ chain).round(12) + 0.0
+    array([0., 0., 0., 2.])
     """
 
-    @classmethod
-    def _trusted(cls, **attributes: Any) -> Self:
-        """A transform with these attributes, for learning, which makes them right itself."""
-        transform = cls.__new__(cls)
-        for name, value in attributes.items():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-            transform.__dict__[name] = value
-        return transform
+    @property
+    def transforms(self) -> tuple[Transform, ...]:
+        return (self,)
 
-    @classmethod
-    def _exactly(cls, **arguments: Any) -> Self:
-        """The transform with these `_arguments` to the last bit, where __init__ would polish.
+    @property
+    def flops(self) -> int:
+        """(2 n - 1) n, as of any matrix."""
+        return dense_flops(self.n_features)
 
-        They are checked as __init__ does: files and pickles are what others wrote.
-        """
-        return cls(**arguments)
+    @property
+    def n_parameters(self) -> int:
+        """The numbers in its arrays."""
+        arrays = (v for v in self.arguments().values() if isinstance(v, np.ndarray))
+        return sum(array.size for array in arrays)
 
-    @abstractmethod
-    def _add_to(self, plan: _core.Plan) -> None:
-        """Append the stages of this transform to a plan."""
-
-    @abstractmethod
-    def _arguments(self) -> dict[str, Any]:
-        """The arguments that make an equal transform: arrays, tuples of integers, transforms."""
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """U as a read-only array of shape (n_features, n_features); columns are atoms."""
+        identity = np.eye(self.n_features)
+        by_inverse = self._defines("inverse") or self._defines("_add_to")
+        found = self.inverse(identity).T if by_inverse else self.forward(identity)
+        matrix = np.array(found, dtype=np.float64, order="C")
+        matrix.flags.writeable = False
+        return matrix
 
     def forward(self, Y: ArrayLike) -> NDArray[Any]:
         """Coefficients of signals, ``Y @ U``.
 
         Parameters
         ----------
-        Y : array-like of shape (n_signals, n_features)
+        Y : array-like of shape (..., n_features)
+            Signals along the last axis: rows, or a single one, or any number of axes.
 
         Returns
         -------
-        ndarray of shape (n_signals, n_features)
+        ndarray of the same shape
         """
-        Y = check_signals(Y, "Y", self.n_features, self._owner)
+        Y = check_vectors(Y, "Y", self.n_features, self._owner)
         return coding.apply(self._plan, Y, inverse=False, name="Y")
 
     def inverse(self, X: ArrayLike) -> NDArray[Any]:
@@ -72,46 +105,28 @@ class Transform(Coder):
 
         Parameters
         ----------
-        X : array-like of shape (n_signals, n_features)
+        X : array-like of shape (..., n_features)
 
         Returns
         -------
-        ndarray of shape (n_signals, n_features)
+        ndarray of the same shape
         """
-        X = check_signals(X, "X", self.n_features, self._owner)
+        X = check_vectors(X, "X", self.n_features, self._owner)
         return coding.apply(self._plan, X, inverse=True, name="X")
 
-    def decode(self, codes: Any) -> NDArray[Any]:
-        """Signals with given codes, sparse (from `encode`) or dense.
+    @property
+    def T(self) -> Transform:
+        """The transpose, which is the inverse: ``X @ U.T`` equals ``U.inverse(X)``."""
+        return Transposed(self)
 
-        A sparse code is decoded as a sum of atoms or by running the transform backwards,
-        whichever takes fewer operations.
+    def as_linear_operator(self, dtype: DTypeLike = np.float64) -> LinearOperator:
+        """U as a SciPy LinearOperator: ``op @ x`` is U x, ``op.T @ y`` is U^T y.
 
         Parameters
         ----------
-        codes : sparse array or array-like of shape (n_signals, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_signals, n_features)
-        """
-        if not issparse(codes):
-            codes = check_signals(codes, "codes", self.n_features, self._owner)
-            return coding.apply(self._plan, codes, inverse=True, name="codes")
-        codes = coding.check_codes(codes, self.n_features, self._owner)
-        if self._sums_atoms(codes.nnz, codes.shape[0]):
-            return coding.decode_by_atoms(self._atoms(codes.dtype), codes)
-        return coding.decode_by_stages(self._plan, codes, self.n_features)
-
-    @cached_property
-    def matrix(self) -> NDArray[np.float64]:
-        """U as a read-only array of shape (n_features, n_features); columns are atoms."""
-        matrix = np.ascontiguousarray(self.inverse(np.eye(self.n_features)).T)
-        matrix.flags.writeable = False
-        return matrix
-
-    def as_linear_operator(self) -> LinearOperator:
-        """U as a SciPy LinearOperator: ``op @ x`` is U x, ``op.T @ y`` is U^T y.
+        dtype : float32 or float64
+            The type that it says it has, for programs that ask for it. What it is applied to, one
+            column or several, keeps its own.
 
         Examples
         --------
@@ -121,19 +136,24 @@ class Transform(Coder):
         >>> np.allclose(operator @ (operator.T @ y), y)
         True
         """
+        return as_linear_operator(self, dtype)
 
-        def columns(apply: Any) -> Any:
-            return lambda x: apply(np.reshape(x, (self.n_features, -1)).T).T.reshape(np.shape(x))
+    # NumPy's arrays leave @ to `__rmatmul__`.
+    __array_ufunc__ = None
 
-        synthesis, analysis = columns(self.inverse), columns(self.forward)
-        return LinearOperator(
-            dtype=np.dtype(np.float64),
-            shape=(self.n_features, self.n_features),
-            matvec=synthesis,
-            rmatvec=analysis,
-            matmat=synthesis,
-            rmatmat=analysis,
-        )
+    def __matmul__(self, other: Transform) -> Chain:
+        return Chain([self, other]) if isinstance(other, Transform) else NotImplemented
+
+    def __rmatmul__(self, other: sparray | ArrayLike) -> NDArray[Any]:
+        # By the plan, also where a class has a `forward` of its own.
+        return self.T.decode(other) if issparse(other) else Transform.forward(self, other)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """The matrix, by which frames of pandas multiply."""
+        # SciPy's sparse arrays leave @ to `__rmatmul__` only where there is no array.
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("scipy.sparse"):
+            return np.array(None)
+        return np.array(self.matrix, dtype=dtype) if copy else np.asarray(self.matrix, dtype=dtype)
 
     @cached_property
     def _plan(self) -> _core.Plan:
@@ -141,66 +161,139 @@ class Transform(Coder):
         self._add_to(plan)
         return plan
 
+    @classmethod
+    def _defines(cls, name: str) -> bool:
+        return getattr(cls, name) is not getattr(Transform, name)
+
+    def _add_to(self, plan: _core.Plan) -> None:
+        """Append the stages of this transform to a plan; those without a kernel are dense."""
+        if not any(map(self._defines, ("matrix", "forward", "inverse"))):
+            raise TypeError(f"{type(self).__name__} must define matrix, or forward and inverse")
+        name = f"the matrix of {self._owner}"
+        matrix, _ = check_orthonormal(self.matrix, name, self.n_features)
+        if self._defines("forward"):
+            check_equal(matrix, self.forward(np.eye(self.n_features)), name)
+        plan.add_dense(matrix)
+
     @property
     def _owner(self) -> str:
         return f"this {type(self).__name__} transform"
 
-    def _atoms(self, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """The atoms as contiguous rows of the given type, kept for the next call."""
-        cached: dict[np.dtype[Any], NDArray[Any]] = self.__dict__.setdefault("_atoms_of", {})
-        if dtype not in cached:
-            cached[dtype] = np.ascontiguousarray(self.matrix.T, dtype=dtype)
-        return cached[dtype]
-
-    def _sums_atoms(self, n_entries: int, n_signals: int) -> bool:
-        """Whether a sum of atoms is cheaper than the transform backwards, by operations.
-
-        Never where the matrix of all atoms would have to be made and is large.
-        """
+    def _sums_atoms(self, codes: csr_array) -> bool:
         n = self.n_features
-        if "matrix" not in self.__dict__ and n * n > MOST_ENTRIES:
+        if not self._has_matrix and n * n > MOST_ENTRIES:
             return False
-        prepare = 0 if "matrix" in self.__dict__ else n * self.flops
-        return prepare + 2 * n_entries * n < n_signals * self.flops
+        prepare = 0 if self._has_matrix else n * self.flops
+        return bool(prepare + 2 * codes.nnz * n < codes.shape[0] * self.flops)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not name.startswith("_"):
-            raise AttributeError(f"cannot set {name!r}: transforms are immutable")
-        super().__setattr__(name, value)
+    def _decode_backwards(self, codes: csr_array) -> NDArray[Any]:
+        return coding.decode_by_stages(self._plan, codes, self.n_features)
 
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
-            return NotImplemented if not isinstance(other, Transform) else False
-        return _equal(self._arguments(), other._arguments())
+    def _decode_dense(self, codes: NDArray[Any]) -> NDArray[Any]:
+        return coding.apply(self._plan, codes, inverse=True, name="codes")
 
-    def __hash__(self) -> int:
-        return hash((type(self), _hashable(tuple(self._arguments().values()))))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (type(self), self._arguments())
+class Transposed(Transform):
+    """U^T of a transform U, which runs the same stages the other way round.
+
+    Parameters
+    ----------
+    transform : Transform
+    """
+
+    kind = "transposed"
+
+    def __init__(self, transform: Transform) -> None:
+        if not isinstance(transform, Transform):
+            raise TypeError(f"transform must be a transform, got {type(transform).__name__}")
+        self._transform = transform
+
+    @property
+    def transform(self) -> Transform:
+        """U, of which this is the transpose."""
+        return self._transform
+
+    @property
+    def T(self) -> Transform:
+        return self._transform
+
+    @property
+    def n_features(self) -> int:
+        return self._transform.n_features
+
+    @property
+    def flops(self) -> int:
+        """Those of U."""
+        return self._transform.flops
+
+    @property
+    def n_parameters(self) -> int:
+        """Those of U."""
+        return self._transform.n_parameters
+
+    def _add_to(self, plan: _core.Plan) -> None:
+        plan.add_plan(self._transform._plan, transposed=True)
 
     def _described(self) -> dict[str, Any]:
-        """What `repr` says between n_features and flops."""
-        return {}
-
-    def __repr__(self) -> str:
-        items = {"n_features": self.n_features, **self._described(), "flops": self.flops}
-        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in items.items())})"
+        return {"transform": type(self._transform).__name__}
 
 
-def _rebuilt(kind: type[Transform], arguments: dict[str, Any]) -> Transform:
-    """A transform from a pickle, to the last bit: other processes must find the same sums."""
-    return kind._exactly(**arguments)
+class Chain(Transform):
+    """U = U_first U_second ...: `forward` applies the first member's `forward` first.
 
+    The usual chain is a fast fixed base and a learned transform of its coefficients. All
+    members run in one pass over the data.
 
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, dict):
-        return all(_equal(a[key], b[key]) for key in a)
-    return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)
+    Parameters
+    ----------
+    members : iterable of transforms
+        At least one, all of the same n_features. Chains among them are taken apart.
 
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> base = fost.DCT((8, 8))
+    >>> chain = fost.Chain([base, fost.Householder(np.eye(64)[:2])])
+    >>> chain
+    Chain(n_features=64, members=[DCT, Householder], flops=1184)
+    >>> Y = np.random.default_rng(0).standard_normal((3, 64))
+    >>> np.allclose(chain.forward(Y), chain.members[1].forward(base.forward(Y)))
+    True
+    """
 
-def _hashable(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_hashable(entry) for entry in value)
-    # + 0.0 makes equal arrays equal bytes: it turns -0.0 into 0.0.
-    return (value + 0.0).tobytes() if isinstance(value, np.ndarray) else value
+    kind = "chain"
+
+    def __init__(self, members: Iterable[Transform]) -> None:
+        parts = check_parts(members, "members")
+        flat = (part.members if isinstance(part, Chain) else (part,) for part in parts)
+        self._members = tuple(chain.from_iterable(flat))
+
+    @property
+    def members(self) -> tuple[Transform, ...]:
+        """The transforms in the order in which `forward` applies them."""
+        return self._members
+
+    @property
+    def T(self) -> Transform:
+        return Chain(member.T for member in reversed(self._members))
+
+    @property
+    def n_features(self) -> int:
+        return self._members[0].n_features
+
+    @property
+    def flops(self) -> int:
+        """The sum over the members."""
+        return sum(member.flops for member in self._members)
+
+    @property
+    def n_parameters(self) -> int:
+        """The sum over the members."""
+        return sum(member.n_parameters for member in self._members)
+
+    def _add_to(self, plan: _core.Plan) -> None:
+        for member in self._members:
+            plan.add_plan(member._plan)
+
+    def _described(self) -> dict[str, Any]:
+        return {"members": f"[{', '.join(type(member).__name__ for member in self._members)}]"}

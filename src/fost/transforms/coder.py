@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from functools import partial
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse, sparray
 
 from fost import _core, coding
 from fost._validation import check_integer, check_signals
 from fost.streams import Stream, as_stream, is_lazy
+from fost.transforms import storage
+from fost.transforms.kinds import Described
+
+if TYPE_CHECKING:
+    from fost.transforms.base import Transform
+
+C = TypeVar("C", bound="Coder")
+
+# Entries of a matrix that is made to decode faster: 128 MiB in float64.
+MOST_ENTRIES = 2**24
 
 
-class Coder(ABC):
-    """What `Transform` and `Bank` have in common."""
+class Coder(Described, ABC):
+    """A `Transform`, or a `Bank` of several: what turns signals into sparse codes and back.
 
-    kind: ClassVar[str]
+    A code has one entry per atom, and the atoms are the columns of `matrix`.
+    """
 
     @property
     @abstractmethod
@@ -27,9 +39,19 @@ class Coder(ABC):
         """Entries per signal, n."""
 
     @property
+    @abstractmethod
+    def transforms(self) -> tuple[Transform, ...]:
+        """The members of a bank; a transform is its own only member."""
+
+    @property
+    def n_transforms(self) -> int:
+        """Members: 1 for a transform."""
+        return len(self.transforms)
+
+    @property
     def n_atoms(self) -> int:
-        """Columns of codes: n_features, times the members of a bank."""
-        return self.n_features
+        """Columns of codes, n_transforms * n_features."""
+        return self.n_transforms * self.n_features
 
     @property
     @abstractmethod
@@ -43,17 +65,8 @@ class Coder(ABC):
 
     @property
     @abstractmethod
-    def _plan(self) -> _core.Plan | _core.Bank:
-        """Its compiled form."""
-
-    @property
-    @abstractmethod
-    def _owner(self) -> str:
-        """What errors call it."""
-
-    @abstractmethod
-    def _arguments(self) -> dict[str, Any]:
-        """The arguments that make an equal one: arrays, tuples of integers, transforms."""
+    def matrix(self) -> NDArray[np.float64]:
+        """The atoms in columns, shape (n_features, n_atoms); read-only."""
 
     def encode(self, Y: Any, n_nonzero_coefs: int) -> csr_array:
         """Best sparse codes: the coefficients of largest magnitude, T_s(U^T y).
@@ -81,18 +94,28 @@ class Coder(ABC):
         Y = check_signals(Y, "Y", self.n_features, self._owner)
         return coding.encode(self._plan, Y, n_nonzero_coefs)
 
-    def _encode_stream(self, stream: Stream, n_nonzero_coefs: int) -> Any:
-        n = self.n_features
-        s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n, "n_features")
-        if stream.n_features != n:
-            raise ValueError(
-                f"{stream.name} has {stream.n_features} features, but {self._owner} was built "
-                f"for {n}"
-            )
-        return stream.map_blocks(partial(self._encode_block, s, stream.name))
+    def decode(self, codes: sparray | ArrayLike) -> NDArray[Any]:
+        """Signals with given codes, sparse (from `encode`) or dense.
 
-    def _encode_block(self, s: int, name: str, block: NDArray[Any]) -> csr_array:
-        return coding.encode(self._plan, block, s, name)
+        A sparse code is decoded as a sum of atoms or by running the transforms backwards,
+        whichever takes fewer operations; never as a sum where the matrix of all atoms would have
+        to be made and is large.
+
+        Parameters
+        ----------
+        codes : sparse array or array-like of shape (n_signals, n_atoms)
+
+        Returns
+        -------
+        ndarray of shape (n_signals, n_features)
+        """
+        if not issparse(codes):
+            dense = check_signals(codes, "codes", self.n_atoms, self._owner)
+            return self._decode_dense(dense)
+        checked = coding.check_codes(codes, self.n_atoms, self._owner)
+        if self._sums_atoms(checked):
+            return coding.decode_by_atoms(self._atoms(checked.dtype), checked)
+        return self._decode_backwards(checked)
 
     def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
         """Write it to a .safetensors file, replacing the old one in one step.
@@ -106,6 +129,79 @@ class Coder(ABC):
             Anything that should stay with it, such as what it was learned on;
             `fost.transforms.read_metadata` reads it back.
         """
-        from fost.transforms.storage import save
+        storage.save(self, path, metadata)
 
-        save(self, path, metadata)
+    @property
+    @abstractmethod
+    def _plan(self) -> _core.Coder:
+        """Its compiled form."""
+
+    @property
+    @abstractmethod
+    def _owner(self) -> str:
+        """What errors call it."""
+
+    @abstractmethod
+    def _sums_atoms(self, codes: csr_array) -> bool:
+        """Whether to decode as sums of atoms."""
+
+    @abstractmethod
+    def _decode_backwards(self, codes: csr_array) -> NDArray[Any]:
+        """Decode validated codes by running the transforms backwards."""
+
+    @abstractmethod
+    def _decode_dense(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Decode validated codes that are not sparse."""
+
+    def _encode_stream(self, stream: Stream, n_nonzero_coefs: int) -> Any:
+        n = self.n_features
+        s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n, "n_features")
+        if stream.n_features != n:
+            raise ValueError(
+                f"{stream.name} has {stream.n_features} features, but {self._owner} was built "
+                f"for {n}"
+            )
+        return stream.map_blocks(partial(self._encode_block, s, stream.name))
+
+    def _encode_block(self, s: int, name: str, block: NDArray[Any]) -> csr_array:
+        return coding.encode(self._plan, block, s, name)
+
+    @property
+    def _has_matrix(self) -> bool:
+        """Whether the matrix has been made already."""
+        return "matrix" in self.__dict__
+
+    @cached_property
+    def _atoms_of(self) -> dict[np.dtype[Any], NDArray[Any]]:
+        return {}
+
+    def _atoms(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """The atoms as contiguous rows of the given type, kept for the next call."""
+        if dtype not in self._atoms_of:
+            self._atoms_of[dtype] = np.ascontiguousarray(self.matrix.T, dtype=dtype)
+        return self._atoms_of[dtype]
+
+    def _described(self) -> dict[str, Any]:
+        """What `repr` says between n_features and flops: the arguments that are short."""
+        plain = (int, float, str, tuple)
+        return {k: v for k, v in self.arguments().items() if isinstance(v, plain)}
+
+    def __repr__(self) -> str:
+        items = {"n_features": self.n_features, **self._described(), "flops": self.flops}
+        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in items.items())})"
+
+
+def check_parts(parts: Iterable[C], name: str) -> tuple[C, ...]:
+    """At least one transform, no bank among them, all of the same size."""
+    if not isinstance(parts, Iterable) or getattr(parts, "ndim", 1) == 0:
+        raise TypeError(f"{name} must be a list of transforms, got {type(parts).__name__}")
+    checked = tuple(parts)
+    for part in checked:
+        if not isinstance(part, Coder) or part.transforms[0] is not part:
+            raise TypeError(f"{name} must be transforms, got {type(part).__name__}")
+    if not checked:
+        raise ValueError(f"{name} must be at least one transform, got none")
+    sizes = [part.n_features for part in checked]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"{name} must have the same n_features, got {sizes}")
+    return checked

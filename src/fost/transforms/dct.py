@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log2, prod
-from typing import Any
 
 from fost import _core
 from fost._validation import check_sizes
@@ -67,19 +66,8 @@ class DCT(Transform):
         """
         return round(sum(self.n_features / k * _line_flops(k) for k in self._shape))
 
-    @property
-    def n_parameters(self) -> int:
-        """0: the transform is fixed."""
-        return 0
-
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_cosine(self._shape)
-
-    def _arguments(self) -> dict[str, Any]:
-        return {"shape": self._shape}
-
-    def _described(self) -> dict[str, Any]:
-        return {"shape": self._shape}
 
 
 def _line_flops(length: int) -> float:

@@ -43,6 +43,12 @@ class Givens(Transform):
         self._pairs, checked, gaps, self._n_features = _checked(pairs, blocks, n_features)
         self._blocks = _polished(checked, gaps)
 
+    @classmethod
+    def exactly(cls, pairs: ArrayLike, blocks: ArrayLike, n_features: int) -> Self:
+        made = cls.__new__(cls)
+        made._pairs, made._blocks, _, made._n_features = _checked(pairs, blocks, n_features)
+        return made
+
     @property
     def pairs(self) -> NDArray[np.int32]:
         """The features (i, j) of each rotation; read-only."""
@@ -74,14 +80,6 @@ class Givens(Transform):
 
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_rotations(self._pairs, self._blocks)
-
-    @classmethod
-    def _exactly(cls, **arguments: Any) -> Self:
-        pairs, blocks, _, n = _checked(**arguments)
-        return cls._trusted(_pairs=pairs, _blocks=blocks, _n_features=n)
-
-    def _arguments(self) -> dict[str, Any]:
-        return {"pairs": self._pairs, "blocks": self._blocks, "n_features": self._n_features}
 
     def _described(self) -> dict[str, Any]:
         return {"n_rotations": self.n_rotations}

@@ -40,6 +40,12 @@ class Householder(Transform):
         checked = _checked(vectors)
         self._vectors = _normalised(checked, np.linalg.norm(checked, axis=1))
 
+    @classmethod
+    def exactly(cls, vectors: ArrayLike) -> Self:
+        made = cls.__new__(cls)
+        made._vectors = _checked(vectors)
+        return made
+
     @property
     def vectors(self) -> NDArray[np.float64]:
         """The vectors u_1 ... u_m in rows; read-only."""
@@ -57,22 +63,10 @@ class Householder(Transform):
     @property
     def flops(self) -> int:
         """4 n m."""
-        return 4 * self.n_parameters
-
-    @property
-    def n_parameters(self) -> int:
-        """m n."""
-        return self.n_reflectors * self.n_features
+        return int(4 * self._vectors.size)
 
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_reflectors(self._vectors)
-
-    @classmethod
-    def _exactly(cls, **arguments: Any) -> Self:
-        return cls._trusted(_vectors=_checked(**arguments))
-
-    def _arguments(self) -> dict[str, Any]:
-        return {"vectors": self._vectors}
 
     def _described(self) -> dict[str, Any]:
         return {"n_reflectors": self.n_reflectors}

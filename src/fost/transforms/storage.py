@@ -17,7 +17,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import safetensors
@@ -26,26 +26,18 @@ from numpy.typing import NDArray
 
 from fost._files import open_file, write_atomically
 from fost._validation import check_path
-from fost.transforms.bank import Bank
-from fost.transforms.base import Transform
-from fost.transforms.chain import Chain
-from fost.transforms.coder import Coder
-from fost.transforms.dct import DCT
-from fost.transforms.dense import Dense
-from fost.transforms.givens import Givens
-from fost.transforms.householder import Householder
+from fost.transforms.kinds import Described, class_of, kind_of
+
+if TYPE_CHECKING:
+    from fost.transforms.coder import Coder
 
 FORMAT = "fost"
 VERSION = "1"
 
-_KINDS: dict[str, type[Transform]] = {cls.kind: cls for cls in (Householder, Givens, DCT, Dense)}
-# Kinds that are made of transforms, and the argument that has them.
-_GROUPS: dict[str, tuple[type[Chain | Bank], str]] = {
-    Chain.kind: (Chain, "members"),
-    Bank.kind: (Bank, "transforms"),
-}
-# Banks have chains, and chains, taken apart when they are made, have neither.
-_DEEPEST = 8
+# Banks have chains, and these, taken apart when they are made, transposes and transforms of others.
+_DEEPEST = 16
+
+_Arrays = Mapping[str, NDArray[Any]]
 
 
 def save(
@@ -73,13 +65,14 @@ def checksum(transform: Coder) -> str:
     return digest(*_parts(transform))
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str]) -> Coder:
     """Read a transform that `Transform.save` wrote, or a bank that `Bank.save` wrote.
 
     Raises
     ------
     ValueError
-        If the file is damaged or not a transform of fost. Nothing in a file is ever executed.
+        If the file is damaged or not a transform of fost, or one of a kind that nobody defined:
+        import the module that does first. Nothing in a file is ever executed.
 
     Examples
     --------
@@ -95,7 +88,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         structure = header.get("structure", "")
         if header.get("checksum") != digest(structure, arrays):
             raise ValueError("its checksum does not match, it is damaged")
-        return build(json.loads(structure), "", arrays)
+        loaded: Coder = build(json.loads(structure), "", arrays)
+        return loaded
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -161,62 +155,63 @@ def _parts(transform: Coder) -> tuple[str, dict[str, NDArray[Any]]]:
     return json.dumps(describe(transform, "", arrays), sort_keys=True), arrays
 
 
-def describe(transform: Coder, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def describe(coder: Described, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """The structure of a transform as plain data; its arrays are added to `arrays`."""
-    described: dict[str, Any] = {"kind": transform.kind}
-    for name, value in transform._arguments().items():
+    described: dict[str, Any] = {"kind": kind_of(coder)}
+    for name, value in coder.arguments().items():
         if isinstance(value, np.ndarray):
-            arrays[prefix + name] = value
-        elif transform.kind in _GROUPS:
-            described[name] = [
-                describe(member, f"{prefix}{name}.{k}.", arrays) for k, member in enumerate(value)
-            ]
+            arrays[prefix + name] = np.ascontiguousarray(value)  # all that safetensors can write
         else:
-            described[name] = value
+            described[name] = _plain(value, f"{prefix}{name}.", arrays)
     return described
 
 
-def build(
-    described: Any, prefix: str, arrays: Mapping[str, NDArray[Any]], exact: bool = False
-) -> Any:
+def _plain(value: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> Any:
+    """An argument as JSON has it."""
+    if isinstance(value, Described):
+        return describe(value, prefix, arrays)
+    if isinstance(value, tuple | list):
+        return [_plain(entry, f"{prefix}{k}.", arrays) for k, entry in enumerate(value)]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(
+        f"cannot save {prefix[:-1]}: arguments must be arrays, numbers, strings, transforms or "
+        f"tuples of these, got {type(value).__name__}"
+    )
+
+
+def build(described: Any, prefix: str, arrays: _Arrays, exact: bool = False) -> Coder:
     """Undoes `describe`; `exact` takes the arrays as they are, to the last bit."""
     # Arrays of a transform are those with its prefix and no dots behind it.
     owned: dict[str, dict[str, NDArray[Any]]] = {}
     for key, array in arrays.items():
         owner, dot, name = key.rpartition(".")
         owned.setdefault(owner + dot, {})[name] = array
-    return _built(described, prefix, owned, exact, _DEEPEST)
-
-
-def _built(
-    described: Any,
-    prefix: str,
-    owned: Mapping[str, dict[str, NDArray[Any]]],
-    exact: bool,
-    depth: int,
-) -> Any:
     if not isinstance(described, dict):
         raise ValueError(
             f"a transform is described by names and values, not by a {type(described).__name__}"
         )
-    arguments = dict(described)
-    name = arguments.pop("kind", None)
-    if name not in _KINDS and name not in _GROUPS:
-        raise ValueError(f"there is no kind of transform called {name!r}")
-    if name in _GROUPS:
-        group, argument = _GROUPS[name]
-        parts = arguments.pop(argument, None)
-        if arguments or not isinstance(parts, list):
-            raise ValueError(f"a {name} is described by the list of its {argument} alone")
-        if not depth:
-            raise ValueError("its transforms are made of transforms too many times over")
-        return group(
-            _built(part, f"{prefix}{argument}.{k}.", owned, exact, depth - 1)
-            for k, part in enumerate(parts)
+    return cast("Coder", _built(described, prefix, owned, exact, _DEEPEST))
+
+
+def _built(value: Any, prefix: str, owned: Mapping[str, _Arrays], exact: bool, depth: int) -> Any:
+    """An argument: what has names is a transform, and so are the entries of a list."""
+    if not isinstance(value, dict | list):
+        return value
+    if not depth:
+        raise ValueError("its transforms are made of transforms too many times over")
+    if isinstance(value, list):
+        return tuple(
+            _built(entry, f"{prefix}{k}.", owned, exact, depth - 1) for k, entry in enumerate(value)
         )
-    kind = _KINDS[name]
+    arguments = dict(value)
+    cls = class_of(arguments.pop("kind", None))
+    for name, argument in arguments.items():
+        arguments[name] = _built(argument, f"{prefix}{name}.", owned, exact, depth - 1)
     arguments |= owned.get(prefix, {})
-    return kind._exactly(**arguments) if exact else kind(**arguments)
+    return cls.exactly(**arguments) if exact else cls(**arguments)
 
 
 def digest(structure: str, arrays: dict[str, NDArray[Any]]) -> str:

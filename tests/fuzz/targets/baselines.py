@@ -88,6 +88,7 @@ def stagewise_ksvd(fuzz: Fuzz) -> None:
         full_every=fuzz.integer("full_every", 1, 3, 2**31 - 1),
         n_inner=fuzz.integer("n_inner", 0, 2, 2**31 - 1),
         n_final=fuzz.integer("n_final", 0, 2, 2**31 - 1),
+        drop_first=fuzz.flag(),
         share=fuzz.number("share", 0.01, 1, least=0, most=1),
     )
     use(fuzz, estimator, n, lazy=False)

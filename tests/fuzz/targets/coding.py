@@ -56,7 +56,7 @@ def check_codes(fuzz: Fuzz, codes: Any, C: Array, s: int) -> None:
 def forward(fuzz: Fuzz) -> None:
     n = fuzz.size()
     transform = fuzz.transform(n)
-    Y, plain = fuzz.signals("Y", n)
+    Y, plain = fuzz.signals("Y", n, axes=False)
     C = fuzz.call(transform.forward, Y)
     fuzz.expect(C.dtype == plain.dtype, "type")
     fuzz.close(C, at_scale(lambda rows: reference.forward(transform, rows), plain), "Y @ U")
@@ -67,7 +67,7 @@ def forward(fuzz: Fuzz) -> None:
 def inverse(fuzz: Fuzz) -> None:
     n = fuzz.size()
     transform = fuzz.transform(n)
-    X, plain = fuzz.signals("X", n)
+    X, plain = fuzz.signals("X", n, axes=False)
     Y = fuzz.call(transform.inverse, X)
     fuzz.close(Y, at_scale(lambda rows: reference.inverse(transform, rows), plain), "X @ U.T")
     check_threads(fuzz, lambda: transform.inverse(plain))

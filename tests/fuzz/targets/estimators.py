@@ -81,8 +81,9 @@ def householder_dictionary(fuzz: Fuzz) -> None:
     n = min(fuzz.size(), 17) + 1
     m = "auto" if fuzz.chance(0.1) else fuzz.integer("n_reflectors", 1, n)
     order = fuzz.choice("order", ("cyclic", "random"))
-    parameters = {"n_reflectors": m, "orthogonal": fuzz.flag(), "order": order}
-    kind, structure = fost.HouseholderDictionary, fost.Reflectors(1)
+    orthogonal = fuzz.flag()
+    parameters = {"n_reflectors": m, "orthogonal": orthogonal, "order": order}
+    kind, structure = fost.HouseholderDictionary, fost.Reflectors(1, bool(orthogonal))
     use(fuzz, learned(fuzz, kind, structure, n, **parameters), n)
 
 

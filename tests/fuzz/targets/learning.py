@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fost
-from fost.learning import as_source
+from fost.learning import Ladder, as_source, kinds
 from tests.fuzz.judge import Fuzz
 from tests.fuzz.targets import target
 from tests.fuzz.targets.coding import scaled
@@ -49,12 +49,21 @@ def structures(fuzz: Fuzz) -> None:
     repr(made)
 
 
-STARTS = {
-    fost.Full: ("svd", "approximate-svd", "random"),
-    fost.Reflectors: ("svd", "random"),
-    fost.Rotations: ("aligned", "base"),
-    fost.BankOf: ("splitting", "farthest", "subsets"),
-}
+@target(1)
+def described(fuzz: Fuzz) -> None:
+    """Sizes of ladders cost what they say, less than a dense matrix, and no more than a limit."""
+    n = fuzz.size()
+    limit = int(fuzz.rng.integers(1, 2 * fost.Full().flops(n) + 1))
+    for kind in kinds().values():
+        fuzz.expect(kind.made(1 if kind.structure.parts else None, n).label, "a label")
+        ladder = kind.structure.ladder(n, bool(fuzz.flag()))
+        fuzz.expect(ladder is None or isinstance(ladder, Ladder), "a ladder")
+        if ladder is None or not ladder.sizes:
+            continue
+        for structure in fuzz.call(ladder.rungs, limit):
+            fuzz.expect(structure.flops(n) <= limit, "within the limit")
+        for member in fuzz.call(ladder.members, [2, 4], limit):
+            fuzz.expect(2 * member.flops(n) <= limit, "two of them within the limit")
 
 
 def some_structure(fuzz: Fuzz, n: int) -> Any:
@@ -73,7 +82,7 @@ def some_start(fuzz: Fuzz, structure: Any, n: int) -> Any:
         return fuzz.wrong("init", *wrong)
     bank = isinstance(structure, fost.BankOf)
     given = fost.Bank([fost.DCT(n)]) if bank else fuzz.transform(n)
-    return fuzz.pick((None, None, *STARTS[type(structure)], given))
+    return fuzz.pick((None, None, *structure.starts, given))
 
 
 def some_base(fuzz: Fuzz, n: int) -> Any:

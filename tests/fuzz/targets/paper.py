@@ -37,3 +37,19 @@ def compute(fuzz: Fuzz) -> None:
         settings = fuzz.wrong("settings", 3, "quick", {}, paper.Settings)
     found = fuzz.call(paper.compute, fuzz.folder, names, pictures=pictures, settings=settings)
     fuzz.expect(isinstance(found, paper.Reproduction), "what was found")
+
+
+@target(2)
+def paper_learn(fuzz: Fuzz) -> None:
+    n = min(fuzz.size(), 33)
+    name: Any = fuzz.pick(("H1", "QH1", "Q", "Q-DLA", "DCT", "1-D DCT"))
+    if fuzz.spoil():
+        name = fuzz.wrong("name", 3, None, "H", "H0", "QH99", "K-SVD", "h1", "")
+    start: Any = "paper" if "DCT" in str(name) else fuzz.pick(("paper", "matlab"))
+    if fuzz.spoil():
+        start = fuzz.wrong("start", 1, "svd", None, "")
+    Y, plain = fuzz.signals("Y", n, least=1)
+    s = fuzz.integer("s", 1, n)
+    found = fuzz.call(paper.learn, name, Y, s, fuzz.pick((0, 1, 2)), start=start)
+    fuzz.expect(0 <= found.error <= 1, "a relative error")
+    fuzz.expect(found.dictionary.n_features == plain.shape[1], "a dictionary of these signals")

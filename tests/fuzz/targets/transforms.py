@@ -91,6 +91,48 @@ def dct(fuzz: Fuzz) -> None:
 
 
 @target()
+def hadamard(fuzz: Fuzz) -> None:
+    shape: Any = tuple(2 ** int(k) for k in fuzz.rng.integers(0, 4, fuzz.pick((1, 1, 2, 3))))
+    n = prod(shape)
+    if fuzz.spoil():
+        wrong: tuple[Any, ...] = ((), 0, 12, (8, 3), -8, 2**27, 2**40, 8.0, "8", None, [[8]])
+        shape = fuzz.wrong("shape", *wrong, (2**20, 2**20), np.nan)
+    check_transform(fuzz, fuzz.call(fost.Hadamard, shape), n)
+
+
+@target()
+def wavelet(fuzz: Fuzz) -> None:
+    level: Any = int(fuzz.rng.integers(0, 4))
+    lengths = fuzz.rng.integers(1, 4, fuzz.pick((1, 1, 2)))
+    shape: Any = tuple(int(k) << level for k in lengths)
+    n = prod(shape)
+    name: Any = fuzz.pick(("haar", "db2", "db3", "db4", "db11", "coif1", "coif4"))
+    if fuzz.spoil():
+        shape = fuzz.wrong("shape", (), 0, -8, 2**31, 2**40, 8.0, "8", None, [[8]], (2**20, 2**20))
+    if fuzz.spoil():
+        name = fuzz.wrong("name", "db0", "", "bior2.2", "dmey", "cmor", 4, None, [], b"haar", "DB4")
+    if fuzz.spoil():
+        level = fuzz.wrong("level", level + 5, -1, 1.0, "1", [], 10**40, True, np.nan)
+    elif fuzz.chance(0.3) and level:
+        level = None
+    check_transform(fuzz, fuzz.call(fost.Wavelet, shape, name, level), n)
+
+
+@target()
+def algebra(fuzz: Fuzz) -> None:
+    """Products of signals and transforms, and of transforms."""
+    n = fuzz.size()
+    U, V = fuzz.transform(n), fuzz.transform(n)
+    check_transform(fuzz, U.T, n)
+    fuzz.expect(U.T.T == U, "U.T.T == U")
+    fuzz.expect((U @ V).T == V.T @ U.T, "transposed products")
+    Y, plain = fuzz.array("Y", fuzz.rng.standard_normal((3, n)), sparse=False, axes=False)
+    W = U @ V.T
+    product = fuzz.call(W.__rmatmul__, Y, of=W.forward)
+    fuzz.close(product, plain @ (U.matrix @ V.matrix.T).astype(plain.dtype), "Y @ U @ V.T")
+
+
+@target()
 def dense(fuzz: Fuzz) -> None:
     n = fuzz.size()
     matrix = cases.random_orthonormal(fuzz.rng, n)

@@ -24,6 +24,7 @@ _JUDGES: tuple[tuple[str, Callable[[Rows, bool], list[Claim]]], ...] = (
     ("figure-7", text.inpainting("figure-7")),
     ("times", text.times),
     ("remarks", text.remarks),
+    ("example", text.example),
 )
 
 

@@ -1,5 +1,21 @@
 "use strict";
 (() => {
+  // A table that is cut off says so, until its end is seen.
+  const tables = [...document.querySelectorAll(".wide")];
+  const measure = () => {
+    for (const place of tables) {
+      const inner = place.querySelector(".scroll");
+      const hidden = inner.scrollWidth - inner.clientWidth;
+      place.classList.toggle("cut", hidden > 2);
+      place.classList.toggle("end", inner.scrollLeft >= hidden - 2);
+    }
+  };
+  for (const place of tables) {
+    place.querySelector(".scroll").addEventListener("scroll", measure, {passive: true});
+  }
+  window.addEventListener("resize", measure);
+  measure();
+
   const weighted = document.getElementById("weighted");
   if (weighted) {
     const update = () => document.body.classList.toggle("weighted-on", weighted.checked);

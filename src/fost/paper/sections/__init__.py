@@ -6,12 +6,13 @@ import re
 from typing import Any
 
 from fost.paper.claims import Claim
+from fost.paper.claims.claim import AFTER, PAPER
 from fost.paper.explorer import FIXED
 from fost.paper.markup import badge, escape, resource, section, table
 from fost.paper.parts import PARTS
 from fost.paper.printed import CITATION
 from fost.paper.run import Reproduction
-from fost.paper.sections import about, figures, tables
+from fost.paper.sections import about, errors, figures, inpainting, tables, truth
 from fost.paper.settings import Settings
 
 __all__ = ["build", "contents", "explorer_data", "summary"]
@@ -27,22 +28,25 @@ def build(found: Reproduction, judged: list[Claim], drawn: dict[str, str]) -> di
         made["claims"] = section("claims", "Claim by claim", _claims(judged))
     if "table-1" in rows:
         made["table-1"] = section(
-            "table-1", "Table I: errors", tables.errors(found, drawn["table-1"])
+            "table-1", "Table I: errors", errors.errors(found, drawn["table-1"])
         )
     if "table-2" in rows:
         made["table-2"] = section("table-2", "Table II: speed-ups", tables.speeds(found))
     if charts := figures.charts(found, drawn):
         made["figures"] = section("figures", "Figures 1 to 5", charts)
-    panels = [figures.panels(name, rows[name]) for name in ("figure-6", "figure-7") if name in rows]
-    if panels:
+    if "figure-6" in rows or "figure-7" in rows:
         made["inpainting"] = section(
-            "inpainting", "Figures 6 and 7: inpainting", resource("inpainting.html"), *panels
+            "inpainting", "Figures 6 and 7: inpainting", inpainting.inpainting(found)
         )
     if "times" in rows:
         made["times"] = section("times", "Running times", tables.times(found))
     if "remarks" in rows:
-        made["remarks"] = section("remarks", "Remarks 3 to 5", tables.remarks(found))
-    made["truth"] = section("truth", "Where text and numbers disagree", resource("truth.html"))
+        made["remarks"] = section("remarks", "Remarks 1 to 5", tables.remarks(found))
+    if "example" in rows:
+        made["example"] = section(
+            "example", "The example in R&sup2;", tables.example(found, drawn["example"])
+        )
+    made["truth"] = section("truth", "Where text and numbers disagree", truth.truth(found))
     made["about"] = section("about", "How this was made", about.about(found))
     return made
 
@@ -67,7 +71,7 @@ def summary(found: Reproduction, judged: list[Claim]) -> str:
     if judged:
         parts.append(f'<ul class="chips">{chips}</ul>')
     if "table-1" in found.rows:
-        parts.append(tables.in_short(found))
+        parts.append(errors.in_short(found))
     if found.pictures.bundled:
         parts.append(
             '<p class="notice"><b>These are not the pictures of the paper.</b> No folder of '
@@ -82,12 +86,14 @@ def summary(found: Reproduction, judged: list[Claim]) -> str:
         parts.append(f'<p class="notice">Left out for want of pictures: {titles}.</p>')
     if found.settings != Settings():
         parts.append(
-            f'<p class="notice"><b>A quick look:</b> {found.settings.iterations} iterations '
-            "instead of 100, and fewer points. Errors are higher than they need be.</p>"
+            f'<p class="notice"><b>Not the default settings:</b> {found.settings.iterations} '
+            f"iterations, and {Settings().iterations} by default; the others are listed at the "
+            "end. Numbers differ from those of a whole run.</p>"
         )
     return "".join(parts)
 
 
+_FROM = {PAPER: "by the paper", AFTER: "set after looking"}
 _VERDICTS = {"holds": "claims hold", "partly": "hold in part", "misses": "do not"}
 
 
@@ -98,15 +104,17 @@ def _claims(judged: list[Claim]) -> str:
             badge(claim.verdict),
             f'<span class="label">paper</span>{escape(claim.paper) or "&ndash;"}',
             f'<span class="label">here</span>{escape(claim.ours)}'
-            + (f'<p class="note">{escape(claim.note)}</p>' if claim.note else ""),
+            + f'<p class="note"><b>Limit</b> ({_FROM[claim.limit_from]}): {escape(claim.limit)}.'
+            + (f" {escape(claim.note)}" if claim.note else "")
+            + "</p>",
         )
         for claim in judged
     ]
+    after = sum(claim.limit_from == AFTER for claim in judged)
     caption = (
-        "An error holds if it is at most 1 % above the printed one (SK-SVD: 2 %); lower is "
-        "always fine. Where the paper gives words and no number, the limits are ours, and were "
-        "set with the numbers in view: 2 % for “meets” and “very close”, 5 % for “no large "
-        "drawback”, 0.1 for “alike”, and 0.002 for “clearly negative”."
+        "Each claim holds within a limit that stands beside it, and misses beyond. "
+        f"{len(judged) - after} limits are the paper&rsquo;s own words or numbers; {after} are "
+        "ours, and were set after looking at the numbers."
     )
     return resource("filter.html") + table(
         ("claim", "verdict", "paper", "here"), rows, caption, kind="claims"

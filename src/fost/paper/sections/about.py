@@ -1,4 +1,4 @@
-"""Where the paper errs, and what this page was made with."""
+"""What the page was made with."""
 
 from __future__ import annotations
 
@@ -53,6 +53,8 @@ def _short(value: object) -> str:
     """A setting; of long lists, runs by their ends: 1 to 24, 28, 32."""
     if not isinstance(value, tuple | list):
         return str(value)
+    if value and isinstance(value[0], tuple | list):
+        return ", ".join(f"{name} {number}" for name, number in value)
     runs: list[list[int]] = []
     for number in value:
         if runs and number == runs[-1][-1] + 1:

@@ -1,0 +1,78 @@
+"""Bases and structures on a real electrocardiogram, the last table of docs/rotations.md.
+
+    python -m benchmarks.electrocardiogram ecg.dat
+
+where ecg.dat is the file that ``scipy.datasets.electrocardiogram`` downloads: record 208 of the
+MIT-BIH Arrhythmia Database, five minutes at 360 Hz. Learned on the first half, judged on the
+second.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+import fost
+from fost.learning.frontier import relative_error
+
+Array = NDArray[np.float64]
+N, S = 128, 8
+STEP = 8  # samples from one window to the next
+WAVELETS = ("db2", "db4", "sym8")
+
+
+def windows(path: str) -> tuple[Array, Array]:
+    """Windows of the first and of the second half, without their means."""
+    with np.load(path) as file:
+        millivolts = (file["ecg"].astype(np.float64) - 1024) / 200
+    halves = np.split(millivolts[: len(millivolts) // 2 * 2], 2)
+    rows = [sliding_window_view(half, N)[::STEP] for half in halves]
+    first, second = (Y - Y.mean(axis=1, keepdims=True) for Y in rows)
+    return first, second
+
+
+def coders(train: Array) -> Iterator[tuple[str, fost.Coder]]:
+    """What is compared, by name; of the wavelets, the best one for the first half."""
+
+    def learned(structure: fost.Structure, base: fost.Transform | None = None) -> fost.Coder:
+        return fost.learn(train, structure, S, base=base, random_state=0).transform
+
+    wavelets = [fost.Wavelet(N, name) for name in WAVELETS]
+    wavelet = min(wavelets, key=lambda U: relative_error(train, U, S))
+    bases = {"DCT": fost.DCT(N), "Hadamard": fost.Hadamard(N), f"wavelet {wavelet.name}": wavelet}
+    yield from bases.items()
+    yield "H6: 6 reflectors", learned(fost.Reflectors(6))
+    yield "H24: 24 reflectors", learned(fost.Reflectors(24))
+    for g in (128, 512):
+        yield f"{g} rotations", learned(fost.Rotations(g))
+        for name, base in bases.items():
+            yield f"{name} + {g} rotations", learned(fost.Rotations(g), base)
+    yield "Q-DLA", learned(fost.Full())
+
+
+def principal_components(train: Array, signals: Array) -> float:
+    """The relative error of signals by their projection to S components of the first half."""
+    components = np.linalg.svd(train, full_matrices=False)[2][:S]
+    return float(1 - np.sum((signals @ components.T) ** 2) / np.sum(signals**2))
+
+
+def main() -> None:
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    train, held_out = windows(sys.argv[1])
+    print(f"{len(train):,} windows to learn from, {len(held_out):,} to judge\n")
+    print("| | operations | first half | second half |\n|---|---:|---:|---:|")
+    for name, coder in coders(train):
+        errors = (relative_error(Y, coder, S) for Y in (train, held_out))
+        print(f"| {name} | {coder.flops:,} | " + " | ".join(f"{e:.2%}" for e in errors) + " |")
+    errors = (principal_components(train, Y) for Y in (train, held_out))
+    cost = 2 * S * (2 * N - 1)  # the inner products, and their sum of components
+    print(f"| PCA, {S} components | {cost:,} | " + " | ".join(f"{e:.2%}" for e in errors) + " |")
+
+
+if __name__ == "__main__":
+    main()

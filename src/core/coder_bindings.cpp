@@ -1,0 +1,128 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include "bank_plan.hpp"
+#include "bindings.hpp"
+#include "engine.hpp"
+#include "picture.hpp"
+
+namespace fost {
+namespace {
+
+template <class T, class I>
+Index encode_array(const Coder& coder, const Input<T>& y, int s, const Packed<T, Line>& values,
+                   const Packed<std::int32_t, Line>& indices, const Packed<I, Line>& indptr) {
+  require(Index(y.shape(1)) == coder.n && s >= 1 && s <= coder.n, "shapes do not agree");
+  require(values.shape(0) >= y.shape(0) * s && indices.shape(0) >= y.shape(0) * s &&
+              indptr.shape(0) == y.shape(0) + 1, "not enough room for the codes");
+  nb::gil_scoped_release release;
+  return encode<T, I>(coder, view<const T>(y), s, values.data(), indices.data(), indptr.data());
+}
+
+template <class T>
+double accumulate_array(const Coder& coder, const Input<T>& y, int s,
+                        const Packed<double, nb::ndim<2>>& matrix) {
+  require(Index(y.shape(1)) == coder.n && s >= 1 && s <= coder.n, "shapes do not agree");
+  require(Index(matrix.shape(0)) == coder.n_atoms() && Index(matrix.shape(1)) == coder.n,
+          "shapes do not agree");
+  nb::gil_scoped_release release;
+  return accumulate<T>(coder, view<const T>(y), s, matrix.data());
+}
+
+template <class T>
+void shrink_array(const Coder& coder, const Packed<const T, nb::ndim<2>>& image,
+                  const std::optional<Packed<const T, nb::ndim<2>>>& pilot, int height, int width,
+                  const Packed<const std::int32_t, Line>& tops,
+                  const Packed<const std::int32_t, Line>& lefts, T level, T sharpness,
+                  const Packed<T, nb::ndim<2>>& sums,
+                  const Packed<T, nb::ndim<2>>& weights) {
+  const auto same = [&](const auto& other) {
+    return other.shape(0) == image.shape(0) && other.shape(1) == image.shape(1);
+  };
+  require(height * width == coder.n && same(sums) && same(weights) && (!pilot || same(*pilot)),
+          "shapes do not agree");
+  const PatchGrid<T> grid = {image.data(), pointer(pilot), Index(image.shape(1)), height, width,
+                             tops.data(), lefts.data(), static_cast<int>(lefts.shape(0))};
+  const Overlay<T> out = {sums.data(), weights.data()};
+  nb::gil_scoped_release release;
+  shrink<T>(coder, grid, Index(tops.shape(0)), level, sharpness, out);
+}
+
+template <class T>
+bool apply_array(const Plan& plan, const Input<T>& y, const Output<T>& x, bool inverse) {
+  require(Index(y.shape(1)) == plan.n && y.shape(0) == x.shape(0) && y.shape(1) == x.shape(1),
+          "shapes do not agree");
+  nb::gil_scoped_release release;
+  return apply<T>(plan, inverse, view<const T>(y), view<T>(x));
+}
+
+template <class T>
+void decode_array(const Plan& plan, const Packed<const T, Line>& values,
+                  const Packed<const std::int32_t, Line>& indices,
+                  const Packed<const std::int64_t, Line>& indptr, const Output<T>& x) {
+  const SparseRows<T> codes = sparse_rows<T>(values, indices, indptr, x);
+  require(Index(x.shape(1)) == plan.n, "shapes do not agree");
+  nb::gil_scoped_release release;
+  decode<T>(plan, codes, view<T>(x));
+}
+
+template <class T> void bind_coding(nb::class_<Coder>& coder) {
+  coder.def("encode", &encode_array<T, std::int32_t>, "y"_a.noconvert(), "s"_a,
+            "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
+  coder.def("encode", &encode_array<T, std::int64_t>, "y"_a.noconvert(), "s"_a,
+            "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
+  coder.def("accumulate", &accumulate_array<T>, "y"_a.noconvert(), "s"_a, "matrix"_a.noconvert());
+  coder.def("shrink", &shrink_array<T>, "image"_a.noconvert(), "pilot"_a.noconvert().none(),
+            "height"_a, "width"_a, "tops"_a.noconvert(), "lefts"_a.noconvert(), "level"_a,
+            "sharpness"_a, "sums"_a.noconvert(), "weights"_a.noconvert());
+}
+
+template <class T> void bind_transform(nb::class_<Plan, Coder>& plan) {
+  plan.def("apply", &apply_array<T>, "y"_a.noconvert(), "out"_a.noconvert(), "inverse"_a);
+  plan.def("decode", &decode_array<T>, "values"_a.noconvert(), "indices"_a.noconvert(),
+           "indptr"_a.noconvert(), "out"_a.noconvert());
+}
+
+}  // namespace
+
+void bind_coders(nb::module_& m) {
+  nb::class_<Coder> coder(m, "Coder");
+  coder.def_ro("n_features", &Coder::n);
+  coder.def_prop_ro("n_atoms", &Coder::n_atoms);
+  coder.def_ro("uses_blas", &Coder::uses_blas);
+  bind_coding<float>(coder);
+  bind_coding<double>(coder);
+
+  nb::class_<Plan, Coder> plan(m, "Plan");
+  plan.def(nb::init<int>(), "n_features"_a);
+  plan.def("add_reflectors", [](Plan& self, const Packed<const double, nb::ndim<2>>& vectors) {
+    require(Index(vectors.shape(1)) == self.n, "shapes do not agree");
+    self.add_reflectors(vectors.data(), static_cast<int>(vectors.shape(0)));
+  }, "vectors"_a.noconvert());
+  plan.def("add_rotations", [](Plan& self, const Packed<const std::int32_t, nb::shape<-1, 2>>& pairs,
+                               const Packed<const double, nb::shape<-1, 2, 2>>& blocks) {
+    require(pairs.shape(0) == blocks.shape(0), "shapes do not agree");
+    self.add_rotations(pairs.data(), blocks.data(), static_cast<int>(pairs.shape(0)));
+  }, "pairs"_a.noconvert(), "blocks"_a.noconvert());
+  plan.def("add_cosine", [](Plan& self, const std::vector<int>& shape) { self.add_cosine(shape); },
+           "shape"_a);
+  plan.def("add_dense", [](Plan& self, const Packed<const double, nb::ndim<2>>& matrix) {
+    require(Index(matrix.shape(0)) == self.n && Index(matrix.shape(1)) == self.n,
+            "shapes do not agree");
+    self.add_dense(matrix.data());
+  }, "matrix"_a.noconvert());
+  // Keeps the other alive.
+  plan.def("add_plan", [](Plan& self, const Plan& other, bool transposed) {
+    require(other.n == self.n && &other != &self, "plans do not agree");
+    self.add_plan(other, transposed);
+  }, "other"_a, "transposed"_a = false, nb::keep_alive<1, 2>());
+  bind_transform<float>(plan);
+  bind_transform<double>(plan);
+
+  // Keeps its plans alive.
+  nb::class_<Bank, Coder>(m, "Bank")
+      .def(nb::init<const Plan&, const std::vector<const Plan*>&>(), "base"_a, "members"_a,
+           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+}
+
+}  // namespace fost

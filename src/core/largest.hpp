@@ -1,0 +1,81 @@
+// The largest magnitudes of many rows, kept in registers, sorted.
+#pragma once
+
+#include "simd.hpp"
+
+namespace fost {
+namespace FOST_NAMESPACE {
+
+// The smallest positive number: a threshold that only zeros do not reach.
+template <class T> FOST_INLINE Vec<T> smallest() { return reinterpret_cast<Vec<T>>(Mask<T>{} + 1); }
+
+template <class T> FOST_INLINE void sort_down(Vec<T>& a, Vec<T>& b) {
+  const Vec<T> larger = maximum<T>(a, b);
+  b = minimum<T>(a, b);
+  a = larger;
+}
+
+// Sorts a bitonic sequence of S = 2^k vectors, largest first.
+template <class T, int S> FOST_INLINE void sort_bitonic(Vec<T>* v) {
+  if constexpr (S > 1) {
+#pragma GCC unroll 4
+    for (int k = 0; k < S / 2; ++k) sort_down<T>(v[k], v[k + S / 2]);
+    sort_bitonic<T, S / 2>(v);
+    sort_bitonic<T, S / 2>(v + S / 2);
+  }
+}
+
+// The KEEP = 2^k largest of KEEP sorted magnitudes and those of four more numbers, sorted.
+template <class T, int KEEP> FOST_INLINE void merge_magnitudes(Vec<T>* best, Vec<T>* a) {
+  sort_magnitudes(a[0], a[2]);
+  sort_magnitudes(a[1], a[3]);
+  sort_down<T>(a[0], a[1]);
+  sort_down<T>(a[2], a[3]);
+  sort_down<T>(a[1], a[2]);
+  if constexpr (KEEP == 1) {
+    best[0] = maximum<T>(best[0], a[0]);
+  } else {
+    constexpr int TAKE = KEEP < 4 ? KEEP : 4;
+#pragma GCC unroll 4
+    for (int k = 0; k < TAKE; ++k)
+      best[KEEP - 1 - k] = maximum<T>(best[KEEP - 1 - k], a[k]);
+    sort_bitonic<T, KEEP>(best);
+  }
+}
+
+// How many magnitudes are kept in registers to find the S-th largest.
+template <int S> constexpr int KEPT = S <= 2 ? S : S <= 4 ? 4 : 8;
+
+// The largest magnitudes so far, sorted, of UNROLL vectors side by side. Four rows are merged at
+// once and without branches: of so many lanes one nearly always has something to merge, and two
+// chains of comparisons hide each other's latency.
+template <class T, int S> struct Largest {
+  Vec<T> of[UNROLL][KEPT<S>];
+
+  // Rows are whatever has row(k), called once for each k in order, and vector(row, v), the v-th
+  // vector of such a row.
+  template <class Rows> FOST_INLINE void merge(Rows& rows, int count) {
+    int k = 0;
+    for (; k + 4 <= count; k += 4) merge_four(rows, k, 4);
+    if (k < count) merge_four(rows, k, count - k);
+  }
+
+ private:
+  // Those from `first` on, or as many as there are.
+  template <class Rows> FOST_INLINE void merge_four(Rows& rows, int first, int here) {
+    typename Rows::Row row[4] = {};
+#pragma GCC unroll 4
+    for (int q = 0; q < 4; ++q)
+      if (q < here) row[q] = rows.row(first + q);
+#pragma GCC unroll 4
+    for (int v = 0; v < UNROLL; ++v) {
+      Vec<T> a[4];
+#pragma GCC unroll 4
+      for (int q = 0; q < 4; ++q) a[q] = q < here ? rows.vector(row[q], v) : Vec<T>{};
+      merge_magnitudes<T, KEPT<S>>(of[v], a);
+    }
+  }
+};
+
+}  // namespace FOST_NAMESPACE
+}  // namespace fost

@@ -1,0 +1,119 @@
+// Passes over a range of signals: load a tile, run the stages, use the result.
+#pragma once
+
+#include "coders.hpp"
+#include "stages.hpp"
+#include "statistic.hpp"
+#include "tile.hpp"
+
+namespace fost {
+namespace FOST_NAMESPACE {
+
+inline int rows_at(Index row, Index last, int width) {
+  return static_cast<int>(last - row < width ? last - row : width);
+}
+
+template <class T>
+bool apply(const Program<T>& program, bool inverse, const View<const T>& y, const View<T>& x,
+           Index first, Index last, const Workspace<T>& work) {
+  bool finite = true;
+  for (Index row = first; row < last; row += work.width) {
+    const int rows = rows_at(row, last, work.width);
+    load_tile(y, row, rows, work.tile, work.width);
+    Prefetch ahead = next_tile(y, row, last, work.width);
+    const T* tile = inverse ? run<T, true>(program, work.tile, work, ahead)
+                            : run<T, false>(program, work.tile, work, ahead);
+    finite &= all_finite(tile, static_cast<Index>(program.n) * work.width, ahead);
+    store_tile(tile, work.width, x, row, rows);
+  }
+  return finite;
+}
+
+template <class T, class Coder>
+bool encode_with(const Coder& coder, const View<const T>& y, Index first, Index last,
+                 const Codes<T>& codes, const Workspace<T>& work) {
+  bool finite = true;
+  for (Index row = first; row < last; row += work.width) {
+    const int rows = rows_at(row, last, work.width);
+    load_tile(y, row, rows, work.tile, work.width);
+    Prefetch ahead = next_tile(y, row, last, work.width);
+    const Codes<T> here = {codes.values + row * codes.s, codes.indices + row * codes.s,
+                           codes.counts + row, codes.s};
+    finite &= coder(rows, here, work, ahead);
+  }
+  return finite;
+}
+
+template <class T>
+bool encode(const CoderProgram<T>& program, const View<const T>& y, Index first, Index last,
+            const Codes<T>& codes, const BankMemory<T>& bank, const Workspace<T>& work) {
+  return with_coder(program, bank, work, [&](const auto& coder, const Workspace<T>& own) {
+    return encode_with<T>(coder, y, first, last, codes, own);
+  });
+}
+
+template <class T>
+void decode(const Program<T>& program, const SparseRows<T>& codes, const View<T>& x,
+            Index first, Index last, const Workspace<T>& work) {
+  for (Index row = first; row < last; row += work.width) {
+    const int rows = rows_at(row, last, work.width);
+    load_codes(codes, row, rows, program.n, work.tile, work.width);
+    Prefetch none(nullptr, 0);
+    store_tile<T>(run<T, true>(program, work.tile, work, none), work.width, x, row, rows);
+  }
+}
+
+template <class T>
+void sum_atoms(const T* atoms, const SparseRows<T>& codes, const View<T>& x, Index first,
+               Index last) {
+  const Index n = x.columns;
+  for (Index row = first; row < last; ++row) {
+    T* out = x.data + row * x.row_stride;
+    for (Index i = 0; i < n; ++i) out[i] = T(0);
+    for (std::int64_t k = codes.indptr[row]; k < codes.indptr[row + 1]; ++k) {
+      const T* atom = atoms + codes.indices[k] * n;
+      const T value = codes.values[k];
+      Index i = 0;
+      for (; i + LANES<T> <= n; i += LANES<T>)
+        store(out + i, load(out + i) + value * load(atom + i));
+      for (; i < n; ++i) out[i] += value * atom[i];
+    }
+  }
+}
+
+template <class T, class Coder>
+bool accumulate_with(const Coder& coder, const View<const T>& y, Index first, Index last,
+                     Statistic& sums, const BatchMemory<T>& batch, const Workspace<T>& work) {
+  const int n = static_cast<int>(y.columns);
+  const bool direct = y.column_stride == 1;
+  const View<T> rows = {batch.rows, batch.size, n, n, 1};
+  for (Index begin = first; begin < last; begin += batch.size) {
+    const Index end = begin + rows_at(begin, last, batch.size);
+    Codes<T> codes = batch.codes;
+    for (Index row = begin; row < end; row += work.width) {
+      const int here = rows_at(row, end, work.width);
+      load_tile(y, row, here, work.tile, work.width);
+      if (!direct) store_tile<T>(work.tile, work.width, rows, row - begin, here);
+      Prefetch ahead = next_tile(y, row, last, work.width);
+      if (!coder(here, codes, work, ahead)) return false;
+      advance(codes, work.width);
+    }
+    const int count = static_cast<int>(end - begin);
+    const T* signals = direct ? y.data + begin * y.row_stride : batch.rows;
+    add_outer_products<T>({signals, direct ? y.row_stride : n, count, n, coder.n_rows(), batch.codes,
+                           batch.heads, batch.links}, sums);
+  }
+  return true;
+}
+
+template <class T>
+bool accumulate(const CoderProgram<T>& program, const View<const T>& y, Index first, Index last,
+                Statistic& sums, const BatchMemory<T>& batch, const BankMemory<T>& bank,
+                const Workspace<T>& work) {
+  return with_coder(program, bank, work, [&](const auto& coder, const Workspace<T>& own) {
+    return accumulate_with<T>(coder, y, first, last, sums, batch, own);
+  });
+}
+
+}  // namespace FOST_NAMESPACE
+}  // namespace fost

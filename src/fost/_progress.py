@@ -1,0 +1,57 @@
+"""How far work has got, on stderr: the one way in which fost shows it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+# Told how much is done, and what there is to say about it.
+Advance = Callable[[float, str], None]
+
+
+@contextmanager
+def progress(what: str, total: float | None, shown: bool | None) -> Iterator[Advance]:
+    """A bar in a terminal, and elsewhere a line whenever there is something to tell.
+
+    `shown` is True or False, or None for a bar in a terminal that is gone at the end, and
+    nothing elsewhere.
+    """
+    if shown is not False and sys.stderr.isatty():
+        with _bar(what, total, transient=shown is None) as advance:
+            yield advance
+    elif shown:
+        yield _lines(what, total)
+    else:
+        yield lambda done, text: None
+
+
+@contextmanager
+def _bar(what: str, total: float | None, transient: bool) -> Iterator[Advance]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=transient) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done, text: bar.update(
+            task, completed=done, description=_told(what, done, total, text)
+        )
+
+
+def _lines(what: str, total: float | None) -> Advance:
+    start = time.perf_counter()
+
+    def advance(done: float, text: str) -> None:
+        seconds = time.perf_counter() - start
+        print(f"{_told(what, done, total, text)}  {seconds:.1f} s", file=sys.stderr, flush=True)
+
+    return advance
+
+
+def _told(what: str, done: float, total: float | None, text: str) -> str:
+    """ "iteration 3/100  relative error 2.1 %"; counts only where they are whole numbers."""
+    counted = isinstance(done, int) and isinstance(total, int)
+    count = f" {done:,}/{total:,}" if counted else ""
+    return f"{what}{count}" + (f"  {text}" if text else "")

@@ -1,0 +1,59 @@
+"""What estimators take for signals, by scikit-learn's checks."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from fost._validation import check_flag, has_masked
+from fost.streams import Stream, as_stream, is_lazy
+
+
+def checked(
+    estimator: BaseEstimator, X: object, reset: bool = True, min_samples: int = 1
+) -> Stream:
+    """Signals by scikit-learn's checks; of lazy ones only what needs no pass over them."""
+    if not is_lazy(X):
+        return as_stream(validated(estimator, X, reset, min_samples), "X")
+    check_flag(estimator.sparse_output, "sparse_output")
+    stream = as_stream(X, "X")
+    n = stream.n_features
+    if reset:
+        estimator.n_features_in_ = n
+        estimator.__dict__.pop("feature_names_in_", None)
+    elif n != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {n} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input"
+        )
+    return stream
+
+
+def validated(
+    estimator: BaseEstimator, X: Any, reset: bool = True, min_samples: int = 1
+) -> NDArray[Any]:
+    """Signals in memory, by scikit-learn's checks, which do not look for masks.
+
+    Errors name X, which not all of theirs do.
+    """
+    check_flag(estimator.sparse_output, "sparse_output")
+    if has_masked(X):
+        raise ValueError("X has masked entries, which fost cannot leave out")
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):  # dates are no numbers
+        raise TypeError(f"X must be real numbers, got dtype {X.dtype}")
+    types = [np.float64, np.float32]
+    try:
+        X = validate_data(estimator, X, dtype=types, reset=reset, ensure_min_samples=min_samples)
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:  # NumPy's, and what objects that are no arrays raise
+        if isinstance(error, TypeError | ValueError) and re.search(r"\bX\b", str(error)):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"X is not what {type(estimator).__name__} takes: {error}") from error
+    return np.asarray(X)

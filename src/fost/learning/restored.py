@@ -1,0 +1,163 @@
+"""What a checkpoint says, each part of it checked: it may be damaged, or forged."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+from numpy.typing import NDArray
+
+from fost._validation import check_integer, check_number, check_shape
+from fost.learning.sources import Statistic
+from fost.learning.state import State
+from fost.learning.structure import Problem, Structure, changed
+from fost.transforms import Coder, storage
+
+FORMAT = "fost checkpoint"
+VERSION = "2"
+
+Notes = dict[str, Any]
+Arrays = dict[str, NDArray[Any]]
+
+
+def read(path: Path) -> tuple[Notes, Arrays]:
+    """The notes and the arrays of a file, which are those that were written."""
+    with safetensors.safe_open(str(path), framework="numpy") as file:
+        header = file.metadata() or {}
+        if header.get("format") != FORMAT:
+            raise ValueError("it is not a checkpoint of fost")
+        if header.get("version") != VERSION:
+            raise ValueError(
+                f"it has version {header.get('version')!r} of the format, "
+                f"this fost reads version {VERSION!r}"
+            )
+        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    text = header.get("state", "")
+    if header.get("checksum") != storage.digest(text, arrays):
+        raise ValueError("its checksum does not match, it is damaged")
+    return json.loads(text), arrays
+
+
+def restored(
+    notes: Notes, arrays: Arrays, structure: Structure, problem: Problem
+) -> tuple[Structure, State]:
+    """The structure as it was decided, and the state; both fit the problem."""
+    structure = _decided(structure, notes["structure"], problem)
+    transform, best = (
+        _transform(notes[name], f"{name}.", arrays, structure, problem)
+        for name in ("transform", "best")
+    )
+    errors = sums(arrays, "errors", (None,))
+    n_iter = len(errors) - 1
+    if not 0 <= n_iter <= problem.max_iter or errors.min() < 0:
+        raise ValueError(f"its {len(errors)} errors are not those of a run")
+    reseeded = notes["reseeded"]
+    if not isinstance(reseeded, list) or len(reseeded) != n_iter:
+        raise ValueError("it does not say how many members were replaced in each iteration")
+    state = State(
+        transform=transform,
+        statistic=Statistic(
+            sums(arrays, "statistic", (transform.n_atoms, problem.n_features)),
+            check_number(notes["energy"], "energy", 0),
+        ),
+        errors=errors.tolist(),
+        own_start=_flag(notes, "own_start"),
+        best=best,
+        best_error=check_number(notes["best_error"], "best_error", 0),
+        converged=_flag(notes, "converged"),
+        reseeded=[check_integer(count, "reseeded", 0, 2**31 - 1) for count in reseeded],
+    )
+    return structure, state
+
+
+def _transform(
+    described: object, prefix: str, arrays: Arrays, structure: Structure, problem: Problem
+) -> Coder:
+    """A transform of the structure, to the last bit: what restarting with it leaves in shape."""
+    transform: Coder = storage.build(described, prefix, arrays, exact=True)
+    if transform.n_features != problem.n_features:
+        raise ValueError(
+            f"it has a transform of {transform.n_features} features, Y has {problem.n_features}"
+        )
+    own = structure.takes(transform)
+    if not own or _form(structure.restart(problem, transform)) != _form(transform):
+        raise ValueError(f"it has a transform that is not of the structure, {transform!r}")
+    return transform
+
+
+def _form(transform: Coder) -> object:
+    """All of a transform but its numbers."""
+    arrays: Arrays = {}
+    described = storage.describe(transform, "", arrays)
+    return described, {name: array.shape for name, array in arrays.items()}
+
+
+def sums(arrays: Arrays, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+    """An array of finite numbers of a shape."""
+    array = arrays[name]
+    check_shape(array, name, shape)
+    if array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite numbers in float64, got {array.dtype}")
+    return array
+
+
+def _flag(notes: Notes, name: str) -> bool:
+    if not isinstance(notes[name], bool):
+        raise ValueError(f"{name} must be true or false, got {notes[name]!r}")
+    return bool(notes[name])
+
+
+def check_random(saved: object, own: object, name: str) -> None:
+    """Raises where a state could not be one of these random numbers.
+
+    NumPy takes any; a place beyond the end of a generator's numbers would be read all the same.
+    """
+    if isinstance(own, dict):
+        if not isinstance(saved, dict) or saved.keys() != own.keys():
+            raise ValueError(f"{name} is that of other random numbers")
+        for key, value in own.items():
+            check_random(saved[key], value, key)
+    elif isinstance(own, np.ndarray):
+        if not isinstance(saved, list) or len(saved) != len(own):
+            raise ValueError(f"{name} must be {len(own)} numbers")
+        limit = int(np.iinfo(own.dtype).max)
+        for number in saved:
+            check_integer(number, name, 0, limit)
+    elif not isinstance(own, int):
+        if saved != own:
+            raise ValueError(f"{name} must be {own!r}, got {saved!r}")
+    else:
+        # States have at most 128 bits; `pos` counts the 624 numbers of MT19937, `buffer_pos`
+        # the 4 of Philox.
+        check_integer(saved, name, 0, {"pos": 624, "buffer_pos": 4}.get(name, 2**128 - 1))
+
+
+def decided_fields(structure: Structure) -> dict[str, object]:
+    """What was decided about a structure, such as the number of reflectors for "auto"."""
+    if not dataclasses.is_dataclass(structure):
+        return {}
+    values = {f.name: getattr(structure, f.name) for f in dataclasses.fields(structure) if f.init}
+    plain = {k: v for k, v in values.items() if isinstance(v, bool | int | float | str)}
+    return plain | {k: decided_fields(v) for k, v in values.items() if isinstance(v, Structure)}
+
+
+def _decided(structure: Structure, fields: object, problem: Problem) -> Structure:
+    """A structure as it was decided, which is what was asked for but for what was "auto"."""
+    if not isinstance(fields, dict) or not decided_fields(structure).keys() <= fields.keys():
+        raise ValueError(f"it does not say what was decided about {structure!r}")
+    values: dict[str, object] = {}
+    for name, saved in fields.items():
+        asked = getattr(structure, name)
+        if isinstance(asked, Structure):
+            values[name] = _decided(asked, saved, problem)
+        elif asked is None or asked == "auto":
+            # There are n (n - 1) / 2 pairs of features, and no more reflectors than features.
+            n = problem.n_features
+            values[name] = check_integer(saved, name, 1, n * n, "n_features**2")
+        elif asked != saved:
+            raise ValueError(f"its structure has {name}={saved!r}, not {asked!r}")
+    return changed(structure, **values).fit_to(problem)

@@ -1,0 +1,141 @@
+"""Signals of any form as a stream; blocks of them may be of any form themselves."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fost._validation import check_real
+from fost.streams.base import Stream, check_size
+from fost.streams.local import Array, Mapped, Sliced, mapping_of, read_ahead
+
+
+def is_lazy(Y: object) -> bool:
+    """Whether signals are anywhere but in memory, so that they are read block by block."""
+    if isinstance(Y, np.ndarray):
+        return mapping_of(Y) is not None
+    return _is_dask(Y) or _is_sliced(Y) or _is_blocks(Y)
+
+
+def as_stream(Y: object, name: str = "Y") -> Stream:
+    """Signals in rows as a stream: see `fost.learning.as_source` for what they may be."""
+    if isinstance(Y, Stream):
+        return Y
+    if isinstance(Y, np.ndarray):
+        return Array(Y, name) if mapping_of(Y) is None else Mapped(Y, name)
+    if _is_dask(Y):
+        from fost.streams.cluster import DaskRows
+
+        return DaskRows(Y, name)
+    if _is_sliced(Y):
+        return Sliced(Y, name)
+    if _is_blocks(Y):
+        return Blocks(Y, name)
+    return Array(Y, name)
+
+
+def _is_dask(Y: object) -> bool:
+    # Nobody has a Dask array who has not imported Dask.
+    dask = sys.modules.get("dask.array")
+    return dask is not None and isinstance(Y, dask.Array)
+
+
+def _is_sliced(Y: object) -> bool:
+    """Whether Y is like an array of Zarr or HDF5: chunks that are read when it is sliced."""
+    return isinstance(getattr(Y, "dtype", None), np.dtype) and hasattr(Y, "chunks")
+
+
+def _is_blocks(Y: object) -> TypeGuard[Iterable[ArrayLike]]:
+    """Whether Y is none of the things that NumPy makes an array of, but can be iterated."""
+    if isinstance(Y, Stream):
+        return True
+    if isinstance(Y, list | tuple | str | bytes | dict | set | range | np.generic):
+        return False
+    arrays = ("__array__", "__array_interface__", "__dataframe__", "tocsr")
+    if not hasattr(Y, "__iter__") or any(hasattr(Y, name) for name in arrays):
+        return False
+    return not _is_buffer(Y)
+
+
+def _is_buffer(Y: Any) -> bool:
+    """Whether Y has its numbers in memory, as array.array and memoryview have."""
+    try:
+        memoryview(Y)
+    except TypeError:
+        return False
+    return True
+
+
+class Blocks(Stream):
+    """Blocks of rows from an object that yields them anew whenever it is iterated.
+
+    A thread gets the next block ahead of the kernels. Each pass must yield as many signals
+    as the first one.
+    """
+
+    def __init__(self, Y: Iterable[ArrayLike], name: str) -> None:
+        if iter(Y) is Y:
+            raise TypeError(
+                f"{name} is an iterator, which can be read only once; give an object whose "
+                "__iter__ begins anew"
+            )
+        self._source, self.name = Y, name
+        self._n_signals: int | None = None
+        self._dtype = np.dtype(np.float32)
+        first = next((block for block in self._arrays() if len(block)), None)
+        if first is None:
+            raise ValueError(f"{name} must have at least one signal and one feature, got none")
+        check_size(first.shape, name)
+        self._n_features = int(first.shape[1])
+        self._note(first)
+
+    @property
+    def n_features(self) -> int:
+        return self._n_features
+
+    @property
+    def n_signals(self) -> int | None:
+        return self._n_signals
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        count = 0
+        for block in self._arrays():
+            if block.shape[1] != self._n_features:
+                raise ValueError(
+                    f"the blocks of {self.name} must have equally many columns, "
+                    f"got {self._n_features} and {block.shape[1]}"
+                )
+            self._note(block)
+            if len(block):
+                yield block
+            count += len(block)
+        if self._n_signals not in (None, count):
+            raise ValueError(
+                f"{self.name} must yield the same blocks in every pass, got {self._n_signals} "
+                f"signals in the first and {count} in a later one"
+            )
+        self._n_signals = count
+
+    def _arrays(self) -> Iterator[NDArray[Any]]:
+        for block in read_ahead(self._source):
+            if is_lazy(block) and 0 not in getattr(block, "shape", ()):
+                yield from as_stream(block, self.name).blocks()
+                continue
+            array = check_real(block, f"a block of {self.name}")
+            if array.ndim != 2:
+                raise ValueError(
+                    f"{self.name} must yield blocks of shape (any, n_features), "
+                    f"got one of shape {array.shape}"
+                )
+            yield array
+
+    def _note(self, block: NDArray[Any]) -> None:
+        self._dtype = np.promote_types(self._dtype, block.dtype)

@@ -1,0 +1,196 @@
+"""Structures describe themselves, and a new one in one file is first-class everywhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fost
+from fost.learning import Ladder, Problem, kinds, register, registry
+from fost.learning.frontier import rungs
+from fost.learning.sources import ArraySource, Statistic
+from tests.learning.test_loop import correlated
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+STRUCTURES = [
+    fost.Full(),
+    fost.Reflectors(1),
+    fost.Reflectors(3),
+    fost.Reflectors(2, orthogonal=True),
+    fost.Rotations(1),
+    fost.Rotations(20),
+    fost.BankOf(fost.Rotations(5), 3),
+    fost.BankOf(fost.Full(), 2),
+]
+
+
+@pytest.fixture
+def butterfly(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The example, imported and registered for one test."""
+    monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
+    spec = importlib.util.spec_from_file_location("butterfly", EXAMPLES / "butterfly.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "butterfly", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("structure", STRUCTURES, ids=repr)
+def test_what_structures_say_of_themselves_is_true(structure: fost.Structure) -> None:
+    Y = correlated(200, 8)
+    for init in structure.starts:
+        found = fost.learn(Y, structure, 2, init=init, max_iter=2, random_state=0)
+        assert found.transform.flops == structure.flops(8)
+    default = fost.learn(Y, structure, 2, max_iter=2, random_state=0)
+    named = fost.learn(Y, structure, 2, init=structure.starts[0], max_iter=2, random_state=0)
+    assert default.transform == named.transform
+    known = ", ".join(map(repr, structure.starts))
+    with pytest.raises(ValueError, match=re.escape(f"one of {known}, got 'odd'")):
+        fost.learn(Y, structure, 2, init="odd")
+
+
+def test_labels() -> None:
+    assert [structure.label for structure in STRUCTURES] == [
+        "dense", "1 reflector", "3 reflectors", "2 reflectors", "1 rotation", "20 rotations",
+        "3 x 5 rotations", "2 x dense",
+    ]  # fmt: skip
+    assert fost.BankOf(fost.Rotations(5), 3).family == "banks of rotations"
+    assert fost.Reflectors("auto").label == "auto reflectors"
+
+
+def test_all_names_make_structures() -> None:
+    Y = correlated(100, 8)
+    for name, kind in kinds().items():
+        found = fost.learn(Y, kind.made(None, 8), 2, max_iter=1)
+        assert found.transform.n_features == 8, name
+    assert kinds()["orthogonal-householder"].made(3, 8) == fost.Reflectors(3, orthogonal=True)
+
+
+@given(st.integers(2, 200), st.none() | st.integers(1, 50_000), st.booleans())
+def test_ladders_rise_and_keep_to_the_limit(n: int, limit: int | None, over_base: bool) -> None:
+    for family in registry.families():
+        ladder = family.ladder(n, over_base)
+        if ladder is None or not ladder.sizes:
+            continue
+        costs = [structure.flops(n) for structure in ladder.rungs(limit)]
+        assert costs == sorted(set(costs))
+        assert all(cost <= (limit or cost) and cost < (2 * n - 1) * n for cost in costs)
+        members = [member.flops(n) for member in ladder.members([2, 4], limit)]
+        assert members == sorted(set(members))
+        assert all(2 * cost <= (limit or 2 * cost) for cost in members)
+
+
+def test_names_are_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
+    with pytest.raises(ValueError, match="there is a structure 'givens' already, Rotations"):
+        register("givens", "others")(fost.Full)
+    register("givens", "defined once more")(fost.Rotations)
+    assert kinds()["givens"].summary == "defined once more"
+
+
+def test_a_butterfly_is_learned_like_any_other(butterfly: Any) -> None:
+    Y = correlated(400, 8)
+    structure = butterfly.Butterfly(3)
+    found = fost.learn(Y, structure, 2, tol=0, max_iter=30)  # a rise would be a warning
+    assert found.errors[-1] < found.errors[0]
+    U = found.transform.matrix
+    assert np.abs(U.T @ U - np.eye(8)).max() < 1e-12
+    again = fost.learn(Y, structure, 2, init=found.transform, tol=0, max_iter=5)
+    assert again.errors[0] == pytest.approx(found.errors[-1])
+    more = fost.learn(Y, butterfly.Butterfly(5), 2, init=found.transform, tol=0, max_iter=5)
+    assert more.errors[-1] <= found.errors[-1] + 1e-12
+    with pytest.raises(ValueError, match="need a power of two features, Y has n_features=6"):
+        fost.learn(correlated(50, 6), structure, 2)
+
+
+def test_one_layer_of_a_butterfly_is_the_best(butterfly: Any) -> None:
+    """Against all angles, of rotations and of reflections, for codes that are fixed."""
+    M = np.random.default_rng(0).standard_normal((2, 2))
+    problem = Problem(ArraySource(correlated(20, 2)), None, 1, np.random.default_rng(0), 1, 0)
+    structure = butterfly.Butterfly(1)
+    start = structure.initial(problem, "base")
+    found = structure.update(problem, Statistic(M, 0.0), start).matrix
+    angles = np.linspace(0, 2 * np.pi, 2001)
+    c, s = np.cos(angles), np.sin(angles)
+    turns = c * (M[0, 0] + M[1, 1]) + s * (M[0, 1] - M[1, 0])
+    mirrors = c * (M[0, 0] - M[1, 1]) + s * (M[0, 1] + M[1, 0])
+    best = max(turns.max(), mirrors.max())
+    # Angles lie 0.003 apart, so the best of them is within 1e-5 of the best there is.
+    assert best - 1e-9 <= np.trace(found @ M) <= best * (1 + 1e-5)
+
+
+def test_a_butterfly_is_tried_drawn_and_offered(butterfly: Any) -> None:
+    Y = correlated(300, 16)
+    auto = fost.AutoDictionary(2, 16, max_iter=3, random_state=0).fit(Y)
+    families = {row.family for row in auto.frontier_}
+    assert {"layers", "DCT 16 + layers", "DCT 16 + banks of layers"} <= families
+    for row in auto.frontier_:
+        assert row.flops == row.transform.flops
+    names = [rung.name for rung in rungs(8, {"": None}, limit=60)]
+    assert [name for name in names if "layer" in name] == ["1 layer", "2 layers"]
+    with pytest.raises(TypeError, match=r"must be Butterfly\(layers\), Full\(\), Reflectors\(m\)"):
+        fost.learn(Y, 3, 2)  # type: ignore[arg-type]
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    ax = fost.plot_frontier(auto)
+    assert "layers" in {text.get_text() for text in ax.get_legend().get_texts()}
+    pyplot.close(ax.figure)
+
+
+def test_banks_checkpoints_and_batches_of_butterflies(butterfly: Any, tmp_path: Path) -> None:
+    Y = correlated(300, 8)
+    structure = fost.BankOf(butterfly.Butterfly(2), 2)
+    options: dict[str, Any] = {"random_state": 0, "tol": 0, "max_iter": 6}
+    whole = fost.learn(Y, structure, 2, **options)
+    path = tmp_path / "state"
+    stop = fost.learn(Y, structure, 2, **options, checkpoint=path, callback=lambda k, *_: k == 3)
+    assert stop.n_iter == 3
+    resumed = fost.learn(Y, structure, 2, **options, checkpoint=path)
+    np.testing.assert_array_equal(resumed.errors, whole.errors)
+    assert resumed.transform == whole.transform
+    estimator = fost.BankDictionary(2, 2, butterfly.Butterfly(2), random_state=0)
+    assert estimator.partial_fit(Y).partial_fit(Y).dictionary_.n_transforms == 2
+
+
+def fost_with_butterfly(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "fost", "--import", "butterfly", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(EXAMPLES), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_butterfly_from_the_command_line(tmp_path: Path) -> None:
+    np.save(tmp_path / "signals.npy", correlated(200, 8))
+    words = ["learn", "signals.npy", "-o", "model.safetensors", "-s", "2", "--iterations", "3"]
+    told = fost_with_butterfly(tmp_path, *words, "--structure", "butterfly", "--size", "2")
+    assert "Chain(n_features=8, members=[DCT, Givens]" in told
+    model = fost.load(tmp_path / "model.safetensors")
+    assert model.flops == fost.DCT(8).flops + 2 * 3 * 8
+    assert "butterfly (layers of rotations" in fost_with_butterfly(tmp_path, "learn", "--help")
+
+
+def test_ladders_are_of_one_structure() -> None:
+    assert fost.Full.ladder(8, over_base=True) is None
+    assert fost.Rotations.ladder(1, over_base=False) is None
+    ladder = fost.Reflectors.ladder(64, over_base=True)
+    assert isinstance(ladder, Ladder)
+    assert ladder.members([2], None) == []
