@@ -5,11 +5,19 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import bench_banks, bench_encode, bench_images, bench_learn, bench_pursuit
+from benchmarks import (
+    bench_banks,
+    bench_dct,
+    bench_encode,
+    bench_images,
+    bench_learn,
+    bench_pursuit,
+)
 from benchmarks.harness import Report, machine
 
 BENCHMARKS = {
     "encode": bench_encode.run,
+    "dct": bench_dct.run,
     "learn": bench_learn.run,
     "pursuit": bench_pursuit.run,
     "images": bench_images.run,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -25,7 +27,7 @@ def _gaps(missing):
 
 @st.composite
 def sizes(draw):
-    """n_features, n_atoms (around the padding of 16), s, n_signals (around the tile of 256)."""
+    """n_features, n_atoms (around the padding of 32), s, n_signals (around the tile of 256)."""
     n = draw(st.integers(2, 70))
     n_atoms = draw(st.integers(2, 90))
     s = draw(st.integers(1, min(n, n_atoms, 12)))
@@ -382,3 +384,93 @@ def test_masked_signals_and_atoms_are_refused():
         fost.omp(list(masked), np.eye(3), 1)
     with pytest.raises(ValueError, match="missing has masked entries"):
         fost.omp(np.eye(3), np.eye(3), 1, missing=masked > 2)
+
+
+@given(seeds, sizes(), st.sampled_from(["f4", "f8"]), st.booleans())
+def test_prepared_atoms_give_the_same_codes(isa, seed, size, dtype, normalize):
+    """To the last bit, whether all inner products are computed or those of chosen atoms."""
+    n, n_atoms, s, count = size
+    rng, Y, D = problem(seed, n, n_atoms, count)
+    D *= rng.uniform(0.5, 2, (n_atoms, 1))
+    Y = Y.astype(dtype)
+    missing = rng.random(Y.shape) < 0.3
+    atoms = fost.Atoms(D)
+    for gaps in (None, missing):
+        for _ in range(2):  # made ready, and ready
+            codes = fost.omp(Y, atoms, s, missing=gaps, normalize=normalize)
+            plain = fost.omp(Y, D, s, missing=gaps, normalize=normalize)
+            np.testing.assert_array_equal(codes.toarray(), plain.toarray())
+
+
+def test_few_signals_are_coded_like_many(isa):
+    """They are correlated with the atoms by other means: rounding may differ, atoms do not."""
+    _, Y, D = problem(3, 64, 300, 40)
+    many = fost.omp(Y, D, 6).toarray()
+    few = np.concatenate([fost.omp(Y[k : k + 4], D, 6).toarray() for k in range(0, 40, 4)])
+    np.testing.assert_array_equal(few != 0, many != 0)
+    np.testing.assert_allclose(few, many, rtol=0, atol=1e-12)
+
+
+def test_prepared_atoms_are_a_copy():
+    D = np.eye(3)
+    atoms = fost.Atoms(D)
+    D[0, 0] = 7
+    np.testing.assert_array_equal(atoms.atoms, np.eye(3))
+    with pytest.raises(ValueError, match="read-only"):
+        atoms.atoms[0, 0] = 1
+    assert atoms.shape == (3, 3)
+    assert len(atoms) == 3
+    assert repr(atoms) == "Atoms(n_atoms=3, n_features=3)"
+
+
+def test_prepared_atoms_are_taken_where_atoms_are(set_threads):
+    _, Y, D = problem(1, 8, 20, 200)
+    atoms = fost.Atoms(D)
+    dictionary = fost.baselines.GeneralDictionary(atoms)
+    assert dictionary == fost.baselines.GeneralDictionary(D)
+    codes = dictionary.encode(Y, 3)
+    np.testing.assert_array_equal(codes.toarray(), fost.omp(Y, D, 3).toarray())
+    np.testing.assert_allclose(dictionary.decode(codes), codes @ D, atol=1e-12)
+    learned = [
+        fost.baselines.KSVD(20, 3, init=init, max_iter=2, random_state=0).fit(Y).components_
+        for init in (atoms, D)
+    ]
+    np.testing.assert_array_equal(*learned)
+    assert fost.diagnostics.mutual_coherence(atoms) == fost.diagnostics.mutual_coherence(D)
+
+
+def test_prepared_atoms_are_pickled_without_what_they_keep():
+    _, Y, D = problem(1, 16, 100, 5)
+    atoms = fost.Atoms(D)
+    before = len(pickle.dumps(atoms))
+    codes = fost.omp(Y, atoms, 3)
+    assert len(pickle.dumps(atoms)) == before
+    again = pickle.loads(pickle.dumps(atoms))
+    np.testing.assert_array_equal(fost.omp(Y, again, 3).toarray(), codes.toarray())
+
+
+@pytest.mark.parametrize(
+    ("atoms", "message"),
+    [
+        (np.zeros((2, 3)), "atoms must not be zero, but row 0 is"),
+        ([[1.0, np.nan]], "atoms contains NaN or infinity"),
+        ([1.0, 2.0], r"atoms must have shape \(n_atoms, n_features\), got \(2,\)"),
+        (np.ones((0, 3)), "atoms must have shape"),
+    ],
+)
+def test_bad_atoms_are_not_prepared(atoms, message):
+    with pytest.raises(ValueError, match=message):
+        fost.Atoms(atoms)
+
+
+@pytest.mark.parametrize("count", [1, 3, 40, 2000])
+def test_threads_do_not_change_codes_in_prepared_atoms(isa, set_threads, count):
+    _, Y, D = problem(5, 32, 200, count)
+    codes = []
+    for threads in (1, 2, 5):
+        set_threads(threads)
+        codes.append(fost.omp(Y, D, 5))
+        codes.append(fost.omp(Y, fost.Atoms(D), 5))
+    for other in codes[1:]:
+        np.testing.assert_array_equal(other.indices, codes[0].indices)
+        np.testing.assert_array_equal(other.data, codes[0].data)

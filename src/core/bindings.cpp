@@ -59,15 +59,16 @@ int sweep_rotations_array(const Packed<const double, nb::ndim<2>>& statistic,
 }
 
 template <class T, class I>
-Index pursue_array(const Lines<T>& atoms, const Lines<T>& gram,
+Index pursue_array(const Lines<T>& atoms, const std::optional<Lines<T>>& gram,
                    const std::optional<Packed<const T, Line>>& scales,
                    const std::optional<Lines<T>>& squares, const Input<T>& y,
                    const std::optional<Input<bool>>& missing, int s, double tol,
                    const Packed<T, Line>& values, const Packed<std::int32_t, Line>& indices,
                    const Packed<I, Line>& indptr) {
-  const std::size_t count = atoms.shape(0), n = atoms.shape(1), pitch = gram.shape(1);
-  require(y.shape(1) == n && gram.shape(0) == count && pitch >= count && pitch % PITCH == 0 &&
-              s >= 1 && std::size_t(s) <= count, "shapes do not agree");
+  const std::size_t count = atoms.shape(0), n = atoms.shape(1);
+  const std::size_t pitch = (count + PITCH - 1) / PITCH * PITCH;
+  require(y.shape(1) == n && s >= 1 && std::size_t(s) <= count, "shapes do not agree");
+  require(!gram || (gram->shape(0) == count && gram->shape(1) == pitch), "shapes do not agree");
   require(!scales || scales->shape(0) == pitch, "shapes do not agree");
   require(!squares || (squares->shape(0) == count && squares->shape(1) == n), "shapes do not agree");
   require(!missing || (missing->shape(0) == y.shape(0) && missing->shape(1) == n),
@@ -75,13 +76,30 @@ Index pursue_array(const Lines<T>& atoms, const Lines<T>& gram,
   require(values.shape(0) >= y.shape(0) * s && indices.shape(0) >= y.shape(0) * s &&
               indptr.shape(0) == y.shape(0) + 1, "not enough room for the codes");
   const Atoms<T> dictionary = {static_cast<int>(n), static_cast<int>(count),
-                               static_cast<int>(pitch), atoms.data(), gram.data(),
-                               pointer(scales), pointer(squares)};
+                               static_cast<int>(pitch), atoms.data(),
+                               const_cast<T*>(pointer(gram)), nullptr, pointer(scales),
+                               pointer(squares)};
   View<const bool> gaps{};
   if (missing) gaps = view<const bool>(*missing);
   nb::gil_scoped_release release;
   return pursue<T, I>(dictionary, view<const T>(y), missing ? &gaps : nullptr, s, tol,
                       values.data(), indices.data(), indptr.data());
+}
+
+template <class T>
+void squared_norms_array(const Lines<T>& rows, const Packed<double, Line>& out) {
+  require(out.shape(0) == rows.shape(0), "shapes do not agree");
+  nb::gil_scoped_release release;
+  kernels<T>().squared_norms(rows.data(), Index(rows.shape(1)), Index(rows.shape(0)), out.data());
+}
+
+template <class T>
+void inner_products_array(const Lines<T>& atoms, const Packed<T, nb::ndim<2>>& gram) {
+  require(gram.shape(0) == atoms.shape(0) && gram.shape(1) >= atoms.shape(0) &&
+              gram.shape(1) % PITCH == 0, "shapes do not agree");
+  nb::gil_scoped_release release;
+  inner_products<T>(atoms.data(), static_cast<int>(atoms.shape(1)),
+                    static_cast<int>(atoms.shape(0)), static_cast<int>(gram.shape(1)), gram.data());
 }
 
 template <class T>
@@ -108,14 +126,16 @@ template <class Function> Function function_of(nb::capsule capsule) {
 }
 
 template <class T> void bind_passes(nb::module_& m) {
-  m.def("pursue", &pursue_array<T, std::int32_t>, "atoms"_a.noconvert(), "gram"_a.noconvert(),
+  m.def("pursue", &pursue_array<T, std::int32_t>, "atoms"_a.noconvert(), "gram"_a.noconvert().none(),
         "scales"_a.noconvert().none(), "squares"_a.noconvert().none(), "y"_a.noconvert(),
         "missing"_a.noconvert().none(), "s"_a, "tol"_a, "values"_a.noconvert(),
         "indices"_a.noconvert(), "indptr"_a.noconvert());
-  m.def("pursue", &pursue_array<T, std::int64_t>, "atoms"_a.noconvert(), "gram"_a.noconvert(),
+  m.def("pursue", &pursue_array<T, std::int64_t>, "atoms"_a.noconvert(), "gram"_a.noconvert().none(),
         "scales"_a.noconvert().none(), "squares"_a.noconvert().none(), "y"_a.noconvert(),
         "missing"_a.noconvert().none(), "s"_a, "tol"_a, "values"_a.noconvert(),
         "indices"_a.noconvert(), "indptr"_a.noconvert());
+  m.def("squared_norms", &squared_norms_array<T>, "rows"_a.noconvert(), "out"_a.noconvert());
+  m.def("inner_products", &inner_products_array<T>, "atoms"_a.noconvert(), "gram"_a.noconvert());
   m.def("sweep_atoms", &sweep_atoms_array<T>, "atoms"_a.noconvert(), "residual"_a.noconvert(),
         "values"_a.noconvert(), "begins"_a.noconvert(), "rows"_a.noconvert(),
         "places"_a.noconvert(), "order"_a.noconvert());
@@ -150,6 +170,7 @@ NB_MODULE(_core, m) {
   m.def("sweep_rotations", &sweep_rotations_array, "statistic"_a.noconvert(),
         "pairs"_a.noconvert(), "blocks"_a.noconvert(), "gains"_a.noconvert(), "least"_a);
   m.attr("PITCH") = PITCH;
+  m.attr("FEW_SIGNALS") = FEW_SIGNALS;
   m.def("registers_clean", &registers_clean);
   m.def("available_isas", &available_isas);
   m.def("get_isa", &get_isa);

@@ -1,75 +1,89 @@
 // The orthonormal DCT-II along the axes of a signal, and its inverse, on a tile.
 //
-// With N even, h = N / 2 and r = sqrt(1/2), the DCT-II of x splits into
+// Sums and differences of opposite numbers have the even and the odd outputs to themselves.
+// With N even, h = N / 2 and r = sqrt(1/2) these are
 //
-//     even outputs = DCT-II_h(r (x_i + x_(N-1-i))),   odd outputs = DCT-IV_h(r (x_i - x_(N-1-i)))
+//     even outputs = DCT-II_h(r (x_i + x_(N-1-i))),   odd outputs = DCT-IV_h(r (x_i - x_(N-1-i))),
 //
-// and the DCT-IV, which is symmetric and its own inverse, with M even, h = M / 2 and
-// t_j = pi (2j + 1) / (4M), into
+// and lengths up to 16, and 18, 20 and 22, are unrolled in registers this way, with the DCT-IV
+// and what is odd as products with whole matrices. Of other lengths, short ones and primes that
+// are not long are products with both matrices; for all others the even numbers forwards and the
+// odd ones backwards have the Fourier transform V (see fourier.hpp), and with t = pi k / (2 N)
 //
-//     A = DCT-II_h(x_j cos t_j + x_(M-1-j) sin t_j)
-//     B = DCT-II_h((-1)^j (x_j sin t_j - x_(M-1-j) cos t_j))
-//     X_0 = A_0,  X_(M-1) = B_0,  X_(2k) = r (A_k - B_(h-k)),  X_(2k-1) = r (A_k + B_(h-k)).
+//     X_k = sqrt(2 / N) (cos t Re V_k + sin t Im V_k),   X_(N-k) = sqrt(2 / N) (sin t Re V_k - cos t Im V_k).
 //
-// Every step is orthonormal, so rounding errors do not grow. Lengths 2 to 32 that are
-// powers of two are unrolled in registers, where a direct DCT-IV by multiply-adds costs no
-// more than the fast one; odd lengths are products with the whole matrix.
+// Nothing grows beyond the norm of the signal times sqrt(2), so rounding errors do not either.
 #pragma once
 
-#include "simd.hpp"
+#include "fourier.hpp"
+#include "fourier_prime.hpp"
+#include "panels.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-constexpr double SQRT_HALF = 0.70710678118654752440;
-
-// y = C x with C a row-major SIZE x SIZE matrix.
-template <class T, int SIZE> FOST_INLINE void multiply(const T* matrix, const Vec<T>* x, Vec<T>* y) {
+// y = C x with C a row-major SIZE x SIZE matrix, or its transpose.
+template <class T, int SIZE, bool TRANSPOSED>
+FOST_INLINE void multiply(const T* matrix, const Vec<T>* x, Vec<T>* y) {
+  // Eight outputs at a time, which do not wait for each other.
+#pragma GCC unroll 2
+  for (int first = 0; first < SIZE; first += 8) {
 #pragma GCC unroll 16
-  for (int k = 0; k < SIZE; ++k) {
-    Vec<T> sum = matrix[k * SIZE] * x[0];
-#pragma GCC unroll 16
-    for (int j = 1; j < SIZE; ++j) sum += matrix[k * SIZE + j] * x[j];
-    y[k] = sum;
+    for (int j = 0; j < SIZE; ++j)
+#pragma GCC unroll 8
+      for (int k = first; k < SIZE && k < first + 8; ++k) {
+        const T entry = matrix[TRANSPOSED ? j * SIZE + k : k * SIZE + j];
+        y[k] = j ? Vec<T>(y[k] + entry * x[j]) : Vec<T>(entry * x[j]);
+      }
   }
 }
 
-// The DCT-II of N vectors. The tables hold the DCT-IV matrices of sizes N/2, N/4, ..., 1
-// and the factor of the mean, scaled so that the butterflies need no multiplication.
+// The DCT-II of N vectors. The tables hold the DCT-IV matrices of sizes N/2, N/4, ... and the
+// matrices of the odd rest, scaled so that the butterflies need no multiplication.
 template <class T, int N> FOST_INLINE void codelet_forward(const T* tables, Vec<T>* x) {
+  constexpr int H = N / 2, E = N - H;
   if constexpr (N == 1) {
     x[0] = tables[0] * x[0];
   } else {
-    constexpr int H = N / 2;
-    Vec<T> even[H], odd[H], high[H];
+    Vec<T> even[E], odd[H], low[E], high[H];
 #pragma GCC unroll 16
     for (int i = 0; i < H; ++i) {
       even[i] = x[i] + x[N - 1 - i];
       odd[i] = x[i] - x[N - 1 - i];
     }
-    multiply<T, H>(tables, odd, high);
-    codelet_forward<T, H>(tables + H * H, even);
-#pragma GCC unroll 16
-    for (int i = 0; i < H; ++i) {
-      x[2 * i] = even[i];
-      x[2 * i + 1] = high[i];
+    if constexpr (N % 2) {
+      even[H] = x[H];
+      multiply<T, E, false>(tables, even, low);
+      multiply<T, H, false>(tables + E * E, odd, high);
+    } else {
+      multiply<T, H, false>(tables, odd, high);
+      codelet_forward<T, H>(tables + H * H, even);
     }
+#pragma GCC unroll 16
+    for (int i = 0; i < E; ++i) x[2 * i] = N % 2 ? low[i] : even[i];
+#pragma GCC unroll 16
+    for (int i = 0; i < H; ++i) x[2 * i + 1] = high[i];
   }
 }
 
 template <class T, int N> FOST_INLINE void codelet_inverse(const T* tables, Vec<T>* x) {
+  constexpr int H = N / 2, E = N - H;
   if constexpr (N == 1) {
     x[0] = tables[0] * x[0];
   } else {
-    constexpr int H = N / 2;
-    Vec<T> even[H], odd[H], high[H];
+    Vec<T> even[E], odd[H], low[E], high[H];
 #pragma GCC unroll 16
-    for (int i = 0; i < H; ++i) {
-      even[i] = x[2 * i];
-      high[i] = x[2 * i + 1];
+    for (int i = 0; i < E; ++i) (N % 2 ? low : even)[i] = x[2 * i];
+#pragma GCC unroll 16
+    for (int i = 0; i < H; ++i) high[i] = x[2 * i + 1];
+    if constexpr (N % 2) {
+      multiply<T, E, true>(tables, low, even);
+      multiply<T, H, true>(tables + E * E, high, odd);
+      x[H] = even[H];
+    } else {
+      multiply<T, H, false>(tables, high, odd);
+      codelet_inverse<T, H>(tables + H * H, even);
     }
-    multiply<T, H>(tables, high, odd);
-    codelet_inverse<T, H>(tables + H * H, even);
 #pragma GCC unroll 16
     for (int i = 0; i < H; ++i) {
       x[i] = even[i] + odd[i];
@@ -84,7 +98,7 @@ void codelet(const T* tables, T* first, Index step, Index lines, Index next, Pre
   Prefetch local = ahead;
   for (T* line = first; lines > 0; --lines, line += next) {
     Vec<T> x[N];
-#pragma GCC unroll 32
+#pragma GCC unroll 22
     for (int i = 0; i < N; ++i) {
       x[i] = load(line + i * step);
       if constexpr (N <= 8) hold(x[i]);
@@ -93,7 +107,7 @@ void codelet(const T* tables, T* first, Index step, Index lines, Index next, Pre
       codelet_inverse<T, N>(tables, x);
     else
       codelet_forward<T, N>(tables, x);
-#pragma GCC unroll 32
+#pragma GCC unroll 22
     for (int i = 0; i < N; ++i) store(line + i * step, x[i]);
     local.step();
   }
@@ -105,89 +119,87 @@ void run_codelet(int size, const T* tables, T* first, Index step, Index lines, I
                  Prefetch& ahead) {
   switch (size) {
     case 1: return;
-    case 2: return codelet<T, 2, INVERSE>(tables, first, step, lines, next, ahead);
-    case 4: return codelet<T, 4, INVERSE>(tables, first, step, lines, next, ahead);
-    case 8: return codelet<T, 8, INVERSE>(tables, first, step, lines, next, ahead);
-    case 16: return codelet<T, 16, INVERSE>(tables, first, step, lines, next, ahead);
-    default: return codelet<T, 32, INVERSE>(tables, first, step, lines, next, ahead);
+#define FOST_CODELET(N) \
+  case N: return codelet<T, N, INVERSE>(tables, first, step, lines, next, ahead);
+    FOST_CODELET(2) FOST_CODELET(3) FOST_CODELET(4) FOST_CODELET(5) FOST_CODELET(6)
+    FOST_CODELET(7) FOST_CODELET(8) FOST_CODELET(9) FOST_CODELET(10) FOST_CODELET(11)
+    FOST_CODELET(12) FOST_CODELET(13) FOST_CODELET(14) FOST_CODELET(15) FOST_CODELET(16)
+    FOST_CODELET(18) FOST_CODELET(20) FOST_CODELET(22)
+#undef FOST_CODELET
   }
+  impossible();
 }
 
-// x <- C x (or C^T x) with C the whole matrix, in steps of four outputs.
-template <class T, bool TRANSPOSED>
-void multiply_whole(const T* matrix, int size, T* x, T* scratch) {
+// One line by the matrices of even and odd outputs.
+template <class T> void halves_forward(const CosineAxis<T>& axis, T* line, Index step, T* scratch) {
   constexpr int L = LANES<T>;
-  const Index row = TRANSPOSED ? 1 : size, column = TRANSPOSED ? size : 1;
-  for (int i = 0; i < size; ++i) store(scratch + i * L, load(x + i * L));
-  int k = 0;
-  for (; k + 4 <= size; k += 4) {
-    Vec<T> sum[4] = {};
-    for (int j = 0; j < size; ++j) {
-      const Vec<T> xj = load(scratch + j * L);
-      for (int q = 0; q < 4; ++q) sum[q] += matrix[(k + q) * row + j * column] * xj;
-    }
-    for (int q = 0; q < 4; ++q) store(x + (k + q) * L, sum[q]);
-  }
-  for (; k < size; ++k) {
-    Vec<T> sum = {};
-    for (int j = 0; j < size; ++j) sum += matrix[k * row + j * column] * load(scratch + j * L);
-    store(x + k * L, sum);
-  }
-}
-
-template <class T, bool INVERSE> void dct2(const CosineLevel<T>* level, T* x, T* scratch, Prefetch& ahead);
-
-// The DCT-IV of level->size contiguous vectors, its own inverse.
-template <class T> void dct4(const CosineLevel<T>* level, T* x, T* scratch, Prefetch& ahead) {
-  constexpr int L = LANES<T>;
-  const int size = level->size, half = size / 2;
-  if (level->dct4) return multiply_whole<T, false>(level->dct4, size, x, scratch);
-  T* a = scratch;
-  T* b = scratch + half * L;
-  for (int j = 0; j < half; ++j) {
-    const T cosine = level->rotations[2 * j], sine = level->rotations[2 * j + 1];
-    const Vec<T> front = load(x + j * L), back = load(x + (size - 1 - j) * L);
-    const Vec<T> difference = sine * front - cosine * back;
-    store(a + j * L, cosine * front + sine * back);
-    store(b + j * L, j % 2 ? -difference : difference);
-  }
-  dct2<T, false>(level + 1, a, scratch + size * L, ahead);
-  dct2<T, false>(level + 1, b, scratch + size * L, ahead);
-  store(x, load(a));
-  store(x + (size - 1) * L, load(b));
-  for (int k = 1; k < half; ++k) {
-    const Vec<T> ak = load(a + k * L), bk = load(b + (half - k) * L);
-    store(x + 2 * k * L, T(SQRT_HALF) * (ak - bk));
-    store(x + (2 * k - 1) * L, T(SQRT_HALF) * (ak + bk));
-  }
-}
-
-// The DCT-II (or its inverse) of level->size contiguous vectors.
-template <class T, bool INVERSE> void dct2(const CosineLevel<T>* level, T* x, T* scratch, Prefetch& ahead) {
-  constexpr int L = LANES<T>;
-  const int size = level->size, half = size / 2;
-  if (level->codelet) return run_codelet<T, INVERSE>(size, level->codelet, x, L, 1, 0, ahead);
-  if (level->dct2) return multiply_whole<T, INVERSE>(level->dct2, size, x, scratch);
-  T* even = scratch;
-  T* odd = scratch + half * L;
-  T* rest = scratch + size * L;
+  const int n = axis.length, half = n / 2, rest = n - half;
+  T *even = scratch, *odd = scratch + rest * L;
   for (int i = 0; i < half; ++i) {
-    const Vec<T> a = load(x + (INVERSE ? 2 * i : i) * L);
-    const Vec<T> b = load(x + (INVERSE ? 2 * i + 1 : size - 1 - i) * L);
-    store(even + i * L, INVERSE ? a : T(SQRT_HALF) * (a + b));
-    store(odd + i * L, INVERSE ? b : T(SQRT_HALF) * (a - b));
+    const Vec<T> a = load(line + i * step), b = load(line + (n - 1 - i) * step);
+    store(even + i * L, a + b);
+    store(odd + i * L, a - b);
   }
-  dct2<T, INVERSE>(level + 1, even, rest, ahead);
-  dct4<T>(level + 1, odd, rest, ahead);
+  if (n % 2) store(even + half * L, load(line + half * step));
+  multiply_panels<T>(axis.halves[0], rest, rest, even, Vec<T>{}, line, 2 * step);
+  multiply_panels<T>(axis.halves[1], half, half, odd, Vec<T>{}, line + step, 2 * step);
+}
+
+template <class T> void halves_inverse(const CosineAxis<T>& axis, T* line, Index step, T* scratch) {
+  constexpr int L = LANES<T>;
+  const int n = axis.length, half = n / 2, rest = n - half;
+  T *even = scratch, *odd = even + rest * L, *low = odd + half * L, *high = low + rest * L;
+  for (int i = 0; i < rest; ++i) store(even + i * L, load(line + 2 * i * step));
+  for (int i = 0; i < half; ++i) store(odd + i * L, load(line + (2 * i + 1) * step));
+  multiply_panels<T>(axis.transposed[0], rest, rest, even, Vec<T>{}, low, L);
+  multiply_panels<T>(axis.transposed[1], half, half, odd, Vec<T>{}, high, L);
   for (int i = 0; i < half; ++i) {
-    const Vec<T> a = load(even + i * L), b = load(odd + i * L);
-    store(x + (INVERSE ? i : 2 * i) * L, INVERSE ? T(SQRT_HALF) * (a + b) : a);
-    store(x + (INVERSE ? size - 1 - i : 2 * i + 1) * L, INVERSE ? T(SQRT_HALF) * (a - b) : b);
+    const Vec<T> a = load(low + i * L), b = load(high + i * L);
+    store(line + i * step, a + b);
+    store(line + (n - 1 - i) * step, a - b);
+  }
+  if (n % 2) store(line + half * step, load(low + half * L));
+}
+
+// The rotations between a Fourier and a cosine transform, which are their own inverses, from rows
+// `from_step` apart to rows `to_step` apart.
+template <class T>
+void rotate_spectrum(const CosineAxis<T>& axis, T scale, const T* from, Index from_step, T* to, Index to_step) {
+  const int n = axis.length;
+  const T edge = scale * T(SQRT_HALF);
+  store(to, edge * load(from));
+  const T* angle = axis.rotations;
+  for (int k = 1; 2 * k < n; ++k, angle += 2) {
+    const T cosine = scale * angle[0], sine = scale * angle[1];
+    const Vec<T> a = load(from + k * from_step), b = load(from + (n - k) * from_step);
+    store(to + k * to_step, cosine * a + sine * b);
+    store(to + (n - k) * to_step, sine * a - cosine * b);
+  }
+  if (n % 2 == 0) store(to + n / 2 * to_step, edge * load(from + n / 2 * from_step));
+}
+
+template <class T, bool INVERSE>
+void transform_line(const CosineAxis<T>& axis, T* line, Index step, T* scratch, Prefetch& ahead) {
+  if (!axis.fourier) {
+    if constexpr (INVERSE)
+      return halves_inverse(axis, line, step, scratch);
+    else
+      return halves_forward(axis, line, step, scratch);
+  }
+  const Rows<T> rows = {line, step, axis.fourier->gathered};
+  T* rest = scratch + axis.length * LANES<T>;
+  if constexpr (INVERSE) {
+    rotate_spectrum<T>(axis, axis.scale, line, step, scratch, LANES<T>);
+    fourier_transposed<T>(*axis.fourier, rows, scratch, rest, ahead);
+  } else {
+    fourier<T>(*axis.fourier, rows, axis.scale, scratch, rest, ahead);
+    rotate_spectrum<T>(axis, T(1), scratch, LANES<T>, line, step);
   }
 }
 
-// Entries of scratch that dct2 of this many vectors needs, its own line included.
-template <class T> constexpr Index cosine_scratch(Index length) { return 4 * length * LANES<T>; }
+// Entries of scratch that lines of this length need: the spectrum and, where its length is a
+// prime, a line and a spectrum of the convolution, at most 2.6 times as long.
+template <class T> constexpr Index cosine_scratch(Index length) { return (6 * length + 256) * LANES<T>; }
 
 // Lines whose first features are outer + inner, for inner < stride, in vectors of lanes v.
 template <class T, bool INVERSE>
@@ -202,16 +214,12 @@ void apply_cosine_axis(const CosineAxis<T>& axis, int n, T* tile, int width, T* 
   for (Index k = 0; k < outside; ++k)
     for (int v = 0; v < WIDTH<T>; v += L) {
       T* line = tile + k * outside_step + v;
-      if (axis.levels->codelet) {
-        run_codelet<T, INVERSE>(axis.length, axis.levels->codelet, line, step, inside, inside_step,
-                                ahead);
+      if (axis.codelet) {
+        run_codelet<T, INVERSE>(axis.length, axis.codelet, line, step, inside, inside_step, ahead);
         continue;
       }
-      for (Index q = 0; q < inside; ++q, line += inside_step) {
-        for (int i = 0; i < axis.length; ++i) store(scratch + i * L, load(line + i * step));
-        dct2<T, INVERSE>(axis.levels, scratch, scratch + axis.length * L, ahead);
-        for (int i = 0; i < axis.length; ++i) store(line + i * step, load(scratch + i * L));
-      }
+      for (Index q = 0; q < inside; ++q, line += inside_step)
+        transform_line<T, INVERSE>(axis, line, step, scratch, ahead);
     }
 }
 

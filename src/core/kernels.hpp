@@ -37,6 +37,13 @@ template <class T> struct Kernels {
   bool (*accumulate)(const CoderProgram<T>&, const View<const T>& y, Index first, Index last,
                      Statistic&, const BatchMemory<T>&, const BankMemory<T>&, const Workspace<T>&);
 
+  // Squared norms of rows of n numbers.
+  void (*squared_norms)(const T* rows, Index n, Index count, double* out);
+
+  // Entries from the diagonal on of the rows first:last of the atoms' inner products.
+  void (*upper_inner_products)(const T* atoms, int n, int count, int pitch, Index first, Index last,
+                               T* gram);
+
   // Rows first:last of the codes of y by orthogonal matching pursuit, of whole signals ...
   bool (*pursue)(const Atoms<T>&, const View<const T>& y, Index first, Index last,
                  const Codes<T>&, const PursuitMemory<T>&);

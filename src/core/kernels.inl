@@ -4,6 +4,7 @@
 
 #include "atom_sweep.hpp"
 #include "omp.hpp"
+#include "omp_observed.hpp"
 #include "passes.hpp"
 #include "patch_pass.hpp"
 #include "reflector_sweep.hpp"
@@ -25,6 +26,8 @@ template <class T> constexpr Kernels<T> table() {
           Clean<decode<T>>::call,
           Clean<sum_atoms<T>>::call,
           Clean<accumulate<T>>::call,
+          Clean<squared_norms<T>>::call,
+          Clean<upper_inner_products<T>>::call,
           Clean<pursue<T>>::call,
           Clean<pursue_observed<T>>::call,
           Clean<sweep_atoms<T>>::call,

@@ -8,26 +8,10 @@ namespace fost {
 namespace {
 
 constexpr int GROUP = 8;         // reflectors per compact WY block (see householder.hpp)
-constexpr int CODELET = 32;      // longest unrolled cosine transform (see dct.hpp)
-constexpr int DIRECT_DCT4 = 16;  // longest DCT-IV by the whole matrix
 // Most features of a dense matrix that stays in the second-level cache, where fost's own
 // product is faster than BLAS with its packing (benchmarks/bench_encode.py).
 constexpr int DENSE_IN_LANES = 256;
 constexpr int MOST_LAYERS = 32;  // of rotations in a stage
-const double PI = std::acos(-1.0);
-
-bool is_power_of_two(int n) { return (n & (n - 1)) == 0; }
-
-// Entry (k, j) of the orthonormal DCT-II and DCT-IV of the given size. The angle is reduced
-// exactly, in integers, before the cosine is taken.
-double dct2_entry(int size, Index k, Index j) {
-  const double scale = std::sqrt((k ? 2.0 : 1.0) / size);
-  return scale * std::cos(PI * static_cast<double>((2 * j + 1) * k % (4 * size)) / (2.0 * size));
-}
-double dct4_entry(int size, Index k, Index j) {
-  const double angle = static_cast<double>((2 * j + 1) * (2 * k + 1) % (8 * size));
-  return std::sqrt(2.0 / size) * std::cos(PI * angle / (4.0 * size));
-}
 
 // T of I - V T V^T = H_1 ... H_k with H_l = I - 2 v_l v_l^T: upper triangular, 2 on the
 // diagonal, and column l is -2 T_(l-1) V_(l-1)^T v_l above it.
@@ -167,56 +151,12 @@ template <class T> void Tables<T>::add_dense(const double* matrix) {
   stage.transposed = transposed;
 }
 
-// The lengths that the recursion visits: length, length / 2, ... down to a codelet or an
-// odd number. Lengths above the last need no table of their own but the rotations.
-template <class T> const CosineLevel<T>* Tables<T>::cosine_levels(int length) {
-  auto& levels = levels_.emplace_back();
-  for (int size = length;; size /= 2) {
-    CosineLevel<T> level{size, nullptr, nullptr, nullptr, nullptr};
-    if (is_power_of_two(size) && size <= CODELET) {
-      T* out = allocate(size * std::size_t(size));
-      level.codelet = out;
-      double scale = 1;
-      for (int half = size / 2; half >= 1; half /= 2) {
-        scale *= std::sqrt(0.5);
-        for (int k = 0; k < half; ++k)
-          for (int j = 0; j < half; ++j) *out++ = static_cast<T>(scale * dct4_entry(half, k, j));
-      }
-      *out = static_cast<T>(scale);
-    } else if (size % 2) {
-      T* out = allocate(size * std::size_t(size));
-      level.dct2 = out;
-      for (int k = 0; k < size; ++k)
-        for (int j = 0; j < size; ++j) *out++ = static_cast<T>(dct2_entry(size, k, j));
-    }
-    if (size == length) {
-      // The DCT-IV only arises below the top.
-    } else if (size % 2 || size <= DIRECT_DCT4) {
-      T* out = allocate(size * std::size_t(size));
-      level.dct4 = out;
-      for (int k = 0; k < size; ++k)
-        for (int j = 0; j < size; ++j) *out++ = static_cast<T>(dct4_entry(size, k, j));
-    } else {
-      T* out = allocate(size);
-      level.rotations = out;
-      for (int j = 0; j < size / 2; ++j) {
-        const double angle = PI * (2 * j + 1) / (4.0 * size);
-        *out++ = static_cast<T>(std::cos(angle));
-        *out++ = static_cast<T>(std::sin(angle));
-      }
-    }
-    levels.push_back(level);
-    const bool leaf = level.codelet && (size == length || level.dct4);
-    if (size % 2 || leaf) return levels.data();
-  }
-}
-
 template <class T> void Tables<T>::add_cosine(const std::vector<int>& shape) {
   auto& axes = axes_.emplace_back();
   Index stride = n_;
   for (int length : shape) {
     stride /= length;
-    axes.push_back({length, stride, cosine_levels(length)});
+    axes.push_back(cosines_.axis(length, stride));
   }
   add_stage(Kind::cosine, static_cast<int>(axes.size())).axes = axes.data();
 }
@@ -248,7 +188,7 @@ void Plan::add_rotations(const std::int32_t* pairs, const double* blocks, int co
 void Plan::add_cosine(const std::vector<int>& shape) {
   single.add_cosine(shape);
   full.add_cosine(shape);
-  for (int length : shape) operations += n * 2.5 * std::log2(length + 1.0);
+  for (int length : shape) operations += n / length * cosine_operations(length);
 }
 
 void Plan::add_dense(const double* matrix) {

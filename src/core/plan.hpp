@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "coder.hpp"
+#include "cosine_plan.hpp"
 
 namespace fost {
 
@@ -33,7 +34,6 @@ template <class T> class Tables {
  private:
   T* allocate(std::size_t size);
   Stage<T>& add_stage(Kind kind, int count);
-  const CosineLevel<T>* cosine_levels(int length);
   Rotations<T> compile(const std::vector<Turn>& turns);
 
   int n_;
@@ -43,7 +43,7 @@ template <class T> class Tables {
   std::deque<std::vector<RowPair>> rows_;
   std::deque<std::vector<std::int32_t>> scaled_;
   std::deque<std::vector<ReflectorGroup<T>>> groups_;
-  std::deque<std::vector<CosineLevel<T>>> levels_;
+  CosineTables<T> cosines_;
   std::deque<std::vector<CosineAxis<T>>> axes_;
 };
 

@@ -1,6 +1,7 @@
 #include "pursuit.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "blas.hpp"
@@ -18,25 +19,38 @@ constexpr Index MOST_SIGNALS = 256;
 constexpr Index LEAST_SIGNALS = 16;
 constexpr Index TILE_BYTES = 256 * 1024;
 
-template <class T> Index tile_of(const Atoms<T>& atoms, int s, bool observed) {
+// What the signals that are pursued side by side may fill of the second-level cache.
+constexpr Index TOGETHER_BYTES = 128 * 1024;
+constexpr int BLOCK = 16;  // rows of inner products that are computed, or mirrored, together
+
+template <class T> Index tile_of(const Atoms<T>& atoms, Index rows, int s, bool observed) {
   const Index bytes = sizeof(T) * (observed ? Index(atoms.n) * s : Index(atoms.pitch));
-  return std::clamp(TILE_BYTES / bytes, LEAST_SIGNALS, MOST_SIGNALS);
+  const Index most = std::clamp(TILE_BYTES / bytes, LEAST_SIGNALS, MOST_SIGNALS);
+  return rows <= FEW_SIGNALS ? std::max<Index>(rows, 1) : most;
+}
+
+template <class T> Index together(const Atoms<T>& atoms, Index rows, int s) {
+  const Index bytes = sizeof(T) * Index(atoms.pitch) * s;
+  return std::min(std::clamp<Index>(TOGETHER_BYTES / bytes, 1, PURSUITS), std::max<Index>(rows, 1));
 }
 
 // The memory behind one PursuitMemory.
 template <class T> class PursuitBuffers {
  public:
-  PursuitBuffers(const Atoms<T>& atoms, int s, bool observed, double tol)
-      : tile_(tile_of(atoms, s, observed)),
+  PursuitBuffers(const Atoms<T>& atoms, Index rows, int s, bool observed, double tol)
+      : tile_(tile_of(atoms, rows, s, observed)),
+        together_(together(atoms, rows, s)),
         tol_(tol),
+        gemm_(rows <= FEW_SIGNALS ? nullptr : gemm<T>()),
         rows_(tile_ * atoms.n),
         correlations_(tile_ * atoms.pitch),
-        alpha_(Index(PURSUITS) * atoms.pitch),
-        factor_((observed ? tile_ : PURSUITS) * s * s),
-        c_((observed ? tile_ : PURSUITS) * s),
-        x_(Index(PURSUITS) * s),
+        alpha_(together_ * atoms.pitch),
+        factor_((observed ? tile_ : together_) * s * s),
+        c_((observed ? tile_ : together_) * s),
+        x_(together_ * s),
+        factors_(together_ * s),
+        directions_(observed ? tile_ * s * atoms.n : together_ * s * atoms.pitch),
         observed_(observed ? tile_ * atoms.n : 0),
-        directions_(observed ? tile_ * s * atoms.n : 0),
         scales_(observed && atoms.squares ? tile_ * atoms.pitch : 0),
         left_(observed ? tile_ : 0) {
     // Products fill the first `count` of each row; the others stay zero.
@@ -45,36 +59,86 @@ template <class T> class PursuitBuffers {
   }
 
   PursuitMemory<T> memory() const {
-    return {static_cast<int>(tile_), tol_, rows_.get(), correlations_.get(), alpha_.get(),
-            factor_.get(), c_.get(), x_.get(), observed_.get(), directions_.get(), scales_.get(),
-            left_.get(), gemm<T>()};
+    return {static_cast<int>(tile_), static_cast<int>(together_), tol_, rows_.get(),
+            correlations_.get(), alpha_.get(), factor_.get(), c_.get(), x_.get(), factors_.get(),
+            directions_.get(), observed_.get(), scales_.get(), left_.get(), gemm_};
   }
 
  private:
-  Index tile_;
+  Index tile_, together_;
   double tol_;
+  Gemm<T> gemm_;
   Buffer<T> rows_, correlations_, alpha_;
   Buffer<double> factor_, c_, x_;
-  Buffer<T> observed_, directions_, scales_;
+  Buffer<T> factors_, directions_, observed_, scales_;
   Buffer<double> left_;
 };
 
 // Nanoseconds on one thread, roughly.
 template <class T> double nanoseconds(const Atoms<T>& atoms, Index rows, int s, bool observed) {
   const double product = double(atoms.count) * atoms.n / 20;
-  const double steps = s * (60.0 + s * double(observed ? atoms.n : atoms.pitch) / 16);
+  const double steps = s * (60.0 + s * double(observed ? atoms.n : atoms.pitch) / 24);
   return double(rows) * (product * (observed ? s : 1) + steps);
 }
 
 }  // namespace
 
+template <class T> void inner_products(const T* rows, int n, int count, int pitch, T* gram) {
+  const Kernels<T>& kernels = fost::kernels<T>();
+  const Index blocks = (count + BLOCK - 1) / BLOCK;
+  const int threads = threads_for(double(count) * count * n / 16);
+  parallel_for(blocks, threads, [&](Index k, int) {
+    kernels.upper_inner_products(rows, n, count, pitch, k * BLOCK, std::min<Index>(count, (k + 1) * BLOCK), gram);
+  });
+  for (Index k = 0; k < blocks; ++k)
+    for (Index j = 0; j <= k; ++j)
+      for (Index row = k * BLOCK; row < std::min<Index>(count, (k + 1) * BLOCK); ++row)
+        for (Index column = j * BLOCK; column < std::min(row, (j + 1) * BLOCK); ++column)
+          gram[row * pitch + column] = gram[column * pitch + row];
+}
+
+namespace {
+
+// Inner products for one call, of atoms that come without.
+template <class T> class OwnProducts {
+ public:
+  // For so many signals: all of them, or only those of chosen atoms, which are fewer than half.
+  OwnProducts(const Atoms<T>& atoms, Index rows, int s)
+      : whole_(rows * s > atoms.count / 2),
+        gram_(Index(atoms.count) * atoms.pitch),
+        known_(whole_ ? 0 : atoms.count) {
+    if (whole_)
+      inner_products(atoms.rows, atoms.n, atoms.count, atoms.pitch, gram_.get());
+    else
+      std::fill_n(known_.get(), atoms.count, false);
+  }
+  void lend(Atoms<T>& atoms) const {
+    atoms.gram = gram_.get();
+    atoms.known = known_.get();
+  }
+
+ private:
+  bool whole_;
+  Buffer<T> gram_;
+  Buffer<bool> known_;
+};
+
+}  // namespace
+
 template <class T, class I>
-Index pursue(const Atoms<T>& atoms, const View<const T>& y, const View<const bool>* missing, int s,
+Index pursue(const Atoms<T>& given, const View<const T>& y, const View<const bool>* missing, int s,
              double tol, T* values, std::int32_t* indices, I* indptr) {
   const Kernels<T>& kernels = fost::kernels<T>();
-  const int threads = threads_for(nanoseconds(atoms, y.rows, s, missing != nullptr));
+  Atoms<T> atoms = given;
+  std::optional<OwnProducts<T>> products;
+  if (!atoms.gram && !missing) {
+    products.emplace(atoms, y.rows, s);
+    products->lend(atoms);
+  }
+  // What rows of inner products are known is known to one thread.
+  const int threads = atoms.known ? 1 : threads_for(nanoseconds(atoms, y.rows, s, missing != nullptr));
   std::vector<PursuitBuffers<T>> buffers;
-  for (int k = 0; k < threads; ++k) buffers.emplace_back(atoms, s, missing != nullptr, tol);
+  for (int k = 0; k < threads; ++k) buffers.emplace_back(atoms, y.rows, s, missing != nullptr, tol);
   const Buffer<std::int32_t> counts(y.rows);
   const Codes<T> codes = {values, indices, counts.get(), s};
   const Index width = buffers[0].memory().tile, tiles = (y.rows + width - 1) / width;
@@ -101,6 +165,7 @@ void sweep_atoms(const AtomUses<T>& uses, int n, const std::int32_t* order, int 
 }
 
 #define FOST_INSTANTIATE(T)                                                                   \
+  template void inner_products<T>(const T*, int, int, int, T*);                               \
   template Index pursue<T, std::int32_t>(const Atoms<T>&, const View<const T>&,               \
                                          const View<const bool>*, int, double, T*,            \
                                          std::int32_t*, std::int32_t*);                       \

@@ -5,12 +5,16 @@
 
 namespace fost {
 
-// What the rows of the inner products must be padded to: the longest vector, in numbers.
-constexpr int PITCH = 16;
+// Up to so many signals, BLAS would take longer to copy the atoms than the products take.
+constexpr int FEW_SIGNALS = 8;
+
+// Inner products of atoms (rows of n) into `gram`, count x pitch, a multiple of PITCH.
+template <class T> void inner_products(const T* rows, int n, int count, int pitch, T* gram);
 
 // Codes of y by orthogonal matching pursuit in compressed sparse rows, at most s entries each,
 // as in `encode`; `missing` is null where every entry is observed. A pursuit ends early where
-// the squared residual is at most `tol`.
+// the squared residual is at most `tol`. Where the atoms come without inner products, these are
+// computed, for few signals only of those atoms that are chosen.
 template <class T, class I>
 Index pursue(const Atoms<T>& atoms, const View<const T>& y, const View<const bool>* missing, int s,
              double tol, T* values, std::int32_t* indices, I* indptr);

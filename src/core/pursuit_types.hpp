@@ -9,9 +9,11 @@ namespace fost {
 template <class T> struct Atoms {
   int n;
   int count;
-  int pitch;         // entries from one row of `gram` to the next, a multiple of every vector
+  int pitch;         // entries from one row of `gram` to the next, a multiple of PITCH
   const T* rows;     // count x n
-  const T* gram;     // count x pitch, inner products of the atoms, zeros beyond count
+  T* gram;           // count x pitch, inner products of the atoms, zeros beyond count; may be null
+                     // where entries are missing
+  bool* known;       // count, the rows of `gram` that are there already; null if all are
   const T* scales;   // pitch, correlations are multiplied by them before they are compared;
                      // null compares them as they are
   const T* squares;  // count x n, squared entries, where norms over observed entries are
@@ -26,26 +28,32 @@ template <class T> struct AtomUses {
   T* values;
 };
 
-// Signals that are pursued side by side.
+// What the rows of the inner products are padded to: several of the longest vectors.
+constexpr int PITCH = 32;
+
+// Signals that are pursued side by side at most.
 constexpr int PURSUITS = 8;
 
 // Memory of one thread for pursuit, for `tile` signals at a time. What is wanted per signal is
-// wanted for PURSUITS of them, or, where entries are missing, for the whole tile; the lower half
+// wanted for those `together`, or, where entries are missing, for the whole tile; the lower part
 // is for missing entries alone.
 template <class T> struct PursuitMemory {
   int tile;
+  int together;     // signals that are pursued side by side
   double tol;       // stop where the squared residual is no larger; negative never stops early
   T* rows;          // tile x n, signals or residuals
   T* correlations;  // tile x pitch, zeros beyond count
   T* alpha;         // pitch per signal
   double* factor;   // s x s per signal, see omp.hpp
   double* c;        // s per signal, coordinates of the signal along the orthogonalised atoms
-  double* x;        // s per signal, coefficients
+  double* x;        // s per signal, coefficients, or a row of the factor
+  T* factors;       // s per signal, such a row
+  T* directions;    // per signal: s x pitch, correlations with orthogonalised atoms; or s x n,
+                    // these themselves, where entries are missing
   T* observed;      // tile x n, one where observed and zero elsewhere
-  T* directions;    // s x n per signal, orthogonalised atoms
   T* scales;        // tile x pitch, one over the norms of the observed parts, or null
   double* left;     // tile, squared residuals
-  Gemm<T> gemm;
+  Gemm<T> gemm;     // null where it is not worth while
 };
 
 }  // namespace fost

@@ -8,6 +8,18 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
+// Signals shorter than a vector, LANES of them: what is loaded of each reaches into the next ones.
+template <class T> void load_short(const T* signals, Index stride, int n, T* out, Index width) {
+  constexpr int L = LANES<T>;
+  Vec<T> block[L];
+#pragma GCC unroll 16
+  for (int l = 0; l < L; ++l) block[l] = load(signals + l * stride);
+  transpose<T>(block);
+#pragma GCC unroll 16
+  for (int i = 0; i < L - 1; ++i)
+    if (i < n) store(out + i * width, block[i]);
+}
+
 // tile[i * width + l] = y[first + l, i] for l < rows, and 0 for rows <= l < width.
 template <class T>
 void load_tile(const View<const T>& y, Index first, int rows, T* tile, int width) {
@@ -18,14 +30,20 @@ void load_tile(const View<const T>& y, Index first, int rows, T* tile, int width
     T* out = tile + lane;
     const int here = rows - lane < L ? rows - lane : L;
     int i = 0;
-    if (here == L && y.column_stride == 1) {
-      for (; i + L <= n; i += L) {
+    if (n < L && here == L && y.column_stride == 1 && y.row_stride >= n &&
+        (first + lane + L - 1) * y.row_stride + L <= (y.rows - 1) * y.row_stride + n) {
+      load_short(signals, y.row_stride, n, out, width);
+      i = n;
+    } else if (here == L && y.column_stride == 1) {
+      // The last block may overlap the one before.
+      for (; n >= L && i < n; i += L) {
+        const int at = i + L <= n ? i : n - L;
         Vec<T> block[L];
 #pragma GCC unroll 16
-        for (int l = 0; l < L; ++l) block[l] = load(signals + l * y.row_stride + i);
+        for (int l = 0; l < L; ++l) block[l] = load(signals + l * y.row_stride + at);
         transpose<T>(block);
 #pragma GCC unroll 16
-        for (int l = 0; l < L; ++l) store(out + (i + l) * static_cast<Index>(width), block[l]);
+        for (int l = 0; l < L; ++l) store(out + (at + l) * static_cast<Index>(width), block[l]);
       }
     } else if (here == L && y.row_stride == 1) {
       for (; i < n; ++i)
@@ -56,13 +74,14 @@ void store_tile(const T* tile, int width, const View<T>& x, Index first, int row
     const int here = rows - lane < L ? rows - lane : L;
     int i = 0;
     if (here == L && x.column_stride == 1) {
-      for (; i + L <= n; i += L) {
+      for (; n >= L && i < n; i += L) {
+        const int at = i + L <= n ? i : n - L;
         Vec<T> block[L];
 #pragma GCC unroll 16
-        for (int l = 0; l < L; ++l) block[l] = load(in + (i + l) * static_cast<Index>(width));
+        for (int l = 0; l < L; ++l) block[l] = load(in + (at + l) * static_cast<Index>(width));
         transpose<T>(block);
 #pragma GCC unroll 16
-        for (int l = 0; l < L; ++l) store(signals + l * x.row_stride + i, block[l]);
+        for (int l = 0; l < L; ++l) store(signals + l * x.row_stride + at, block[l]);
       }
     } else if (here == L && x.row_stride == 1) {
       for (; i < n; ++i)

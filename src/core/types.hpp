@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cosine.hpp"
+
 namespace fost {
 
 using Index = std::ptrdiff_t;
@@ -25,22 +27,6 @@ template <class T> struct ReflectorGroup {
   int begin;          // features below it are zero in every vector of the group
   const T* vectors;   // n x size, row-major: entry i of all vectors side by side
   const T* triangle;  // T, size x size, upper triangular
-};
-
-// One length of the recursion by which a cosine transform is computed (see dct.hpp).
-template <class T> struct CosineLevel {
-  int size;
-  const T* codelet;    // tables of the unrolled kernel, or null
-  const T* dct2;       // the whole matrix, row-major, where the size is odd, or null
-  const T* dct4;       // the whole matrix of the DCT-IV, row-major, or null
-  const T* rotations;  // cos, sin per pair: DCT-IV by way of two DCT-II, or null
-};
-
-// The transform along one axis of the signal.
-template <class T> struct CosineAxis {
-  int length;
-  Index stride;
-  const CosineLevel<T>* levels;
 };
 
 // Two rows of a tile in one word, since in the innermost loops every load counts.

@@ -8,6 +8,7 @@ from fost import _core as _core  # at once, to complain of wrong environment var
 if TYPE_CHECKING:
     from fost import baselines, diagnostics, images, paper
     from fost._threads import get_num_threads, set_num_threads
+    from fost.atoms import Atoms
     from fost.coding import select
     from fost.estimators import (
         AutoDictionary,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DCT",
+    "Atoms",
     "AutoDictionary",
     "Bank",
     "BankDictionary",
@@ -74,6 +76,7 @@ __all__ = [
 # import, scikit-learn another, and the command line needs neither to print its help.
 _LATE = {
     "fost._threads": ("get_num_threads", "set_num_threads"),
+    "fost.atoms": ("Atoms",),
     "fost.coding": ("select",),
     "fost.estimators": (
         "AutoDictionary",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PITCH: int
+FEW_SIGNALS: int
 
 class Coder:
     @property
@@ -65,9 +66,11 @@ def sum_atoms(
     indptr: NDArray[np.int64],
     out: NDArray[Any],
 ) -> None: ...
+def squared_norms(rows: NDArray[Any], out: NDArray[np.float64]) -> None: ...
+def inner_products(atoms: NDArray[Any], gram: NDArray[Any]) -> None: ...
 def pursue(
     atoms: NDArray[Any],
-    gram: NDArray[Any],
+    gram: NDArray[Any] | None,
     scales: NDArray[Any] | None,
     squares: NDArray[Any] | None,
     y: NDArray[Any],

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 
 from fost import _core
-from fost._scaling import REACH, shifts
+from fost._scaling import shifts
 from fost._threads import single_threaded_blas
-from fost._typing import DType, Floats
-from fost._validation import (
-    check_array,
-    check_flag,
-    check_integer,
-    check_number,
-    check_real,
-    check_signals,
-)
-from fost.coding import collect
+from fost._typing import Floats
+from fost._validation import check_array, check_flag, check_integer, check_number, check_signals
+from fost.atoms import Atoms, PreparedAtoms, examine
 
 
 def omp(
     Y: ArrayLike,
-    atoms: ArrayLike,
+    atoms: ArrayLike | Atoms,
     n_nonzero_coefs: int | None = None,
     *,
     missing: ArrayLike | None = None,
@@ -40,9 +35,10 @@ def omp(
     ----------
     Y : array-like of shape (n_signals, n_features)
         Signals in rows.
-    atoms : array-like of shape (n_atoms, n_features)
-        The dictionary D, atoms in rows, usually of norm one. In an orthonormal one the codes
-        are those of `Transform.encode`, which is faster.
+    atoms : array-like of shape (n_atoms, n_features), or Atoms
+        The dictionary D, atoms in rows, usually of norm one. One that is used for several calls
+        is best made ready once, by `fost.Atoms`. In an orthonormal one the codes are those of
+        `Transform.encode`, which is faster.
     n_nonzero_coefs : int, optional
         Entries per code at most, s. May be left out where `tol` is given.
     missing : array-like of bool of shape (n_signals, n_features), optional
@@ -63,8 +59,9 @@ def omp(
     Notes
     -----
     Without missing entries this is Batch-OMP with a progressive Cholesky factorisation
-    (Rubinstein, Zibulevsky and Elad, 2008): the inner products of the atoms are computed once,
-    and a step costs O(n_atoms s). With missing entries a step costs O(n_atoms n_features).
+    (Rubinstein, Zibulevsky and Elad, 2008): a step costs O(n_atoms s). The inner products of the
+    atoms are computed once, for few signals only those of chosen atoms. With missing entries a
+    step costs O(n_atoms n_features).
 
     Examples
     --------
@@ -76,7 +73,7 @@ def omp(
     >>> fost.omp([[3.0, np.nan]], atoms, 1, missing=[[False, True]]).toarray()
     array([[3., 0., 0.]])
     """
-    D = check_atoms(atoms)
+    D, squares = (atoms.atoms, None) if isinstance(atoms, Atoms) else examine(atoms)
     signals = check_signals(Y, "Y", D.shape[1], "atoms")
     if n_nonzero_coefs is None and tol is None:
         raise ValueError("n_nonzero_coefs or tol must be given")
@@ -85,32 +82,40 @@ def omp(
     s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, len(D), "n_atoms")
     if tol is not None:
         tol = check_number(tol, "tol", 0)
-    normalize = check_flag(normalize, "normalize")
     gaps = None if missing is None else check_missing(missing, signals.shape)
-    codes = pursue(signals, D, s, missing=gaps, tol=tol, normalize=normalize)
+    way = signals.dtype, check_flag(normalize, "normalize"), gaps is not None
+    dictionary = (
+        atoms.prepared(*way) if isinstance(atoms, Atoms) else PreparedAtoms(D, *way, squares)
+    )
+    codes = _pursue(signals, dictionary, s, gaps, tol)
     if codes is None:
         raise ValueError("Y contains NaN or infinity")
     return codes
 
 
-@single_threaded_blas
 def pursue(
-    Y: Floats,
-    atoms: Floats,
-    s: int,
-    *,
-    missing: NDArray[np.bool_] | None = None,
-    tol: float | None = None,
-    normalize: bool = False,
+    Y: Floats, atoms: Floats, s: int, *, missing: NDArray[np.bool_] | None = None
 ) -> csr_array | None:
-    """`omp` of checked arguments; None where signals are not finite.
+    """`omp` of checked arguments; None where signals are not finite."""
+    dictionary = PreparedAtoms(atoms, Y.dtype, normalize=False, masked=missing is not None)
+    return _pursue(Y, dictionary, s, missing, None)
+
+
+def _pursue(
+    Y: Floats,
+    dictionary: PreparedAtoms,
+    s: int,
+    missing: NDArray[np.bool_] | None,
+    tol: float | None,
+) -> csr_array | None:
+    """Codes, or None where signals are not finite.
 
     The kernels work on squares. Where those of atoms or signals would overflow or vanish, these
     are scaled by powers of two, and their codes back again, which changes no bit of the result.
     """
     limit = -1.0 if tol is None else tol
-    with single_threaded_blas:
-        dictionary = _Dictionary(atoms, Y.dtype, normalize, missing is not None)
+    few = len(Y) <= _core.FEW_SIGNALS  # for which BLAS is not asked
+    with nullcontext() if few else single_threaded_blas:
         codes = dictionary.pursue(Y, missing, s, limit)
         if codes is not None and dictionary.taken_out is None:
             return codes
@@ -125,47 +130,8 @@ def pursue(
     return _scaled_back(codes, taken_out, dictionary.taken_out)
 
 
-class _Dictionary:
-    """Atoms as the kernels take them, within reach."""
-
-    def __init__(self, atoms: Floats, dtype: DType, normalize: bool, masked: bool) -> None:
-        exact = np.asarray(atoms, dtype=np.float64)
-        # Exponents, one per atom; None where they are within reach as they are.
-        self.taken_out = shifts(np.abs(exact).max(axis=1), dtype)
-        if self.taken_out is not None:
-            exact = np.ldexp(exact, -self.taken_out[:, None])
-        n_atoms = len(exact)
-        pitch = -(-n_atoms // _core.PITCH) * _core.PITCH
-        self._rows = np.ascontiguousarray(exact, dtype=dtype)
-        self._gram = np.zeros((n_atoms, pitch), dtype)
-        self._gram[:, :n_atoms] = exact @ exact.T
-        self._scales = self._squares = None
-        if normalize and masked:
-            self._squares = np.square(self._rows)
-        elif normalize:
-            self._scales = _padded(1 / np.linalg.norm(exact, axis=1), pitch, dtype)
-        elif self.taken_out is not None and np.ptp(self.taken_out) > 0:
-            # Correlations are compared as if nothing had been taken out, but for atoms so much
-            # smaller than others that the type cannot tell: these count as equally small.
-            least = -2 * REACH[dtype]
-            apart = np.maximum(self.taken_out - self.taken_out.max(), least)
-            self._scales = _padded(np.ldexp(1.0, apart), pitch, dtype)
-
-    def pursue(
-        self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, tol: float
-    ) -> csr_array | None:
-        """Codes in these atoms; None where signals are not finite or not within reach."""
-        D, G, scales, squares = self._rows, self._gram, self._scales, self._squares
-        return collect(
-            lambda *out: _core.pursue(D, G, scales, squares, Y, missing, s, tol, *out),
-            (len(Y), len(D)),
-            s,
-            Y.dtype,
-        )
-
-
 def _by_shift(
-    dictionary: _Dictionary,
+    dictionary: PreparedAtoms,
     Y: Floats,
     missing: NDArray[np.bool_] | None,
     s: int,
@@ -202,23 +168,6 @@ def _scaled_back(
     if ((counts > 0) & (np.diff(codes.indptr) == 0)).any():
         raise ValueError(f"Y is too small for these atoms: its codes vanish in {codes.dtype}")
     return codes
-
-
-def _padded(values: Floats, pitch: int, dtype: DType) -> Floats:
-    return np.pad(values, (0, pitch - len(values))).astype(dtype)
-
-
-def check_atoms(atoms: ArrayLike, name: str = "atoms") -> Floats:
-    """Atoms in rows, finite and none of them zero."""
-    D = check_real(atoms, name)
-    if D.ndim != 2 or 0 in D.shape:
-        raise ValueError(f"{name} must have shape (n_atoms, n_features), got {D.shape}")
-    if not np.isfinite(D).all():
-        raise ValueError(f"{name} contains NaN or infinity")
-    zero = np.flatnonzero(~D.any(axis=1))
-    if zero.size:
-        raise ValueError(f"{name} must not be zero, but row {zero[0]} is")
-    return D
 
 
 def check_missing(missing: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:

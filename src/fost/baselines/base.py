@@ -22,13 +22,13 @@ from fost._validation import (
     check_verbose,
     not_finite,
 )
+from fost.atoms import Atoms, check_atoms
 from fost.baselines.dictionary import GeneralDictionary
 from fost.baselines.factorisation import Factorisation, normalised, random_atoms, squared_norm
 from fost.coding import decode_by_atoms
 from fost.estimators.base import DictionaryEstimator
 from fost.estimators.checks import validated
 from fost.learning import InterruptedWarning, as_source
-from fost.pursuit import check_atoms
 from fost.streams import Stream
 
 Callback = Callable[[int, float, GeneralDictionary], object]
@@ -146,7 +146,7 @@ class GeneralEstimator(DictionaryEstimator):
 
 
 def initial_atoms(
-    init: str | ArrayLike, Y: Floats, n_components: int, random: np.random.Generator
+    init: str | ArrayLike | Atoms, Y: Floats, n_components: int, random: np.random.Generator
 ) -> Floats:
     """What the parameter `init` stands for."""
     if isinstance(init, str):

@@ -12,8 +12,9 @@ from scipy.sparse import csr_array, issparse
 
 from fost._typing import Floats
 from fost._validation import check_signals
+from fost.atoms import Atoms, check_atoms
 from fost.coding import check_codes, decode_by_atoms
-from fost.pursuit import check_atoms, omp
+from fost.pursuit import omp
 from fost.streams import as_stream, is_lazy
 
 
@@ -22,8 +23,9 @@ class GeneralDictionary:
 
     Parameters
     ----------
-    atoms : array-like of shape (n_atoms, n_features)
-        None of them zero; kept as they are, in float64.
+    atoms : array-like of shape (n_atoms, n_features), or Atoms
+        None of them zero; kept as they are, in float64, with their inner products once signals
+        have been coded.
 
     Examples
     --------
@@ -36,32 +38,33 @@ class GeneralDictionary:
     array([[3., 4.]])
     """
 
-    def __init__(self, atoms: ArrayLike) -> None:
-        self._atoms: NDArray[np.float64] = np.array(check_atoms(atoms), dtype=np.float64, order="C")
-        self._atoms.flags.writeable = False
+    def __init__(self, atoms: ArrayLike | Atoms) -> None:
+        wide = check_atoms(atoms).astype(np.float64)
+        same = isinstance(atoms, Atoms) and atoms.atoms.dtype == np.float64
+        self._prepared = atoms if isinstance(atoms, Atoms) and same else Atoms(wide)
 
     @property
     def atoms(self) -> NDArray[np.float64]:
         """The atoms in rows, read-only."""
-        return self._atoms
+        return self._prepared.atoms.astype(np.float64, copy=False)
 
     @property
     def matrix(self) -> NDArray[np.float64]:
         """The atoms in columns, D of the paper, shape (n_features, n_atoms)."""
-        return self._atoms.T
+        return self.atoms.T
 
     @property
     def n_atoms(self) -> int:
-        return len(self._atoms)
+        return len(self.atoms)
 
     @property
     def n_features(self) -> int:
-        return int(self._atoms.shape[1])
+        return int(self.atoms.shape[1])
 
     @property
     def n_parameters(self) -> int:
         """Numbers that describe the dictionary."""
-        return self._atoms.size
+        return self.atoms.size
 
     def encode(self, Y: ArrayLike, n_nonzero_coefs: int) -> csr_array:
         """Codes by `fost.omp`, shape (n_signals, n_atoms).
@@ -69,13 +72,13 @@ class GeneralDictionary:
         Y may be anything that `fost.learning.as_source` takes.
         """
         if not is_lazy(Y):
-            return omp(Y, self._atoms, n_nonzero_coefs)
+            return omp(Y, self._prepared, n_nonzero_coefs)
         stream = as_stream(Y)
         return stream.map_blocks(partial(self._encode_block, n_nonzero_coefs, stream.name))
 
     def _encode_block(self, n_nonzero_coefs: int, name: str, block: Floats) -> csr_array:
         try:
-            return omp(block, self._atoms, n_nonzero_coefs)
+            return omp(block, self._prepared, n_nonzero_coefs)
         except ValueError as error:  # which calls the signals Y, whatever their stream does
             raise ValueError(re.sub(r"^Y\b", name, str(error))) from error
 
@@ -86,16 +89,16 @@ class GeneralDictionary:
             codes = csr_array(check_signals(codes, "codes", self.n_atoms, owner))
         codes = check_codes(codes, self.n_atoms, owner)
         with np.errstate(over="ignore"):
-            atoms = self._atoms.astype(codes.dtype)
-        return decode_by_atoms(atoms, codes, float(np.abs(self._atoms).max()))
+            atoms = self.atoms.astype(codes.dtype)
+        return decode_by_atoms(atoms, codes, float(np.abs(self.atoms).max()))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GeneralDictionary):
             return NotImplemented
-        return np.array_equal(self._atoms, other._atoms)
+        return np.array_equal(self.atoms, other.atoms)
 
     def __hash__(self) -> int:
-        return hash((self._atoms.shape, self._atoms.tobytes()))
+        return hash((self.atoms.shape, self.atoms.tobytes()))
 
     def __repr__(self) -> str:
         return f"GeneralDictionary(n_features={self.n_features}, n_atoms={self.n_atoms})"

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from fost._random import RandomState
 from fost._typing import Floats
 from fost._validation import check_flag
+from fost.atoms import Atoms
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
 from fost.baselines.factorisation import Factorisation
 
@@ -31,7 +32,7 @@ class KSVD(GeneralEstimator):
         One step of the power method per atom (Rubinstein, Zibulevsky and Elad, 2008) instead of
         a singular value decomposition (Aharon, Elad and Bruckstein, 2006): much faster, and
         hardly ever worse.
-    init : "signals" or array-like of shape (n_components, n_features)
+    init : "signals", array-like of shape (n_components, n_features) or Atoms
         Where learning starts: random signals, or given atoms.
     max_iter : int
         Iterations at most.
@@ -77,7 +78,7 @@ class KSVD(GeneralEstimator):
         n_nonzero_coefs: int = 4,
         *,
         approximate: bool = True,
-        init: str | ArrayLike = "signals",
+        init: str | ArrayLike | Atoms = "signals",
         max_iter: int = 50,
         tol: float = 1e-6,
         random_state: RandomState = None,

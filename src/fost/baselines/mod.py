@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fost._random import RandomState
 from fost._typing import Floats
+from fost.atoms import Atoms
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
 from fost.baselines.factorisation import Factorisation, normalised
 from fost.coding import decode_by_atoms
@@ -28,7 +29,7 @@ class MOD(GeneralEstimator):
         features if None.
     n_nonzero_coefs : int
         Entries per code, s.
-    init : "signals" or array-like of shape (n_components, n_features)
+    init : "signals", array-like of shape (n_components, n_features) or Atoms
         Where learning starts: random signals, or given atoms.
     max_iter : int
         Iterations at most.
@@ -70,7 +71,7 @@ class MOD(GeneralEstimator):
         n_components: int | None = None,
         n_nonzero_coefs: int = 4,
         *,
-        init: str | ArrayLike = "signals",
+        init: str | ArrayLike | Atoms = "signals",
         max_iter: int = 50,
         tol: float = 1e-6,
         random_state: RandomState = None,

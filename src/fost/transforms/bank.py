@@ -100,6 +100,9 @@ class Bank(Coder):
         if not issparse(codes):
             codes = csr_array(check_signals(codes, "codes", self.n_atoms, self._owner))
         codes = coding.check_codes(codes, self.n_atoms, self._owner)
+        if not codes.data.all():  # zeros that are stored are no entries
+            codes = codes.copy()
+            codes.eliminate_zeros()
         starts = codes.indptr[:-1]
         used = np.diff(codes.indptr) > 0
         chosen = np.zeros(len(starts), dtype=np.intp)

@@ -206,6 +206,15 @@ def some_atoms(fuzz: Fuzz, n: int, **wrong: bool) -> tuple[Any, Array]:
     return fuzz.array("atoms", atoms, precise=True, **wrong)
 
 
+@target(2)
+def prepared_atoms(fuzz: Fuzz) -> None:
+    atoms, D = some_atoms(fuzz, min(fuzz.size(), 33), columns=False)
+    made = fuzz.call(fost.Atoms, atoms)
+    fuzz.expect(np.array_equal(made.atoms, D), "the atoms, as they are")
+    fuzz.expect(np.array_equal(np.asarray(made), D), "as an array")
+    repr(made)
+
+
 @target(6)
 def omp(fuzz: Fuzz) -> None:
     n = min(fuzz.size(), 33)
@@ -233,6 +242,9 @@ def omp(fuzz: Fuzz) -> None:
     if {"missing", "tol"} & set(options):
         return
     check_pursuit(fuzz, codes, plain, D.astype(np.float64))
+    prepared = fost.omp(plain, fost.Atoms(D), int(s), **options)
+    same = (prepared.data == codes.data).all() and (prepared.indices == codes.indices).all()
+    fuzz.expect(prepared.nnz == codes.nnz and same, "other codes in prepared atoms")
     check_threads(fuzz, lambda: fost.omp(plain, D, int(s), **options))
 
 

@@ -1,0 +1,105 @@
+// Inner products of the atoms of a dictionary, each in one fixed order, so that a row is the same
+// to the last bit whether it is computed alone or with all others.
+#pragma once
+
+#include "algebra.hpp"
+#include "pursuit_types.hpp"
+
+namespace fost {
+namespace FOST_NAMESPACE {
+
+template <class T> double dot_in_double(const T* a, const T* b, int n) {
+  constexpr int L = LANES<double>;
+  Vec<double> sums = {};
+  int i = 0;
+  for (; i + L <= n; i += L) sums += load_double(a + i) * load_double(b + i);
+  double sum = sum_of_lanes(sums);
+  for (; i < n; ++i) sum += static_cast<double>(a[i]) * b[i];
+  return sum;
+}
+
+// Squared norms of `count` rows of n numbers, four at a time.
+template <class T> void squared_norms(const T* rows, Index n, Index count, double* out) {
+  constexpr int L = LANES<double>;
+  for (Index j = 0; j < count; j += 4, rows += 4 * n) {
+    const int some = count - j < 4 ? static_cast<int>(count - j) : 4;
+    Vec<double> sums[4] = {};
+    Index i = 0;
+    for (; some == 4 && i + L <= n; i += L)
+#pragma GCC unroll 4
+      for (int q = 0; q < 4; ++q) {
+        const Vec<double> v = load_double(rows + q * n + i);
+        sums[q] += v * v;
+      }
+    for (int q = 0; q < some; ++q) {
+      out[j + q] = sum_of_lanes(sums[q]);
+      for (Index r = i; r < n; ++r) out[j + q] += static_cast<double>(rows[q * n + r]) * rows[q * n + r];
+    }
+  }
+}
+
+// Numbers as S, in vectors of S.
+template <class S, class T> FOST_INLINE Vec<S> load_as(const T* p) {
+  if constexpr (sizeof(S) == sizeof(T))
+    return load(p);
+  else
+    return load_double(p);
+}
+
+// products[j] = <x, row j> for the rows first:last of n numbers each, added up in S, four at a
+// time.
+template <class S, class T>
+void multiply_rows(const T* rows, int n, int first, int last, const T* x, T* products) {
+  constexpr int L = LANES<S>;
+  int j = first;
+  for (; j + 4 <= last; j += 4) {
+    const T* row = rows + static_cast<Index>(j) * n;
+    Vec<S> sums[4] = {};
+    int i = 0;
+    for (; i + L <= n; i += L) {
+      const Vec<S> xi = load_as<S>(x + i);
+#pragma GCC unroll 4
+      for (int q = 0; q < 4; ++q) sums[q] += load_as<S>(row + q * static_cast<Index>(n) + i) * xi;
+    }
+    for (int q = 0; q < 4; ++q) {
+      S sum = 0;
+      for (int l = 0; l < L; ++l) sum += sums[q][l];
+      for (int r = i; r < n; ++r) sum += static_cast<S>(row[q * static_cast<Index>(n) + r]) * x[r];
+      products[j + q] = static_cast<T>(sum);
+    }
+  }
+  for (; j < last; ++j)
+    products[j] = static_cast<T>(dot_in_double(rows + static_cast<Index>(j) * n, x, n));
+}
+
+// Entries k, k + 1, ... of the rows first:last of the inner products, and zeros beyond `count`.
+template <class T>
+void upper_inner_products(const T* rows, int n, int count, int pitch, Index first, Index last, T* gram) {
+  for (Index k = first; k < last; ++k) {
+    T* products = gram + k * pitch;
+    multiply_rows<double>(rows, n, static_cast<int>(k), count, rows + k * n, products);
+    for (int j = count; j < pitch; ++j) products[j] = T(0);
+  }
+}
+
+// <atom k, atom k>
+template <class T> T squared_atom(const Atoms<T>& atoms, Index k) {
+  if (!atoms.known) return atoms.gram[k * atoms.pitch + k];
+  const T* atom = atoms.rows + k * atoms.n;
+  return static_cast<T>(dot_in_double(atom, atom, atoms.n));
+}
+
+// Row k of the inner products, computed now if it is not there yet.
+template <class T> const T* gram_row(const Atoms<T>& atoms, int k) {
+  T* row = atoms.gram + static_cast<Index>(k) * atoms.pitch;
+  if (atoms.known && !atoms.known[k]) {
+    const T* atom = atoms.rows + static_cast<Index>(k) * atoms.n;
+    multiply_rows<double>(atoms.rows, atoms.n, 0, atoms.count, atom, row);
+    for (int j = atoms.count; j < atoms.pitch; ++j) row[j] = T(0);
+    atoms.known[k] = true;
+  }
+  return row;
+}
+
+}  // namespace FOST_NAMESPACE
+}  // namespace fost
