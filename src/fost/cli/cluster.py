@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fost._typing import Numbers
 from fost.cli.errors import UserError
 
 if TYPE_CHECKING:
     pass
+
+    from fost._typing import Numbers
 
 # Bytes of a chunk of an .npy file.
 _CHUNK_BYTES = 2**26

@@ -27,11 +27,12 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from fost._typing import DType, Numbers
 from fost.cli.errors import UserError, reading, writing
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from fost._typing import DType, Numbers
 
 FORMAT = "fost codes"
 VERSION = 1

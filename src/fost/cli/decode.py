@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fost._progress import progress
-from fost._typing import Numbers
 from fost.cli import options
 from fost.cli.console import check_output, show
 from fost.cli.errors import UserError, writing
 
 if TYPE_CHECKING:
+    from fost._typing import Numbers
     from fost.cli.codes import Codes
     from fost.cli.models import Model
 

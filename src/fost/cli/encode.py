@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fost._progress import progress
-from fost._typing import Numbers
 from fost.cli import options
 from fost.cli.console import check_output, show
 from fost.cli.errors import UserError
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from scipy.sparse import csr_array
 
+    from fost._typing import Numbers
     from fost.cli.codes import Codes
     from fost.cli.models import Model
     from fost.cli.signals import Rows

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fost._typing import Numbers
 from fost.cli import options
 from fost.cli.console import check_output, show
 from fost.cli.errors import UserError, writing
 
 if TYPE_CHECKING:
+    from fost._typing import Numbers
     from fost.cli.models import Model
     from fost.transforms import Coder, Transform
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
-from fost._typing import DType
-
 if TYPE_CHECKING:
     pass
+
+    from fost._typing import DType
 
 
 @dataclass(frozen=True)

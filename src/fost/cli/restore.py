@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fost._progress import progress
-from fost._typing import Numbers
 from fost.cli import options
 from fost.cli.console import check_output, show
 from fost.cli.errors import UserError, complain, writing
 
 if TYPE_CHECKING:
     pass
+
+    from fost._typing import Numbers
 
 Picture = Annotated[
     Path, typer.Argument(metavar="PICTURE", help="The picture to work on.", show_default=False)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from fost._typing import DType, Numbers
 from fost.cli.errors import UserError, reading
 
 if TYPE_CHECKING:
+    from fost._typing import DType, Numbers
     from fost.images import PictureFormat
 
 Patch = tuple[int, int]
