@@ -65,6 +65,10 @@ def run(count: int, seed: int, first: int, jobs: int) -> list[Verdict]:
         nonlocal told
         for verdict in calls(seed, start, min(start + share, first + count)):
             found.append(verdict)
+            if verdict["verdict"] == "wrong":
+                print(
+                    f"call {verdict['number']}, {verdict['target']}: {verdict['what']}", flush=True
+                )
             if time.monotonic() - told > 20:
                 told = time.monotonic()
                 wrong = sum(v["verdict"] == "wrong" for v in found)
