@@ -474,3 +474,16 @@ def test_threads_do_not_change_codes_in_prepared_atoms(isa, set_threads, count):
     for other in codes[1:]:
         np.testing.assert_array_equal(other.indices, codes[0].indices)
         np.testing.assert_array_equal(other.data, codes[0].data)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_atoms", [5, 8, 55])
+@pytest.mark.parametrize("n", [1, 3, 8, 31, 33])
+def test_few_signals_find_the_inner_products_of_prepared_atoms(isa, n, n_atoms, dtype):
+    """A row of inner products alone is that of all of them, to the last bit."""
+    _, Y, D = problem(n, n, n_atoms, 7)
+    Y, D = Y.astype(dtype), D.astype(dtype)
+    s = min(4, n, n_atoms)
+    found, prepared = fost.omp(Y, D, s), fost.omp(Y, fost.Atoms(D), s)
+    np.testing.assert_array_equal(found.indices, prepared.indices)
+    np.testing.assert_array_equal(found.data, prepared.data)

@@ -8,14 +8,37 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
+// The lanes added up one after the other, and not in halves: all inner products end with it.
+template <class S> FOST_INLINE S sum_in_order(const Vec<S>& lanes) {
+  S sum = 0;
+  for (int l = 0; l < LANES<S>; ++l) sum += lanes[l];
+  return sum;
+}
+
+// Numbers as S, in vectors of S.
+template <class S, class T> FOST_INLINE Vec<S> load_as(const T* p) {
+  if constexpr (sizeof(S) == sizeof(T))
+    return load(p);
+  else
+    return load_double(p);
+}
+
+// The last `count` numbers, fewer than a vector has, and zeros. A loop over them would be compiled
+// to fused operations in one place and to products and sums in another.
+template <class S, class T> FOST_INLINE Vec<S> load_last(const T* p, int count) {
+  Vec<S> last = {};
+  for (int l = 0; l < count; ++l) last[l] = static_cast<S>(p[l]);
+  return last;
+}
+
+// <a, b>, to the last bit as `multiply_rows` has it.
 template <class T> double dot_in_double(const T* a, const T* b, int n) {
   constexpr int L = LANES<double>;
   Vec<double> sums = {};
   int i = 0;
   for (; i + L <= n; i += L) sums += load_double(a + i) * load_double(b + i);
-  double sum = sum_of_lanes(sums);
-  for (; i < n; ++i) sum += static_cast<double>(a[i]) * b[i];
-  return sum;
+  if (i < n) sums += load_last<double>(a + i, n - i) * load_last<double>(b + i, n - i);
+  return sum_in_order<double>(sums);
 }
 
 // Squared norms of `count` rows of n numbers, four at a time.
@@ -38,14 +61,6 @@ template <class T> void squared_norms(const T* rows, Index n, Index count, doubl
   }
 }
 
-// Numbers as S, in vectors of S.
-template <class S, class T> FOST_INLINE Vec<S> load_as(const T* p) {
-  if constexpr (sizeof(S) == sizeof(T))
-    return load(p);
-  else
-    return load_double(p);
-}
-
 // products[j] = <x, row j> for the rows first:last of n numbers each, added up in S, four at a
 // time.
 template <class S, class T>
@@ -61,12 +76,11 @@ void multiply_rows(const T* rows, int n, int first, int last, const T* x, T* pro
 #pragma GCC unroll 4
       for (int q = 0; q < 4; ++q) sums[q] += load_as<S>(row + q * static_cast<Index>(n) + i) * xi;
     }
-    for (int q = 0; q < 4; ++q) {
-      S sum = 0;
-      for (int l = 0; l < L; ++l) sum += sums[q][l];
-      for (int r = i; r < n; ++r) sum += static_cast<S>(row[q * static_cast<Index>(n) + r]) * x[r];
-      products[j + q] = static_cast<T>(sum);
+    if (i < n) {
+      const Vec<S> xi = load_last<S>(x + i, n - i);
+      for (int q = 0; q < 4; ++q) sums[q] += load_last<S>(row + q * static_cast<Index>(n) + i, n - i) * xi;
     }
+    for (int q = 0; q < 4; ++q) products[j + q] = static_cast<T>(sum_in_order<S>(sums[q]));
   }
   for (; j < last; ++j)
     products[j] = static_cast<T>(dot_in_double(rows + static_cast<Index>(j) * n, x, n));

@@ -159,7 +159,7 @@ def bad(
         if finite:
             makers["not finite"] = lambda: _spoilt(rng, values)
             makers["beyond float64"] = lambda: _beyond(values)
-        makers["masked"] = lambda: np.ma.array(values, mask=rng.random(values.shape) <= 0.5)
+        makers["masked"] = lambda: _masked(rng, values)
     what = _one_of(rng, list(makers))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -170,6 +170,12 @@ def _spoilt(rng: Rng, values: Array) -> Array:
     spoilt = values.astype(_one_of(rng, ["f2", "f4", "f8", "g"]))
     spoilt.flat[rng.integers(spoilt.size)] = _one_of(rng, [np.nan, np.inf, -np.inf])
     return spoilt
+
+
+def _masked(rng: Rng, values: Array) -> Any:
+    mask = rng.random(values.shape) <= 0.5
+    mask.flat[0] = True
+    return np.ma.array(values, mask=mask)
 
 
 def _beyond(values: Array) -> Any:

@@ -126,6 +126,7 @@ def inpaint(
         stride = check_pair(stride, "stride")
     n_nonzero_coefs = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, 2**31 - 1)
     random = as_generator(random_state)
+    patch_shape(patch, dictionary)  # checked also where nothing is missing
     if not gaps.any():
         return picture.copy()
     # What lies under the gaps says nothing about the range of the picture.

@@ -230,10 +230,12 @@ def psnr(fuzz: Fuzz) -> None:
     reference, plain = some_picture(fuzz, "reference")
     other = plain if fuzz.chance(0.3) else plain[::-1]
     data_range = fuzz.number("data_range", 1, 300, least=1e-300)
+    if data_range is None:  # then it follows from the type
+        fuzz.bad.remove("data_range=None")
     if fuzz.spoil():
         other = fuzz.wrong("image", plain[:0], plain[None], None, "a", np.nan * plain)
     found = fuzz.call(images.psnr, reference, other, data_range)
-    if fuzz.doubtful:
+    if fuzz.doubtful or data_range is None:
         return
     mean = np.mean((plain.astype(np.float64) - other.astype(np.float64)) ** 2)
     want = 10 * np.log10(float(data_range) ** 2 / mean) if mean > 0 else np.inf

@@ -79,7 +79,7 @@ def givens(fuzz: Fuzz) -> None:
 def dct(fuzz: Fuzz) -> None:
     if fuzz.spoil():
         wrong: tuple[Any, ...] = ((), (0,), (-1, 4), (2**20, 2**20), (1.5,), "8", None, 4.0, [[2]])
-        wrong += (2**31, 8191, (8, None), True, {}, np.nan, 10**40, np.zeros((2, 2), int), "ab")
+        wrong += (2**31, (8, None), True, {}, np.nan, 10**40, np.zeros((2, 2), int), "ab")
         shape = fuzz.wrong("shape", *wrong)
         fuzz.call(fost.DCT, shape)
     lengths = tuple(int(fuzz.pick((1, 2, 3, 4, 5, 8, 9))) for _ in range(fuzz.pick((1, 1, 2, 3))))
