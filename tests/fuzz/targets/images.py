@@ -138,7 +138,8 @@ def inpaint(fuzz: Fuzz) -> None:
     else:
         options["max_iter"] = fuzz.optional("max_iter", 1, 3, 2**31 - 1)
     options["stride"] = None if fuzz.chance(0.3) else fuzz.pair("stride", side, 2**31 - 1)
-    fuzz.bad = [b for b in fuzz.bad if b != "stride=None"]
+    if stride is None:
+        fuzz.bad = [b for b in fuzz.bad if b != "stride=None"]
     restored = fuzz.call(images.inpaint, image, missing, dictionary, method=method, **options)
     check_restored(fuzz, restored, picture)
     gaps = missing if missing.ndim == picture.ndim else missing[..., None]
@@ -159,7 +160,8 @@ def patches(fuzz: Fuzz) -> None:
     small = min(picture.shape[:2])
     shape = fuzz.pair("shape", min(small, 8), small)
     stride = None if fuzz.chance(0.3) else fuzz.pair("stride", 1, 2**31 - 1)
-    fuzz.bad = [b for b in fuzz.bad if b != "stride=None"]
+    if stride is None:
+        fuzz.bad = [b for b in fuzz.bad if b != "stride=None"]
     function = fuzz.pick((images.patches, images.blocks))
     if function is images.patches:
         rows = fuzz.call(function, image, shape, stride)

@@ -32,7 +32,7 @@ def householder(fuzz: Fuzz) -> None:
     if fuzz.spoil():
         more = cases.random_vectors(fuzz.rng, n + 1, n)
         wrong = (
-            vectors * 2 + 1,
+            vectors * 3,
             np.zeros((1, 0)),
             more,
             np.full((1, n), 1e200),
