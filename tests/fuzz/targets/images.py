@@ -138,7 +138,7 @@ def inpaint(fuzz: Fuzz) -> None:
     else:
         options["max_iter"] = fuzz.optional("max_iter", 1, 3, 2**31 - 1)
     options["stride"] = None if fuzz.chance(0.3) else fuzz.pair("stride", side, 2**31 - 1)
-    if stride is None:
+    if options["stride"] is None:
         fuzz.bad = [b for b in fuzz.bad if b != "stride=None"]
     restored = fuzz.call(images.inpaint, image, missing, dictionary, method=method, **options)
     check_restored(fuzz, restored, picture)
