@@ -222,3 +222,11 @@ def test_adaptation_wants_enough_patches(camera):
     assert found.n_features == 64
     trusted = np.zeros(camera.shape, bool)
     assert adapted(camera / 255, (8, 8), rng, 64, 3, trusted) is None
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="no wider floats")
+def test_pictures_beyond_doubles_are_refused() -> None:
+    image = np.full((9, 9), np.longdouble("1e400"))
+    for call in (noise_level, denoise):
+        with pytest.raises(ValueError, match="image is too large"):
+            call(image)

@@ -207,6 +207,8 @@ def check_finite(image: ArrayLike) -> Numbers:
     picture = check_picture(image, "image")
     if picture.dtype.kind == "f" and not np.isfinite(picture).all():
         raise ValueError("image contains NaN or infinity")
+    if picture.dtype.itemsize > 8 and np.abs(picture).max() > np.finfo(np.float64).max:
+        raise ValueError("image is too large: float64 does not hold it")
     return picture
 
 

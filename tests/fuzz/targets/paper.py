@@ -48,7 +48,7 @@ def paper_learn(fuzz: Fuzz) -> None:
     start: Any = "paper" if "DCT" in str(name) else fuzz.pick(("paper", "matlab"))
     if fuzz.spoil():
         start = fuzz.wrong("start", 1, "svd", None, "")
-    Y, plain = fuzz.signals("Y", n, least=1)
+    Y, plain = fuzz.signals("Y", n, least=1, columns=False)
     s = fuzz.integer("s", 1, n)
     found = fuzz.call(paper.learn, name, Y, s, fuzz.pick((0, 1, 2)), start=start)
     fuzz.expect(0 <= found.error <= 1, "a relative error")
