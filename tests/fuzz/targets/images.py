@@ -144,9 +144,11 @@ def inpaint(fuzz: Fuzz) -> None:
     if getattr(missing, "shape", None) in (picture.shape, picture.shape[:2]):
         gaps = missing if missing.ndim == picture.ndim else missing[..., None]
         seen = np.broadcast_to(gaps == 0, picture.shape)
-        hidden = fuzz.bad == ["image is not finite"] or fuzz.bad == ["image is masked"]
-        if hidden and np.isfinite(np.ma.filled(image, np.nan)[seen]).all():
-            fuzz.bad, picture = [], np.where(seen, np.ma.filled(image, 0.5), 0.5)
+        if fuzz.bad == ["image is not finite"] and np.isfinite(np.asarray(image)[seen]).all():
+            fuzz.bad, picture = [], np.where(seen, image, 0.5)
+        elif fuzz.bad == ["image is masked"]:  # what is masked is missing, too
+            fuzz.bad, fuzz.doubtful = [], [*fuzz.doubtful, "perhaps nothing is seen"]
+            seen = seen & ~np.ma.getmaskarray(image)
     restored = fuzz.call(images.inpaint, image, missing, dictionary, method=method, **options)
     assert seen is not None
     check_restored(fuzz, restored, picture)
