@@ -5,7 +5,6 @@
    been learned from all signals.
 3. Keep the best quarter, and let them go on from where they are with four times the signals.
 4. Go on with 2 until those that are left have been learned from all signals.
-5. Learn the winner once more from the start, and keep the better of the two.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _ONE_OF = 4
 # Iterations in each round at most; and a candidate rests when its error changes by less than this
 # share of the least error so far. The choice is learned to its end later.
 _ITERATIONS = 16
-_CHANGE = 1e-3
+_CHANGE = 3e-4
 
 # The candidates from the best to the worst, by the errors that they are foreseen to have.
 Order = Callable[[Sequence[Candidate], Sequence[float]], list[Candidate]]
@@ -99,13 +98,6 @@ class Contest:
                 least = min(least, left[rung.name].held_out_error)
                 yield left[rung.name]
             left = {rung.name: left[rung.name] for rung in todo}
-        winner = order(list(left.values()), [row.held_out_error for row in left.values()])[0]
-        rung = next(rung for rung in todo if rung.name == winner.structure)
-        on_rung(rung)
-        if rung.structure is not None:
-            starts = rung.structure.starts[:1]
-            again = self._learned(rung, starts, source, _CHANGE * least, winner)
-            yield min(winner, again, key=lambda row: row.held_out_error)
 
     def _learned(
         self,
