@@ -12,6 +12,7 @@ from benchmarks import (
     bench_images,
     bench_learn,
     bench_pursuit,
+    bench_roofline,
 )
 from benchmarks.harness import Report, machine
 
@@ -22,6 +23,7 @@ BENCHMARKS = {
     "pursuit": bench_pursuit.run,
     "images": bench_images.run,
     "banks": bench_banks.run,
+    "roofline": bench_roofline.run,
 }
 
 
@@ -39,6 +41,7 @@ def main() -> None:
     report = Report()
     for name in arguments.names or BENCHMARKS:
         BENCHMARKS[name](report, quick=arguments.quick)
+    report.verdicts()
     report.write(Path(__file__).parent / "results" / "benchmarks.json")
 
 

@@ -2,7 +2,8 @@
 
 Set-up and one warm-up call are not timed. Repetitions are interleaved (A, B, A, B, ...), so
 that whatever slows the machine down slows both, and what is reported is the median of the
-ratios of neighbours with their quartiles.
+ratios of neighbours with their quartiles. A row may have a target, the least ratio that it is
+meant to have, and then has a verdict; the rows that fell short are listed again at the end.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import fost
@@ -37,6 +39,7 @@ class Row:
     low: float
     high: float
     target: str = ""
+    verdict: str = ""
 
 
 @dataclass
@@ -64,24 +67,62 @@ class Report:
         """Time both and add a row; times are nanoseconds per `per` items."""
         ours(), theirs()
         times = np.array([(_timed(ours), _timed(theirs)) for _ in range(repeats)]) / per * 1e9
-        ratios = times[:, 1] / times[:, 0]
-        low, ratio, high = np.percentile(ratios, [25, 50, 75])
-        fost_ns, competitor_ns = np.median(times, axis=0)
-        row = Row(self.table, case, competitor, fost_ns, competitor_ns, ratio, low, high, target)
+        return self._add(case, competitor, times, target)
+
+    def at_most(
+        self,
+        case: str,
+        ours: Callable[[], Any],
+        seconds: float,
+        per: int = 1,
+        repeats: int = 7,
+        warm_up: bool = True,
+    ) -> Row:
+        """Time a call that is to take at most so many seconds; of the limit it is a row too."""
+        if warm_up:
+            ours()
+        times = np.array([(_timed(ours), seconds) for _ in range(repeats)]) / per * 1e9
+        return self._add(case, "its limit", times, ">= 1")
+
+    def _add(self, case: str, competitor: str, times: NDArray[np.float64], target: str) -> Row:
+        """A row of times in nanoseconds, ours in the first column, theirs in the second."""
+        low, ratio, high = np.percentile(times[:, 1] / times[:, 0], [25, 50, 75])
+        ours, theirs = np.median(times, axis=0)
+        judged = verdict(ratio, target)
+        row = Row(self.table, case, competitor, ours, theirs, ratio, low, high, target, judged)
         self.rows.append(row)
-        goal = f"  (target {target})" if target else ""
+        goal = f"  target {target}: {judged}" if target else ""
         print(
-            f"  {case:<42} {competitor:<34} {fost_ns:>9.1f} {competitor_ns:>9.1f} {ratio:>6.2f}x"
+            f"  {case:<42} {competitor:<34} {ours:>9.1f} {theirs:>9.1f} {ratio:>6.2f}x"
             f"  {low:.2f} to {high:.2f}{goal}",
             flush=True,
         )
         return row
+
+    def verdicts(self) -> None:
+        """How many targets were met, and the rows that fell short."""
+        judged = [row for row in self.rows if row.target]
+        short = [row for row in judged if row.verdict != "met"]
+        print(f"\nTargets: {len(judged) - len(short)} of {len(judged)} met")
+        for row in short:
+            print(
+                f"  {row.table}: {row.case} against {row.competitor}, "
+                f"{row.ratio:.2f}x, target {row.target}: {row.verdict}"
+            )
 
     def write(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         content = {"machine": machine(), "rows": [asdict(row) for row in self.rows]}
         path.write_text(json.dumps(content, indent=2), encoding="utf-8")
         print(f"\nwritten to {path}")
+
+
+def verdict(ratio: float, target: str) -> str:
+    """Whether a ratio is what was aimed at, such as ">= 1.5", and how far it is from that."""
+    if not target:
+        return ""
+    least = float(target.split()[-1])
+    return "met" if ratio >= least else f"{1 - ratio / least:.0%} short"
 
 
 def machine() -> dict[str, Any]:
@@ -106,6 +147,12 @@ def threads(count: int) -> Iterator[None]:
             yield
     finally:
         fost.set_num_threads(before)
+
+
+def least_time(function: Callable[[], Any], repeats: int) -> float:
+    """Seconds of the fastest of so many calls, after one that is not timed."""
+    function()
+    return min(_timed(function) for _ in range(repeats))
 
 
 def _timed(function: Callable[[], Any]) -> float:

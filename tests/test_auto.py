@@ -36,7 +36,7 @@ def test_the_frontier_is_a_table(fitted):
     plain = rows.as_dicts()
     assert set(plain[0]) == {
         "structure", "family", "n_transforms", "flops", "n_parameters", "train_error",
-        "held_out_error", "seconds", "best",
+        "held_out_error", "seconds", "n_signals", "best",
     }  # fmt: skip
     assert "DCT 8x8 + 64 rotations" in repr(rows)
 

@@ -62,6 +62,10 @@ template <class T> struct BankMemory {
   std::int32_t* offsets;  // of its indices
 };
 
+// Signals whose codes are added to the statistic at once: those of 64 features then take 32 KiB,
+// as the first-level cache has (benchmarks/bench_learn.py).
+template <class T> constexpr int PART = 512 / static_cast<int>(sizeof(T));
+
 // Memory of one thread beyond that to add up a statistic.
 template <class T> struct BatchMemory {
   int size;             // signals in a batch, a multiple of the width

@@ -99,9 +99,14 @@ bool accumulate_with(const Coder& coder, const View<const T>& y, Index first, In
       advance(codes, work.width);
     }
     const int count = static_cast<int>(end - begin);
+    const Index stride = direct ? y.row_stride : n;
     const T* signals = direct ? y.data + begin * y.row_stride : batch.rows;
-    add_outer_products<T>({signals, direct ? y.row_stride : n, count, n, coder.n_rows(), batch.codes,
-                           batch.heads, batch.links}, sums);
+    codes = batch.codes;
+    for (int row = 0; row < count; row += PART<T>, signals += PART<T> * stride) {
+      add_outer_products<T>({signals, stride, rows_at(row, count, PART<T>), n, coder.n_rows(), codes,
+                             batch.heads, batch.links}, sums);
+      advance(codes, PART<T>);
+    }
   }
   return true;
 }

@@ -14,9 +14,6 @@ namespace fost {
 // the tile grows with the matrix to make it worth while (benchmarks/bench_encode.py).
 constexpr int DENSE_SIGNALS = 256;
 constexpr int MOST_DENSE_SIGNALS = 1024;
-// Codes of this many signals are collected before they are added to the statistic: signals
-// of 64 features then take 64 KiB.
-template <class T> constexpr int BATCH = 1024 / static_cast<int>(sizeof(T));
 
 // Signals per tile. With BLAS an odd multiple of the kernels' width, so that the
 // features of a signal do not fall on the same lines of the cache.
@@ -64,7 +61,7 @@ template <class T> class BatchBuffers {
   }
 
  private:
-  static int whole_tiles(int width) { return (BATCH<T> + width - 1) / width * width; }
+  static int whole_tiles(int width) { return (PART<T> + width - 1) / width * width; }
 
   int size_, s_;
   Buffer<T> rows_, values_;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from math import log2, prod
+from math import prod
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from fost._random import RandomState, as_generator
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost._validation import check_integer, check_number, check_sizes, check_verbose
+from fost.estimators.auto_choice import Wish
 from fost.estimators.base import CoderEstimator
 from fost.learning import InterruptedWarning, Source, as_source, learn
 from fost.learning.bank import most_members
-from fost.learning.frontier import Candidate, Frontier, Rung, explore, relative_error, rungs
+from fost.learning.contest import Contest, rounds
+from fost.learning.frontier import Candidate, Frontier, Rung, rungs
 from fost.streams import Stream
 from fost.streams.local import Array
 from fost.transforms import DCT, Transform
@@ -31,7 +33,9 @@ class AutoDictionary(CoderEstimator):
     sizes, without a base and over the DCT of `signal_shape`, each size from the one before, and
     a dense dictionary; then banks of them with more and more members, each from the one before.
     Judges them all on signals that were held out, and continues the chosen one on all signals.
-    Of signals that are not in memory up to 100,000, spread over all, decide between candidates.
+    Candidates are learned on a sample first, by a few iterations; the quarter of them that
+    promises most goes on with four times as many signals, until the last have seen all. Of
+    signals that are not in memory up to 100,000, spread over all, decide between candidates.
 
     A bank suits mixed signals (see `fost.Bank`). Its codes have a column for each atom of each
     member: where their number must be known beforehand, or where `dictionary_` must be one
@@ -58,11 +62,11 @@ class AutoDictionary(CoderEstimator):
     validation_fraction : float
         The share of the signals that is held out.
     max_iter : int
-        Iterations at most, for each candidate.
+        Iterations at most, for the choice; candidates have up to 16 in each round.
     tol : float
-        A candidate is done when its relative error changes by less than this.
+        The choice is done when its relative error changes by less than this.
     random_state : int, Generator, RandomState or None
-        For the choice of the signals that are held out.
+        For the choice of the signals that are held out, and of those in samples.
     verbose : bool or None
         Show a progress bar on stderr; None shows it in a terminal only.
     sparse_output : bool
@@ -73,8 +77,9 @@ class AutoDictionary(CoderEstimator):
     dictionary_ : Transform or Bank
         The chosen one.
     frontier_ : Frontier
-        All candidates: structure, family, n_transforms, flops, n_parameters, train and held-out
-        relative error, seconds. `fost.plot_frontier` draws it.
+        All candidates: structure, family, n_transforms, flops, n_parameters, the number of
+        signals that it was learned from and the relative error on them, that on held-out
+        signals, seconds. `fost.plot_frontier` draws it.
     chosen_ : Candidate
         The row of `frontier_` that `dictionary_` continues.
     components_ : ndarray of shape (n_atoms, n_features)
@@ -141,50 +146,42 @@ class AutoDictionary(CoderEstimator):
         count = self._held_out_count(len(rows))
         todo = self._todo(self.n_features_in_, len(rows) - count)
         order = random.permutation(len(rows))
-        train, held_out = rows[np.sort(order[count:])], rows[np.sort(order[:count])]
-        self.frontier_ = self._explored(train, held_out, todo, random)
-        self.chosen_ = self._choose(self.frontier_, held_out)
+        train, held_out = rows[order[count:]], rows[np.sort(order[:count])]
+        wish = Wish(held_out, self.n_nonzero_coefs, self.max_error)
+        self.frontier_ = self._explored(train, wish, todo, random)
+        self.chosen_ = wish.best(self.frontier_)
         rung = next(r for r in todo if r.name == self.chosen_.structure)
         self._continue(source, rung, random)
 
     def _explored(
-        self,
-        train: Floats,
-        held_out: Floats,
-        todo: list[Rung],
-        random: np.random.Generator,
+        self, train: Floats, wish: Wish, todo: list[Rung], random: np.random.Generator
     ) -> Frontier:
         """All candidates, or those that were learned before an interrupt."""
         shown = None if self.verbose is None else check_verbose(self.verbose)
-        found: list[Candidate] = []
+        plan = rounds(len(train), self.n_features_in_, len(todo))
+        contest = Contest(
+            train, wish.held_out, self.n_nonzero_coefs, self.max_iter, self.tol, random, "X"
+        )
+        found: dict[str, Candidate] = {}
+        done, total = 0, sum(each.n_candidates for each in plan)
         self.interrupted_ = False
-        with single_threaded_blas, progress("candidate", len(todo), shown) as advance:
-            candidates = explore(
-                train,
-                held_out,
-                self.n_nonzero_coefs,
-                todo,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                random=random,
-                name="X",
-                on_rung=lambda rung: advance(len(found), rung.name),
-            )
+        with single_threaded_blas, progress("candidate", total, shown) as advance:
+            learned = contest.held(todo, plan, wish.order, lambda rung: advance(done, rung.name))
             try:
-                for candidate in candidates:
-                    found.append(candidate)
+                for candidate in learned:
+                    found[candidate.structure] = candidate
+                    done += 1
             except KeyboardInterrupt:
                 if not found:
                     raise
                 self.interrupted_ = True
                 warnings.warn(
-                    f"interrupted after {len(found)} of {len(todo)} candidates; "
-                    "the choice is among these",
+                    f"interrupted after {done} of {total} candidates; the choice is among these",
                     InterruptedWarning,
                     stacklevel=4,  # the caller of fit
                 )
-            advance(len(found), "")
-        return Frontier(found)
+            advance(done, "")
+        return Frontier(list(found.values()))
 
     def _todo(self, n_features: int, n_signals: int) -> list[Rung]:
         """The rungs within the budget, and banks with enough signals for their members."""
@@ -223,32 +220,6 @@ class AutoDictionary(CoderEstimator):
         if not 0 < share < 1:
             raise ValueError(f"validation_fraction must be between 0 and 1, got {share!r}")
         return min(max(1, round(share * n_signals)), n_signals - 1)
-
-    def _choose(self, frontier: Frontier, held_out: Floats) -> Candidate:
-        """The cheapest below an error, or the least error at equal bits."""
-        if self.max_error is not None:
-            good = [row for row in frontier if row.held_out_error <= self.max_error]
-            if not good:
-                least = min(frontier, key=lambda row: row.held_out_error)
-                raise ValueError(
-                    f"no candidate reaches max_error={self.max_error}; the best, "
-                    f"{least.structure}, has {least.held_out_error:.4g} (frontier_ has them all)"
-                )
-            return min(good, key=lambda row: (row.flops, row.held_out_error))
-        n = held_out.shape[1]
-        singles = [row for row in frontier if row.n_transforms == 1]
-        best = min(singles, key=lambda row: row.held_out_error)
-        more = relative_error(held_out, best.transform, min(int(self.n_nonzero_coefs) + 1, n))
-        rounding = float(n * np.finfo(held_out.dtype).eps)  # errors below it are the same
-        left = max(more, rounding) / max(best.held_out_error, rounding)
-
-        def at_equal_bits(row: Candidate) -> tuple[float, int, int]:
-            # Naming a member takes the bits that name the places of so many coefficients, each
-            # of which would lower the error too.
-            places = log2(row.n_transforms) / log2(max(n, 2))
-            return max(row.held_out_error, rounding) / left**places, row.flops, row.n_transforms
-
-        return min(frontier, key=at_equal_bits)
 
     def _continue(self, source: Source, rung: Rung, random: np.random.Generator) -> None:
         """The chosen one, learned further on all signals."""

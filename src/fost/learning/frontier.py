@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
@@ -12,11 +11,9 @@ import numpy as np
 from fost._scaling import within_reach
 from fost._typing import Floats
 from fost.learning.bank import BankOf
-from fost.learning.loop import run
 from fost.learning.registry import families
-from fost.learning.sources import ArraySource, share_lost
+from fost.learning.sources import share_lost
 from fost.learning.structure import Structure
-from fost.learning.task import Task
 from fost.transforms import DCT, Coder, Transform
 
 
@@ -33,6 +30,8 @@ class Candidate:
     held_out_error: float
     seconds: float
     transform: Coder
+    # Signals that it was learned from: those that are not among the best are not given all.
+    n_signals: int = 0
 
     @property
     def n_transforms(self) -> int:
@@ -78,14 +77,15 @@ class Frontier(Sequence[Candidate]):
 
     def __repr__(self) -> str:
         lines = [
-            f"  {'structure':<30}{'flops':>8}{'parameters':>12}{'train':>9}{'held-out':>10}{'s':>7}"
+            f"  {'structure':<30}{'flops':>8}{'parameters':>12}{'signals':>9}{'train':>9}"
+            f"{'held-out':>10}{'s':>7}"
         ]
         best = {id(row) for row in self.best}
         for row in self._rows:
             lines.append(
                 f"{'*' if id(row) in best else ' '} {row.structure:<30}{row.flops:>8,}"
-                f"{row.n_parameters:>12,}{row.train_error:>9.2%}{row.held_out_error:>10.2%}"
-                f"{row.seconds:>7.2f}"
+                f"{row.n_parameters:>12,}{row.n_signals:>9,}{row.train_error:>9.2%}"
+                f"{row.held_out_error:>10.2%}{row.seconds:>7.2f}"
             )
         return "\n".join([*lines, "* nothing of equal or lower cost is better"])
 
@@ -196,52 +196,6 @@ def _cheapest(family: type[Structure], n: int) -> int:
     ladder = family.ladder(n, over_base=False)
     first = ladder.rungs(None)[:1] if ladder else []
     return first[0].flops(n) if first else 0
-
-
-def explore(
-    train: Floats,
-    held_out: Floats,
-    n_nonzero_coefs: int,
-    todo: Sequence[Rung],
-    *,
-    max_iter: int,
-    tol: float,
-    random: np.random.Generator,
-    name: str = "Y",
-    on_rung: Callable[[Rung], None] = lambda rung: None,
-) -> Iterator[Candidate]:
-    """Learns one rung after the other, from the last one of its ladder and from its own starts.
-
-    Of several starts the one with the least error on the training signals counts. Errors call the
-    signals by their `name`.
-    """
-    source = ArraySource(train, name)
-    latest: dict[str, Coder] = {}
-    for rung in todo:
-        on_rung(rung)
-        start = time.perf_counter()
-        if rung.structure is None:
-            assert rung.base is not None
-            coder: Coder = rung.base
-        else:
-            before = (latest[rung.ladder],) if rung.ladder in latest else ()
-            task = Task(
-                rung.structure, n_nonzero_coefs, rung.base, None, max_iter, tol, random_state=random
-            )
-            starts = (*before, *rung.starts)
-            results = [run(source, replace(task, init=init)) for init in starts]
-            coder = min(results, key=lambda result: float(result.errors[-1])).transform
-        latest[rung.ladder] = coder
-        yield Candidate(
-            rung.name,
-            rung.family,
-            coder.flops,
-            coder.n_parameters,
-            relative_error(train, coder, n_nonzero_coefs),
-            relative_error(held_out, coder, n_nonzero_coefs),
-            time.perf_counter() - start,
-            coder,
-        )
 
 
 def relative_error(Y: Floats, coder: Coder, n_nonzero_coefs: int) -> float:

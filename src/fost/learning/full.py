@@ -73,4 +73,4 @@ class Full(Structure):
             # Any U_0 W V_0^T with orthonormal W goes with the null space: its nearest is taken.
             p, _, qt = scipy.linalg.svd(u[:, free].T @ current.matrix @ vt[free].T)
             u[:, free] = u[:, free] @ (p @ qt)
-        return Dense.exactly(u @ vt)
+        return Dense.made(u @ vt)

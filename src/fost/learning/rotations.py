@@ -107,7 +107,11 @@ class Rotations(Structure):
         return self
 
     def initial(self, problem: Problem, init: str) -> Coder:
-        return _aligned(problem) if init == "aligned" else self._identity(problem.n_features)
+        if init == "base":
+            return self._identity(problem.n_features)
+        # All numbers of rotations have the same start.
+        key = ("aligned", problem.base, problem.n_nonzero_coefs)
+        return problem.source.once(key, lambda: _aligned(problem))
 
     def restart(self, problem: Problem, coder: Coder) -> Coder:
         """The same chain, a shorter one with identities behind it, or identities alone."""
@@ -125,7 +129,7 @@ class Rotations(Structure):
         assert isinstance(current, Givens)
         pairs, blocks = current.pairs.copy(), current.blocks.copy()
         _core.sweep_rotations(statistic.scaled, pairs, blocks, np.empty(len(pairs)), -1.0)
-        return Givens.exactly(pairs, blocks, problem.n_features)
+        return Givens.made(pairs, blocks, problem.n_features)
 
     def _identity(self, n_features: int) -> Givens:
         assert isinstance(self.g, int), "g is decided by fit_to"

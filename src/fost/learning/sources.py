@@ -7,10 +7,10 @@ Dask cluster are three ways to add up the same sums (see `fost.streams`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,9 @@ from fost.transforms import Coder, Transform, with_base
 LEAST_TOTAL = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)
 # Entries that are taken to float64 at once for the Gram matrix, or n signals if those are more.
 _GRAM_ENTRIES = 2**16
+
+
+Known = TypeVar("Known")
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Source(Stream):
 
     def __init__(self, stream: Stream) -> None:
         self._stream, self.name = stream, stream.name
+        self._known: dict[Hashable, object] = {}
 
     @property
     def n_signals(self) -> int:
@@ -122,6 +126,12 @@ class Source(Stream):
         """All signals, as one array."""
         blocks = list(self.blocks())
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+    def once(self, key: Hashable, found: Callable[[], Known]) -> Known:
+        """What is found of these signals alone, and need not be found again under this key."""
+        if key not in self._known:
+            self._known[key] = found()
+        return cast(Known, self._known[key])
 
     def gram(self, base: Transform | None) -> NDArray[np.float64]:
         """Y^T Y of Y = base.forward(signals) in rows; its trace is ||Y||_F^2."""

@@ -174,7 +174,7 @@ class Bank(Coder):
             for member in self._transforms
         ]
         count = 0
-        while all(len(s) > count for s in stages) and len({s[count] for s in stages}) == 1:
+        while all(len(s) > count and s[count] == stages[0][count] for s in stages):
             count += 1
         if len(stages) == 1:  # nothing is shared by one
             count = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fost import _core
 from fost._threads import single_threaded_blas
@@ -47,6 +47,14 @@ class Dense(Transform):
     def exactly(cls, matrix: ArrayLike) -> Self:
         made = cls.__new__(cls)
         made.__dict__["matrix"], _ = check_orthonormal(matrix, "matrix")
+        return made
+
+    @classmethod
+    def made(cls, matrix: NDArray[np.float64]) -> Self:
+        """What has just been computed by LAPACK: taken as it is, neither checked nor copied."""
+        made = cls.__new__(cls)
+        made.__dict__["matrix"] = matrix
+        matrix.flags.writeable = False
         return made
 
     @property

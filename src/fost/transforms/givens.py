@@ -49,6 +49,14 @@ class Givens(Transform):
         made._pairs, made._blocks, _, made._n_features = _checked(pairs, blocks, n_features)
         return made
 
+    @classmethod
+    def made(cls, pairs: NDArray[np.int32], blocks: NDArray[np.float64], n_features: int) -> Self:
+        """What the core has just computed: taken as it is, neither checked nor copied."""
+        made = cls.__new__(cls)
+        made._pairs, made._blocks, made._n_features = pairs, blocks, n_features
+        pairs.flags.writeable = blocks.flags.writeable = False
+        return made
+
     @property
     def pairs(self) -> NDArray[np.int32]:
         """The features (i, j) of each rotation; read-only."""

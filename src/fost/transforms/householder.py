@@ -46,6 +46,14 @@ class Householder(Transform):
         made._vectors = _checked(vectors)
         return made
 
+    @classmethod
+    def made(cls, vectors: NDArray[np.float64]) -> Self:
+        """What the core has just computed: taken as it is, neither checked nor copied."""
+        made = cls.__new__(cls)
+        made._vectors = vectors
+        vectors.flags.writeable = False
+        return made
+
     @property
     def vectors(self) -> NDArray[np.float64]:
         """The vectors u_1 ... u_m in rows; read-only."""

@@ -57,6 +57,8 @@ class Described:
         super().__setattr__(name, value)
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         if type(self) is not type(other):
             return False if isinstance(other, Described) else NotImplemented
         return _equal(self.arguments(), other.arguments())

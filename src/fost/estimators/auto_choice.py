@@ -1,0 +1,70 @@
+"""Which of several candidates is the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log2
+
+import numpy as np
+
+from fost._typing import Floats
+from fost.learning.frontier import Candidate, relative_error
+
+# A candidate that is foreseen to miss the error that is asked for by less may reach it yet.
+_MISSED = 0.05
+
+
+@dataclass(frozen=True)
+class Wish:
+    """The least error at equal bits, or the cheapest within an error."""
+
+    held_out: Floats
+    n_nonzero_coefs: int
+    max_error: float | None
+
+    def order(self, rows: Sequence[Candidate], errors: Sequence[float]) -> list[Candidate]:
+        """From the best to the worst, by the errors that they are foreseen to have."""
+        if self.max_error is None:
+            keys = self._at_equal_bits(rows, errors)
+        else:
+            most = self.max_error * (1 + _MISSED)
+            keys = [
+                (0.0, row.flops, error) if error <= most else (1.0, error, row.flops)
+                for row, error in zip(rows, errors, strict=True)
+            ]
+        return [rows[k] for k in sorted(range(len(rows)), key=keys.__getitem__)]
+
+    def best(self, rows: Sequence[Candidate]) -> Candidate:
+        """The choice, by the errors on held-out signals."""
+        errors = [row.held_out_error for row in rows]
+        if self.max_error is None:
+            return self.order(rows, errors)[0]
+        good = [row for row in rows if row.held_out_error <= self.max_error]
+        if not good:
+            least = min(rows, key=lambda row: row.held_out_error)
+            raise ValueError(
+                f"no candidate reaches max_error={self.max_error}; the best, "
+                f"{least.structure}, has {least.held_out_error:.4g} (frontier_ has them all)"
+            )
+        return min(good, key=lambda row: (row.flops, row.held_out_error))
+
+    def _at_equal_bits(
+        self, rows: Sequence[Candidate], errors: Sequence[float]
+    ) -> list[tuple[float, float, float]]:
+        """Errors at equal bits, then operations, then members.
+
+        Naming a member takes the bits that name the places of so many coefficients, each of
+        which would lower the error too.
+        """
+        n = self.held_out.shape[1]
+        singles = [row for row in rows if row.n_transforms == 1] or rows
+        best = min(singles, key=lambda row: row.held_out_error)
+        more = relative_error(self.held_out, best.transform, min(int(self.n_nonzero_coefs) + 1, n))
+        rounding = float(n * np.finfo(self.held_out.dtype).eps)  # errors below it are the same
+        left = max(more, rounding) / max(best.held_out_error, rounding)
+        places = [log2(row.n_transforms) / log2(max(n, 2)) for row in rows]
+        return [
+            (max(error, rounding) / left**place, row.flops, row.n_transforms)
+            for row, error, place in zip(rows, errors, places, strict=True)
+        ]
