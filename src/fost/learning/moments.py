@@ -91,9 +91,11 @@ def pair_moments(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sums over signals of y_i y_j, and of weights, where both entries are observed."""
     observed = ~np.isnan(block)
-    known = np.where(observed, block, 0).astype(np.float64, copy=False)
+    known = block if observed.all() else np.where(observed, block, 0)
     there = observed.astype(np.float64)
-    factor = 1.0 if weights is None else weights[:, None]
+    if weights is None:
+        return known.T @ known, there.T @ there
+    factor = weights[:, None]
     return (known * factor).T @ known, (there * factor).T @ there
 
 

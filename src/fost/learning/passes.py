@@ -25,7 +25,7 @@ from fost.transforms import Coder
 # How often a pass codes signals with gaps and fills them from their codes.
 REFILLS = 3
 # Entries of signals that are coded, and taken to float64, at once.
-_PART = 2**20
+_PART = 2**18
 
 Weights = NDArray[np.float64]
 

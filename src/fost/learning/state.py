@@ -48,7 +48,7 @@ class LearningResult:
 
 
 # As many times at most does a pass fill signals with gaps from their codes.
-MOST_REFILLS = 16 * REFILLS
+MOST_REFILLS = 4 * REFILLS
 
 
 class InterruptedWarning(RuntimeWarning):
@@ -93,13 +93,13 @@ class State:
         statistic = problem.code(transform, self.refills)
         error, before = problem.error(statistic), self.errors[-1]
         first = self.n_iter == 0 and not self.own_start
-        if problem.source.gaps and not first:
+        if problem.source.gaps:
             # Codes of a pass do not begin with those of the pass before, and need not be better.
             while error > before and self.refills < MOST_REFILLS:
                 self.refills *= 2
                 statistic = problem.code(transform, self.refills)
                 error = problem.error(statistic)
-            if error > before:  # a step that is not taken
+            if error > before and not first:  # a step that is not taken
                 transform, statistic, error = self.transform, self.statistic, before
         if not first:
             _check_descent(problem, transform, error, before, self.n_iter + 1)
