@@ -169,6 +169,30 @@ def select_rows(C: Array, s: int) -> list[tuple[Array, Array]]:
     ]
 
 
+def entries_within(
+    C: Array, s: int, tol: float | None = None, threshold: float | None = None
+) -> Array:
+    """How many of the largest entries of each row a rule keeps: see `fost.selection.Rule`."""
+    magnitudes = np.sort(np.abs(C.astype(np.float64)), axis=1)
+    if threshold is not None:
+        return np.asarray(np.minimum((magnitudes > threshold).sum(axis=1), s))
+    with np.errstate(over="ignore", under="ignore"):
+        left = np.cumsum(magnitudes**2, axis=1)  # of the smallest, the next smallest, ...
+    unneeded = (magnitudes == 0) if tol == 0 else (left <= tol)
+    return np.asarray(np.minimum(C.shape[1] - unneeded.sum(axis=1), s))
+
+
+def select_within(
+    C: Array, s: int, tol: float | None = None, threshold: float | None = None
+) -> list[tuple[Array, Array]]:
+    """The entries that a rule keeps of each row as (indices, values), sorted by index."""
+    counts = entries_within(C, s, tol, threshold)
+    return [
+        select_rows(row[None], int(k))[0] if k else select_rows(row[None] * 0, 1)[0]
+        for row, k in zip(C, counts, strict=True)
+    ]
+
+
 def compact(rows: Sequence[tuple[Array, Array]], dtype: Any) -> tuple[Array, Array, Array]:
     """(values, indices, indptr) of rows of (indices, values), one after the other."""
     indptr = np.cumsum([0, *(len(indices) for indices, _ in rows)])

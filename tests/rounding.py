@@ -28,7 +28,7 @@ _FEW = 16
 
 def disturb(seed: int) -> None:
     """Give the sums of this process errors that follow from `seed` and the sums themselves."""
-    statistic, gram_of = coding.statistic, sources._GramOf.__call__
+    statistic, gram_of = coding.statistic, sources.GramOf.__call__
 
     def errors_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         random = np.random.default_rng([seed, zlib.crc32(np.ascontiguousarray(matrix))])
@@ -53,4 +53,4 @@ def disturb(seed: int) -> None:
         return total + (errors + errors.T) / 2, nonzero
 
     coding.statistic = disturbed_statistic
-    sources._GramOf.__call__ = disturbed_gram_of  # type: ignore[method-assign]
+    sources.GramOf.__call__ = disturbed_gram_of  # type: ignore[method-assign]

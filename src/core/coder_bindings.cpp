@@ -5,6 +5,7 @@
 #include "bindings.hpp"
 #include "engine.hpp"
 #include "picture.hpp"
+#include "ruled.hpp"
 
 namespace fost {
 namespace {
@@ -17,6 +18,31 @@ Index encode_array(const Coder& coder, const Input<T>& y, int s, const Packed<T,
               indptr.shape(0) == y.shape(0) + 1, "not enough room for the codes");
   nb::gil_scoped_release release;
   return encode<T, I>(coder, view<const T>(y), s, values.data(), indices.data(), indptr.data());
+}
+
+// Hands memory over to NumPy.
+template <class T> nb::object array_of(std::unique_ptr<T[]> numbers, Index size) {
+  T* data = numbers.release();
+  const nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  const std::size_t shape[] = {static_cast<std::size_t>(size)};
+  return nb::cast(nb::ndarray<nb::numpy, T, Line>(data, 1, shape, owner));
+}
+
+// Values, indices and indptr, or None where a coefficient is not finite.
+template <class T>
+nb::object encode_within_array(const Coder& coder, const Input<T>& y, int s, double tol,
+                               double threshold) {
+  require(Index(y.shape(1)) == coder.n && s >= 1 && s <= coder.n, "shapes do not agree");
+  require((tol >= 0) != (threshold >= 0), "a rule has a tolerance or a threshold");
+  std::optional<OwnedRows<T>> rows;
+  {
+    nb::gil_scoped_release release;
+    rows = encode_within<T>(coder, view<const T>(y), {s, tol, threshold});
+  }
+  if (!rows) return nb::none();
+  return nb::make_tuple(array_of(std::move(rows->values), rows->n_entries),
+                        array_of(std::move(rows->indices), rows->n_entries),
+                        array_of(std::move(rows->indptr), rows->n_rows + 1));
 }
 
 template <class T>
@@ -71,6 +97,8 @@ template <class T> void bind_coding(nb::class_<Coder>& coder) {
             "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
   coder.def("encode", &encode_array<T, std::int64_t>, "y"_a.noconvert(), "s"_a,
             "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
+  coder.def("encode_within", &encode_within_array<T>, "y"_a.noconvert(), "s"_a, "tol"_a,
+            "threshold"_a);
   coder.def("accumulate", &accumulate_array<T>, "y"_a.noconvert(), "s"_a, "matrix"_a.noconvert());
   coder.def("shrink", &shrink_array<T>, "image"_a.noconvert(), "pilot"_a.noconvert().none(),
             "height"_a, "width"_a, "tops"_a.noconvert(), "lefts"_a.noconvert(), "level"_a,

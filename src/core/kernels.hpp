@@ -24,6 +24,12 @@ template <class T> struct Kernels {
   bool (*encode)(const CoderProgram<T>&, const View<const T>& y, Index first, Index last,
                  const Codes<T>&, const BankMemory<T>&, const Workspace<T>&);
 
+  // Codes of the rows first:last by a rule, in a bank by the member that it likes best, as rows 0 on
+  // of the codes. `kept` has room for one tile. False where a coefficient is not finite.
+  bool (*encode_within)(const CoderProgram<T>&, const View<const T>& y, Index first, Index last,
+                        const Rule&, const Codes<T>&, const BankMemory<T>&, Kept* kept,
+                        const Workspace<T>&);
+
   // x[first:last] = inverse of the sparse rows first:last, by the stages backwards ...
   void (*decode)(const Program<T>&, const SparseRows<T>&, const View<T>& x, Index first,
                  Index last, const Workspace<T>&);

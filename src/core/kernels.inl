@@ -9,13 +9,17 @@
 #include "patch_pass.hpp"
 #include "reflector_sweep.hpp"
 #include "rotation_sweep.hpp"
+#include "within_pass.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 namespace {
 
 template <class T> Index scratch_size(Index n) {
-  return cosine_scratch<T>(n) > select_scratch<T>(n) ? cosine_scratch<T>(n) : select_scratch<T>(n);
+  const Index sizes[] = {cosine_scratch<T>(n), select_scratch<T>(n), within_scratch<T>(n)};
+  Index largest = 0;
+  for (const Index size : sizes) largest = size > largest ? size : largest;
+  return largest;
 }
 
 template <class T> constexpr Kernels<T> table() {
@@ -23,6 +27,7 @@ template <class T> constexpr Kernels<T> table() {
           scratch_size<T>,
           Clean<apply<T>>::call,
           Clean<encode<T>>::call,
+          Clean<encode_within<T>>::call,
           Clean<decode<T>>::call,
           Clean<sum_atoms<T>>::call,
           Clean<accumulate<T>>::call,

@@ -17,6 +17,24 @@ template <class T> struct Codes {
   int s;
 };
 
+// Which coefficients of a signal its code keeps, where their number differs from signal to signal:
+// as few of the largest as leave a squared error of at most `tol`, or all whose magnitude is above
+// `threshold`, whichever of the two is not negative; at most s in either case.
+struct Rule {
+  int s;
+  double tol;
+  double threshold;
+};
+
+// What a rule leaves of one signal: the magnitude of the last coefficient that is kept and how many
+// there are, and how good that is, for comparisons between the members of a bank.
+struct Kept {
+  double level;
+  double first, second;  // the larger the better; the second counts where the first are equal
+  std::int32_t count;
+  std::int32_t member;
+};
+
 // A matrix in compressed sparse row format, read only.
 template <class T> struct SparseRows {
   const T* values;

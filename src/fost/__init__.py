@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from fost import baselines, diagnostics, images, paper
     from fost._threads import get_num_threads, set_num_threads
     from fost.atoms import Atoms
-    from fost.coding import select
     from fost.estimators import (
         AutoDictionary,
         BankDictionary,
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from fost.learning import BankOf, Full, LearningResult, Reflectors, Rotations, Structure, learn
     from fost.plotting import plot_frontier
     from fost.pursuit import omp
+    from fost.selection import select
     from fost.transforms import (
         DCT,
         Bank,
@@ -77,7 +77,6 @@ __all__ = [
 _LATE = {
     "fost._threads": ("get_num_threads", "set_num_threads"),
     "fost.atoms": ("Atoms",),
-    "fost.coding": ("select",),
     "fost.estimators": (
         "AutoDictionary",
         "BankDictionary",
@@ -96,6 +95,7 @@ _LATE = {
     ),
     "fost.plotting": ("plot_frontier",),
     "fost.pursuit": ("omp",),
+    "fost.selection": ("select",),
     "fost.transforms": (
         "DCT",
         "Bank",

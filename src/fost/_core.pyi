@@ -25,6 +25,9 @@ class Coder:
         indices: NDArray[np.int32],
         indptr: NDArray[Any],
     ) -> int: ...
+    def encode_within(
+        self, y: NDArray[Any], s: int, tol: float, threshold: float
+    ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]] | None: ...
     def shrink(
         self,
         image: NDArray[Any],

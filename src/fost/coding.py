@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg.cython_blas
 import scipy.linalg.cython_lapack
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import bsr_array, coo_array, csc_array, csr_array, issparse
 
 from fost import _core
 from fost._threads import single_threaded_blas
 from fost._typing import DType, Floats, Numbers
-from fost._validation import check_integer, check_real, check_signals, not_finite
+from fost._validation import check_integer, check_real, not_finite
 
 _blas = scipy.linalg.cython_blas.__pyx_capi__
 _core.set_gemm(_blas["sgemm"], _blas["dgemm"])
@@ -30,37 +30,6 @@ _core.set_stemr(scipy.linalg.cython_lapack.__pyx_capi__["dstemr"])
 _INT32_MAX = np.iinfo(np.int32).max
 
 Places = tuple[Numbers, Numbers, Numbers]
-
-
-def select(C: ArrayLike, n_nonzero_coefs: int) -> csr_array:
-    """Keep the entries of largest magnitude in each row: T_s(C).
-
-    Parameters
-    ----------
-    C : array-like of shape (n_signals, n_features)
-        Coefficients, for instance of a transform that fost does not have.
-    n_nonzero_coefs : int
-        How many entries to keep per row, s. Ties go to the lower index.
-
-    Returns
-    -------
-    csr_array of shape (n_signals, n_features)
-        With sorted indices. A row with fewer than s nonzeros has fewer entries; zeros are
-        never stored.
-
-    Examples
-    --------
-    >>> import fost
-    >>> fost.select([[3.0, -5.0, 0.0, 4.0], [0.0, 0.0, 1.0, 0.0]], 2).toarray()
-    array([[ 0., -5.,  0.,  4.],
-           [ 0.,  0.,  1.,  0.]])
-    """
-    C = check_real(C, "C")
-    n_features = C.shape[1] if C.ndim == 2 else 0
-    C = check_signals(C, "C", n_features, "select")
-    if n_features == 0:
-        raise ValueError(f"C must have at least one feature, got shape {C.shape}")
-    return encode(_core.Plan(n_features), C, n_nonzero_coefs, name="C")
 
 
 def apply(plan: _core.Plan, Y: Floats, inverse: bool, name: str) -> Floats:
@@ -106,6 +75,20 @@ def collect(
         values.resize(n_entries, refcheck=False)
         indices.resize(n_entries, refcheck=False)
     return _sorted_csr(values, indices.astype(index_type, copy=False), indptr, shape)
+
+
+def encode_within(
+    plan: _core.Coder, Y: Floats, s: int, tol: float, threshold: float, name: str = "Y"
+) -> csr_array:
+    """Codes of validated signals by a rule, see `fost.selection`; what is negative is not asked."""
+    with _blas_threads(plan):
+        found = plan.encode_within(Y, s, tol, threshold)
+    if found is None:
+        raise not_finite(Y, name)
+    values, indices, indptr = found
+    index_type = np.int32 if len(values) <= _INT32_MAX else np.int64
+    codes = indices.astype(index_type, copy=False), indptr.astype(index_type, copy=False)
+    return _sorted_csr(values, *codes, (len(Y), plan.n_atoms))
 
 
 def statistic(

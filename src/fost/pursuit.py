@@ -94,11 +94,16 @@ def omp(
 
 
 def pursue(
-    Y: Floats, atoms: Floats, s: int, *, missing: NDArray[np.bool_] | None = None
+    Y: Floats,
+    atoms: Floats,
+    s: int,
+    *,
+    missing: NDArray[np.bool_] | None = None,
+    tol: float | None = None,
 ) -> csr_array | None:
     """`omp` of checked arguments; None where signals are not finite."""
     dictionary = PreparedAtoms(atoms, Y.dtype, normalize=False, masked=missing is not None)
-    return _pursue(Y, dictionary, s, missing, None)
+    return _pursue(Y, dictionary, s, missing, tol)
 
 
 def _pursue(

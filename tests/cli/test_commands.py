@@ -220,6 +220,26 @@ def test_encode_and_decode_an_array(run: Run, dtype: Any, monkeypatch: pytest.Mo
     assert report["relative_error"] == pytest.approx(error, rel=1e-3)
 
 
+def test_encode_to_an_error(run: Run) -> None:
+    signals = np.load("signals.npy")
+    run("learn", "signals.npy", "-o", "own.safetensors", "--iterations", "5", "-s", "5")
+    transform = fost.load("own.safetensors")
+    for option, limit in (("tol", 2.0), ("threshold", 0.5)):
+        words = ("encode", "own.safetensors", "signals.npy", f"--{option}", str(limit), "--force")
+        report = json.loads(run(*words, "-o", "codes.npz", "--json").stdout)
+        codes = transform.encode(signals, **{option: limit})
+        assert report["n_entries"] == codes.nnz
+        kept, total = (np.sum(np.square(x, dtype=np.float64)) for x in (codes.data, signals))
+        left = 1 - kept / total
+        assert report["relative_error"] == pytest.approx(left, rel=1e-6)
+        run("decode", "own.safetensors", "codes.npz", "-o", "out.npy", "--force")
+        np.testing.assert_allclose(np.load("out.npy"), transform.decode(codes), atol=1e-5)
+        assert (
+            json.loads(run(*words, "-s", "2", "-o", "codes.npz", "--json").stdout)["sparsity"] == 2
+        )
+        assert "on average" in run(*words, "-o", "codes.npz").stdout
+
+
 def test_a_model_without_metadata_is_used_for_square_patches(run: Run) -> None:
     fost.Householder(np.eye(16)[:2]).save("plain.safetensors")
     run("encode", "plain.safetensors", "picture.png", "-o", "codes.npz", "-s", "16")

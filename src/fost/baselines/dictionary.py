@@ -66,19 +66,23 @@ class GeneralDictionary:
         """Numbers that describe the dictionary."""
         return self.atoms.size
 
-    def encode(self, Y: ArrayLike, n_nonzero_coefs: int) -> csr_array:
+    def encode(
+        self, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float | None = None
+    ) -> csr_array:
         """Codes by `fost.omp`, shape (n_signals, n_atoms).
 
         Y may be anything that `fost.learning.as_source` takes.
         """
         if not is_lazy(Y):
-            return omp(Y, self._prepared, n_nonzero_coefs)
+            return omp(Y, self._prepared, n_nonzero_coefs, tol=tol)
         stream = as_stream(Y)
-        return stream.map_blocks(partial(self._encode_block, n_nonzero_coefs, stream.name))
+        return stream.map_blocks(partial(self._encode_block, n_nonzero_coefs, tol, stream.name))
 
-    def _encode_block(self, n_nonzero_coefs: int, name: str, block: Floats) -> csr_array:
+    def _encode_block(
+        self, n_nonzero_coefs: int | None, tol: float | None, name: str, block: Floats
+    ) -> csr_array:
         try:
-            return omp(block, self._prepared, n_nonzero_coefs)
+            return omp(block, self._prepared, n_nonzero_coefs, tol=tol)
         except ValueError as error:  # which calls the signals Y, whatever their stream does
             raise ValueError(re.sub(r"^Y\b", name, str(error))) from error
 

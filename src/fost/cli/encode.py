@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fost.cli.codes import Codes
     from fost.cli.models import Model
     from fost.cli.signals import Rows
+    from fost.selection import Rule
 
 
 def encode(
@@ -42,7 +43,24 @@ def encode(
             "-s",
             metavar="S",
             min=1,
-            help="Entries per code; those the model was learned for if not given.",
+            help="Entries per code; those the model was learned for if not given. With --tol or "
+            "--threshold, at most so many, and if not given as many as that takes.",
+        ),
+    ] = None,
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            "--tol",
+            metavar="E",
+            min=0.0,
+            help="As few entries as make the squared error of a signal or patch at most this; "
+            "pictures are in the range from 0 to 1.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold", metavar="T", min=0.0, help="All entries of a magnitude above this."
         ),
     ] = None,
     scheduler: options.Scheduler = None,
@@ -66,9 +84,7 @@ def encode(
     check_output(output, force)
     options.set_threads(threads)
     loaded = load_model(model)
-    n = loaded.transform.n_features
-    if sparsity is not None and sparsity > n:
-        raise UserError(f"--sparsity must be at most the {n} features of the model, got {sparsity}")
+    rule = _rule(sparsity, tol, threshold, loaded)
     start = time.perf_counter()
     if scheduler is not None and not is_array(data):
         raise UserError("--scheduler is for arrays, not for pictures")
@@ -76,7 +92,7 @@ def encode(
     with connected(scheduler):
         if scheduler is not None:
             coder = encode_on_cluster
-        codes = coder(loaded, data, sparsity or loaded.sparsity, quiet)
+        codes = coder(loaded, data, rule, quiet)
     size = codes.save(output)
     seconds = time.perf_counter() - start
     lines, facts = _reported(codes)
@@ -88,7 +104,22 @@ def encode(
     show(lines, facts, as_json=as_json, quiet=quiet)
 
 
-def encode_array(model: Model, path: Path, sparsity: int, quiet: bool) -> Codes:
+def _rule(sparsity: int | None, tol: float | None, threshold: float | None, model: Model) -> Rule:
+    """What the options ask for."""
+    from fost.selection import check_rule
+
+    n = model.transform.n_features
+    if sparsity is not None and sparsity > n:
+        raise UserError(f"--sparsity must be at most the {n} features of the model, got {sparsity}")
+    if tol is None and threshold is None:
+        sparsity = sparsity or model.sparsity
+    try:
+        return check_rule(sparsity, tol, threshold, n)
+    except ValueError as error:
+        raise UserError(f"--tol, --threshold: {error}") from error
+
+
+def encode_array(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
     """The codes of signals in the rows of an array, of which a part is in memory at a time."""
     from fost.cli.signals import open_array
     from fost.streams import as_stream
@@ -96,11 +127,11 @@ def encode_array(model: Model, path: Path, sparsity: int, quiet: bool) -> Codes:
     rows = open_array(path)
     _check_features(model, rows, path)
     count = int(rows.shape[0])
-    codes, error = _encoded(model, as_stream(rows).blocks(), count, sparsity, path, quiet)
-    return _codes_of_array(model, codes, sparsity, error)
+    codes, error = _encoded(model, as_stream(rows).blocks(), count, rule, path, quiet)
+    return _codes_of_array(model, codes, rule, error)
 
 
-def encode_on_cluster(model: Model, path: Path, sparsity: int, quiet: bool) -> Codes:
+def encode_on_cluster(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
     """The same by a Dask cluster; the codes come here."""
     import dask
     import numpy as np
@@ -114,11 +145,11 @@ def encode_on_cluster(model: Model, path: Path, sparsity: int, quiet: bool) -> C
     total = (rows.astype(np.float64) ** 2).sum()
     with progress("encoding", None, options.shown(quiet)), explained_errors():
         try:
-            codes, total = dask.compute(model.transform.encode(rows, sparsity), total)
+            codes, total = dask.compute(_coded(model, rows, rule), total)
         except ValueError as error:
             raise UserError(f"cannot encode {str(path)!r}: {error}") from error
     kept = float(np.sum(np.square(codes.data, dtype=np.float64)))
-    return _codes_of_array(model, codes, sparsity, share_lost(kept, float(total)))
+    return _codes_of_array(model, codes, rule, share_lost(kept, float(total)))
 
 
 def _check_features(model: Model, rows: Rows, path: Path) -> None:
@@ -130,17 +161,17 @@ def _check_features(model: Model, rows: Rows, path: Path) -> None:
         )
 
 
-def _codes_of_array(model: Model, codes: csr_array, sparsity: int, error: float) -> Codes:
+def _codes_of_array(model: Model, codes: csr_array, rule: Rule, error: float) -> Codes:
     import numpy as np
 
     from fost.cli.codes import Codes
     from fost.transforms.storage import checksum
 
     name = checksum(model.transform)
-    return Codes(codes, np.zeros(0), name, sparsity, error, codes.dtype.name, None)
+    return Codes(codes, np.zeros(0), name, rule.s, error, codes.dtype.name, None)
 
 
-def encode_picture(model: Model, path: Path, sparsity: int, quiet: bool) -> Codes:
+def encode_picture(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
     """The codes of a picture's patches, which do not overlap."""
     import numpy as np
 
@@ -161,24 +192,28 @@ def encode_picture(model: Model, path: Path, sparsity: int, quiet: bool) -> Code
             yield block - means[-1][:, None]
 
     count = -(-planes.size // (patch[0] * patch[1]))  # about, for the bar
-    codes, error = _encoded(model, blocks(), count, sparsity, path, quiet)
+    codes, error = _encoded(model, blocks(), count, rule, path, quiet)
 
     def made(psnr: float | None) -> Codes:
         what = Picture(picture.shape, patch, form.low, form.high, psnr)
         mean = np.concatenate(means)
         name = checksum(model.transform)
-        return Codes(codes, mean, name, sparsity, error, form.dtype.name, what)
+        return Codes(codes, mean, name, rule.s, error, form.dtype.name, what)
 
     back = decoded_picture(model, made(None), quiet=True)
     psnr = images.psnr(picture, back, form.scale)
     return made(psnr if np.isfinite(psnr) else None)
 
 
+def _coded(model: Model, rows: Any, rule: Rule) -> Any:
+    return model.transform.encode(rows, rule.s, tol=rule.tol, threshold=rule.threshold)
+
+
 def _encoded(
     model: Model,
     blocks: Iterable[Numbers],
     count: int,
-    sparsity: int,
+    rule: Rule,
     path: Path,
     quiet: bool,
 ) -> tuple[csr_array, float]:
@@ -192,7 +227,7 @@ def _encoded(
     with progress("encoding", count, options.shown(quiet)) as advance:
         for block in blocks:
             try:
-                codes = model.transform.encode(block, sparsity)
+                codes = _coded(model, block, rule)
             except ValueError as error:
                 raise UserError(f"cannot encode {str(path)!r}: {error}") from error
             parts.append(codes)
@@ -207,8 +242,12 @@ def _encoded(
 def _reported(codes: Codes) -> tuple[dict[str, str], dict[str, object]]:
     n_signals, n_features = codes.codes.shape
     what = "signals" if codes.picture is None else "patches"
+    each = f"{codes.sparsity} of {n_features} coefficients each"
+    if codes.codes.nnz < n_signals * codes.sparsity:
+        mean = codes.codes.nnz / max(1, n_signals)
+        each = f"{mean:.3g} of {n_features} coefficients each on average"
     lines = {
-        "encoded": f"{n_signals:,} {what}, {codes.sparsity} of {n_features} coefficients each",
+        "encoded": f"{n_signals:,} {what}, {each}",
         "relative error": f"{codes.relative_error:.4%}",
     }
     data: dict[str, object] = {

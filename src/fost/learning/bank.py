@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fost._typing import Floats
 from fost._validation import check_integer
 from fost.learning.loop import alternate
 from fost.learning.registry import known
-from fost.learning.sources import LEAST_TOTAL, ArraySource, Statistic
+from fost.learning.sources import LEAST_TOTAL, ArraySource, Source, Statistic
 from fost.learning.structure import Problem, Structure, store
 from fost.transforms import Bank, Coder, Transform, with_base
 
@@ -92,8 +91,9 @@ class BankOf(Structure):
     def initial(self, problem: Problem, init: str) -> Bank:
         signals = self._sample(problem)
         if init == "subsets":
-            parts = np.array_split(problem.random.permutation(len(signals)), self.n_transforms)
-            return Bank(self._learned(problem, signals[part]) for part in parts)
+            order = problem.random.permutation(signals.n_signals)
+            parts = np.array_split(order, self.n_transforms)
+            return Bank(self._learned(problem, signals, part) for part in parts)
         if init == "farthest":
             return self._farthest(problem, signals)
         return self._split(problem, signals, [self._learned(problem, signals)])
@@ -136,48 +136,51 @@ class BankOf(Structure):
         n = statistic.matrix.shape[1]
         return statistic.matrix.reshape(self.n_transforms, n, n)
 
-    def _sample(self, problem: Problem) -> Floats:
+    def _sample(self, problem: Problem) -> Source:
         count = min(_MOST_SIGNALS, _SIGNALS_PER_MEMBER * self.n_transforms)
-        return problem.source.sample(count).in_memory()
+        return problem.source.sample(count).loaded()
 
-    def _learned(self, problem: Problem, signals: Floats) -> Transform:
-        """A member for some signals, by a few iterations; the start where there are none."""
-        largest = float(np.abs(signals).max(initial=0.0))
+    def _learned(
+        self, problem: Problem, signals: Source, places: NDArray[np.intp] | None = None
+    ) -> Transform:
+        """A member for signals, or some of them; the start where there are none."""
+        rows = signals.in_memory() if places is None else signals.take(places)
+        largest = float(np.nanmax(np.abs(rows), initial=0.0))
         if largest * largest < LEAST_TOTAL:  # none, or none that alone would not be too small
-            signals = np.zeros((1, problem.n_features))
-        source = ArraySource(signals, problem.source.name)
-        quick = problem.but(source=source, max_iter=_ITERATIONS)
+            own: Source = ArraySource(np.zeros((1, problem.n_features)), problem.source.name)
+        else:
+            own = signals if places is None else signals.part(places)
+        quick = problem.but(source=own, max_iter=_ITERATIONS)
         return _single(alternate(quick, self.member, self.member.starts[0]).transform)
 
-    def _split(self, problem: Problem, signals: Floats, members: list[Transform]) -> Bank:
+    def _split(self, problem: Problem, signals: Source, members: list[Transform]) -> Bank:
         """Until there are enough, the signals that the worst member represents worst get one."""
-        quick = problem.but(source=ArraySource(signals, problem.source.name))
+        quick = problem.but(source=signals)
         while len(members) < self.n_transforms:
-            if len(members) >= len(signals):  # there is nothing left to split
+            if len(members) >= signals.n_signals:  # there is nothing left to split
                 return self._filled_up(members)
-            chosen, errors = _coded(problem, members, signals)
+            chosen, errors, _ = _coded(problem, members, signals)
             totals = np.bincount(chosen, errors, minlength=len(members))
             own = np.flatnonzero(chosen == np.argmax(totals))
             worst = own[np.argsort(-errors[own], kind="stable")[: max(1, int(_WORST * len(own)))]]
-            members.append(self._learned(problem, signals[worst]))
+            members.append(self._learned(problem, signals, worst))
             stage = replace(self, n_transforms=len(members))
             for _ in range(_ITERATIONS):
                 bank = Bank(members)
                 members = list(stage.update(quick, quick.code(bank), bank).transforms)
         return Bank(members)
 
-    def _farthest(self, problem: Problem, signals: Floats) -> Bank:
+    def _farthest(self, problem: Problem, signals: Source) -> Bank:
         """Member after member for those signals of which the others leave the largest share."""
-        energies = np.square(signals, dtype=np.float64).sum(axis=1)
-        share = max(1, len(signals) // self.n_transforms)
+        share = max(1, signals.n_signals // self.n_transforms)
         members = [self._learned(problem, signals)]
         while len(members) < self.n_transforms:
-            _, errors = _coded(problem, members, signals)
+            _, errors, energies = _coded(problem, members, signals)
             left = np.divide(errors, energies, out=np.zeros_like(errors), where=energies > 0)
             if not left.any():  # nothing is left for more members
                 return self._filled_up(members)
             worst = np.argsort(-left, kind="stable")[:share]
-            members.append(self._learned(problem, signals[worst]))
+            members.append(self._learned(problem, signals, worst))
         return Bank(members)
 
     def _filled_up(self, members: list[Transform]) -> Bank:
@@ -187,13 +190,13 @@ class BankOf(Structure):
     def _reseed(self, problem: Problem, members: list[Transform], unused: list[int]) -> None:
         """Members for the signals that are represented worst, in the place of unused ones."""
         signals = self._sample(problem)
-        _, errors = _coded(problem, members, signals)
-        share = max(1, len(signals) // self.n_transforms)
+        _, errors, _ = _coded(problem, members, signals)
+        share = max(1, signals.n_signals // self.n_transforms)
         worst = np.argsort(-errors, kind="stable")[: share * len(unused)]
         worst = worst[errors[worst] > 0]  # others need no member
         for b, part in zip(unused, np.array_split(worst, len(unused)), strict=True):
             if len(part):
-                members[b] = self._learned(problem, signals[part])
+                members[b] = self._learned(problem, signals, part)
 
 
 def check_member(member: object, name: str) -> Structure:
@@ -215,15 +218,10 @@ def _single(coder: Coder) -> Transform:
 
 
 def _coded(
-    problem: Problem, members: list[Transform], signals: Floats
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Which member each signal uses, and the squared error that this leaves."""
+    problem: Problem, members: list[Transform], signals: Source
+) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+    """Which member each signal uses, what is lost of it, and the energy that it had."""
     bank = with_base(problem.base, Bank(members))
     assert isinstance(bank, Bank)
-    codes = bank.encode(signals, problem.n_nonzero_coefs)
-    rows = np.repeat(np.arange(len(signals)), np.diff(codes.indptr))
-    with np.errstate(over="ignore", invalid="ignore"):  # which the sums of a pass complain of
-        squares = np.square(codes.data, dtype=np.float64)
-        kept = np.bincount(rows, squares, minlength=len(signals))
-        totals = np.square(signals, dtype=np.float64).sum(axis=1)
-        return bank.members(codes), np.maximum(totals - kept, 0)
+    coded = signals.coding(bank, problem.rule).coded(signals.in_memory())
+    return bank.members(coded.codes), np.maximum(coded.lost, 0), coded.energies

@@ -103,6 +103,7 @@ class Checkpoint:
             "own_start": state.own_start,
             "converged": state.converged,
             "reseeded": state.reseeded,
+            "refills": state.refills,
             "random": self._problem.random.bit_generator.state,
         }
         text = json.dumps(notes, sort_keys=True, default=lambda array: array.tolist())
@@ -159,6 +160,7 @@ def _settings(
         "rounding": problem.source.rounding,
         "structure": repr(structure),
         "n_nonzero_coefs": problem.n_nonzero_coefs,
+        "threshold": problem.threshold,
         "base": None if problem.base is None else storage.checksum(problem.base),
         "init": init if isinstance(init, str) else storage.checksum(init),
         "max_iter": problem.max_iter,

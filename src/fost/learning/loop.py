@@ -5,7 +5,8 @@
 3. Let the structure find its best U for these codes, from M alone.
 4. Go on with 2 until the relative error changes by less than `tol` or `max_iter` is reached.
 
-Neither step can make the error larger, so it never rises (the paper's guarantee).
+Neither step can make the error larger, so it never rises (the paper's guarantee). With a threshold
+the same is true of what it minimises; with missing entries `State.step` sees to it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Literal
 
 from numpy.typing import ArrayLike
 
@@ -35,8 +37,11 @@ Callback = Callable[[int, float, Coder], object]
 def learn(
     Y: ArrayLike | Stream | Iterable[ArrayLike],
     structure: Structure,
-    n_nonzero_coefs: int,
+    n_nonzero_coefs: int | None = None,
     *,
+    threshold: float | None = None,
+    missing: ArrayLike | Stream | Iterable[ArrayLike] | Literal["nan"] | None = None,
+    sample_weight: ArrayLike | None = None,
     base: Transform | None = None,
     init: str | Coder | None = None,
     max_iter: int = 100,
@@ -49,7 +54,8 @@ def learn(
     """Learn an orthonormal transform that makes signals sparse.
 
     Minimises ||Y - U X||_F^2 over transforms U of the given structure and codes X with at most
-    `n_nonzero_coefs` entries per signal, by alternating between the two.
+    `n_nonzero_coefs` entries per signal, by alternating between the two. With a threshold it
+    minimises ||Y - U X||_F^2 + threshold^2 ||X||_0.
 
     Parameters
     ----------
@@ -59,8 +65,19 @@ def learn(
         arrays are passed over block by block (see `fost.learning.as_source`).
     structure : Structure
         What U is made of: `Full`, `Reflectors`, `Rotations`, a `BankOf` them, or one of your own.
-    n_nonzero_coefs : int
-        Entries per code, s.
+    n_nonzero_coefs : int, optional
+        Entries per code, s; at most so many where there is a threshold.
+    threshold : float, optional
+        Codes keep all entries of a magnitude above this, so that each signal gets as many as it
+        needs, and ||Y - U X||_F^2 + threshold^2 ||X||_0 is minimised.
+    missing : array of bool of the shape of Y, or "nan", optional
+        True where an entry of Y is unobserved, whatever it holds; ``"nan"``: where Y is NaN. Then
+        the error on observed entries is minimised: each pass fills signals from their codes, a few
+        times (three, and more where the error would rise otherwise). Nothing is kept of a signal
+        from one pass to the next, so that this works for signals of any size. Where Y is an
+        array of Dask or Zarr, or yields blocks, this may be one too.
+    sample_weight : array-like of shape (n_signals,), optional
+        How many times each signal counts: any numbers that are not negative.
     base : Transform, optional
         A fixed transform B under the learned one: U = B U_learned. Learning then works on the
         coefficients B^T y, which are computed on the fly.
@@ -107,7 +124,10 @@ def learn(
     verbose = check_verbose(verbose)
     if checkpoint is not None:
         check_path(checkpoint, "checkpoint")
-    task = Task(structure, n_nonzero_coefs, base, init, max_iter, tol, random_state)
+    task = Task(
+        structure, n_nonzero_coefs, base, init, max_iter, tol, random_state, threshold, missing,
+        sample_weight,
+    )  # fmt: skip
     with single_threaded_blas:
         problem, start = task.problem(Y)
         keeper, resumed = None, None

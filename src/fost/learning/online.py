@@ -67,7 +67,7 @@ class OnlineLearner:
             current = structure.restart(problem, start)
         else:
             structure, sums, start = self._structure, self._statistic, current
-        found = problem.source.statistic(task.base, start, problem.n_nonzero_coefs, with_total=True)
+        found = problem.source.statistic(task.base, start, problem.rule, with_total=True)
         sums = found if sums is None else self._added(sums, found, forgetting)
         self._current = structure.update(problem, sums, current)
         self._task, self._random, self._structure, self._statistic = task, random, structure, sums

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from fost._typing import Numbers
 from fost._validation import check_integer, check_number, check_shape
 from fost.learning.sources import Statistic
-from fost.learning.state import State
+from fost.learning.state import MOST_REFILLS, State
 from fost.learning.structure import Problem, Structure, changed
 from fost.transforms import Coder, storage
 
 FORMAT = "fost checkpoint"
-VERSION = "2"
+VERSION = "3"
 
 Notes = dict[str, Any]
 Arrays = dict[str, Numbers]
@@ -70,6 +70,7 @@ def restored(
         best=best,
         best_error=check_number(notes["best_error"], "best_error", 0),
         converged=_flag(notes, "converged"),
+        refills=check_integer(notes["refills"], "refills", 1, MOST_REFILLS),
         reseeded=[check_integer(count, "reseeded", 0, 2**31 - 1) for count in reseeded],
     )
     return structure, state

@@ -15,17 +15,18 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fost import coding
-from fost._threads import single_threaded_blas
 from fost._typing import DType, Floats
+from fost.learning.filling import prior_of
+from fost.learning.moments import EnergiesOf, GramOf, PairsOf, mean_moments, overflow
+from fost.learning.passes import REFILLS, Coding, StatisticOf
+from fost.selection import Rule
 from fost.streams import Measure, Stream, Sums, as_stream
+from fost.streams.annotated import Annotated
 from fost.streams.local import Array
 from fost.transforms import Coder, Transform, with_base
 
 # Squares below the least normal number lose digits. Of a sum this large they do not count.
 LEAST_TOTAL = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)
-# Entries that are taken to float64 at once for the Gram matrix, or n signals if those are more.
-_GRAM_ENTRIES = 2**16
 
 
 Known = TypeVar("Known")
@@ -33,9 +34,11 @@ Known = TypeVar("Known")
 
 @dataclass(frozen=True)
 class Statistic:
-    """What one pass over signals gives: M = X Y^T (row i: code entry i) and ||X||_F^2.
+    """What one pass over signals gives: M = X Y^T (row i: code entry i) and what codes are worth.
 
-    `total` is ||Y||_F^2, where the pass was asked for it.
+    That is ||X||_F^2; less the price of their entries, where learning has a threshold; and where
+    entries are missing, the energy of what is observed less the error on it. `total` is
+    ||Y||_F^2 of what is observed, where the pass was asked for it.
     """
 
     matrix: NDArray[np.float64]
@@ -50,7 +53,10 @@ class Statistic:
 
 
 def share_lost(kept: float, total: float) -> float:
-    """||Y - U X||_F^2 / ||Y||_F^2 from ||X||_F^2 and ||Y||_F^2: codes are projections."""
+    """||Y - U X||_F^2 / ||Y||_F^2 from ||X||_F^2 and ||Y||_F^2: codes are projections.
+
+    With a price of entries or with gaps, what is minimised instead, from what codes are worth.
+    """
     return max(0.0, 1.0 - kept / total) if total > 0 else 0.0
 
 
@@ -58,13 +64,17 @@ class Source(Stream):
     """A stream of signals as learning sees it: with the sums over all of them."""
 
     def __init__(self, stream: Stream) -> None:
-        self._stream, self.name = stream, stream.name
+        self._stream, self.name, self.gaps = stream, stream.name, stream.gaps
         self._known: dict[Hashable, object] = {}
+
+    @property
+    def weighted(self) -> bool:
+        return self._stream.weighted
 
     @property
     def n_signals(self) -> int:
         if self._stream.n_signals is None:
-            _ = self._gram  # a pass, which counts them
+            _ = self._moments  # a pass, which counts them
         assert self._stream.n_signals is not None
         return self._stream.n_signals
 
@@ -79,11 +89,17 @@ class Source(Stream):
     def blocks(self) -> Iterator[Floats]:
         return self._stream.blocks()
 
+    def pieces(self) -> Iterator[tuple[Any, ...]]:
+        return self._stream.pieces()
+
     def total(self, measure: Measure) -> Sums:
         return self._stream.total(measure)
 
     def take(self, places: NDArray[np.int64]) -> Floats:
         return self._stream.take(places)
+
+    def weights_at(self, places: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        return self._stream.weights_at(places)
 
     def map_blocks(self, function: Callable[[Floats], Any]) -> Any:
         return self._stream.map_blocks(function)
@@ -99,28 +115,58 @@ class Source(Stream):
         return float(np.finfo(self.dtype).smallest_subnormal)
 
     def statistic(
-        self, base: Transform | None, coder: Coder, s: int, with_total: bool = False
+        self,
+        base: Transform | None,
+        coder: Coder,
+        rule: Rule | int,
+        with_total: bool = False,
+        refills: int = REFILLS,
     ) -> Statistic:
-        """The statistic of Y = base.forward(signals) with their codes X of s entries.
+        """The statistic of Y = base.forward(signals) with their codes X by a rule.
 
-        With ||Y||_F^2 from the same pass, if wanted.
+        A number is that of entries. With ||Y||_F^2 from the same pass, if wanted; signals with
+        gaps are filled from their codes so many times.
         """
-        matrix, energy, total, nonzero = self._stream.total(
-            _StatisticOf(with_base(base, coder), s, with_total, self.name)
-        )
+        how = self.coding(with_base(base, coder), rule, refills)
+        matrix, energy, total, nonzero = self._stream.total(StatisticOf(how, with_total))
         self._check_total(total, nonzero)
         if base is not None:
             # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums once more, not to signals.
             matrix = matrix @ base
         return Statistic(matrix, energy, total if with_total else None)
 
+    def coding(self, coder: Coder, rule: Rule | int, refills: int = REFILLS) -> Coding:
+        """How signals of this source are coded."""
+        rule = rule if isinstance(rule, Rule) else Rule(rule)
+        return Coding(coder, rule, self.name, self.prior, refills)
+
+    @cached_property
+    def prior(self) -> NDArray[np.float64] | None:
+        """What gaps are filled by at first; None where nothing is missing."""
+        return prior_of(self._moments[0]) if self.gaps else None
+
     def sample(self, count: int) -> Source:
         """About `count` signals, always the same, spread over all; all where there are fewer."""
         if count >= self.n_signals:
             return self
         random = np.random.default_rng(0)
-        chosen = np.sort(random.choice(self.n_signals, count, replace=False))
-        return ArraySource(self.take(chosen), self.name)
+        return self.part(np.sort(random.choice(self.n_signals, count, replace=False)))
+
+    def part(self, places: NDArray[np.int64]) -> Source:
+        """The signals at some places, which are sorted, in memory; gaps are filled as in all.
+
+        The places of signals in memory need not be sorted.
+        """
+        return self._in_memory(self.take(places), self.weights_at(places))
+
+    def loaded(self) -> Source:
+        """All signals in memory."""
+        return self._in_memory(self.in_memory(), self.weights_at(np.arange(self.n_signals)))
+
+    def _in_memory(self, rows: Floats, weights: NDArray[np.float64] | None) -> Source:
+        made = Source(Annotated(Array(rows, self.name), self.gaps, None, weights))
+        made.__dict__["prior"] = self.prior
+        return made
 
     def in_memory(self) -> Floats:
         """All signals, as one array."""
@@ -134,29 +180,48 @@ class Source(Stream):
         return cast(Known, self._known[key])
 
     def gram(self, base: Transform | None) -> NDArray[np.float64]:
-        """Y^T Y of Y = base.forward(signals) in rows; its trace is ||Y||_F^2."""
-        return self._gram if base is None else (self._gram @ base).T @ base
+        """Y^T Y of Y = base.forward(signals) in rows; its trace is ||Y||_F^2.
 
-    def relative_error(self, coder: Coder, s: int) -> float:
-        """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X, in one pass."""
-        kept, total, nonzero = self._stream.total(_EnergiesOf(coder, s, self.name))
+        Where entries are missing, what it would be with them, by the mean product of each pair.
+        """
+        gram = self._moments[0]
+        return gram if base is None else (gram @ base).T @ base
+
+    @property
+    def energy(self) -> float:
+        """||Y||_F^2 of what is observed."""
+        return self._moments[1]
+
+    def relative_error(self, coder: Coder, rule: Rule | int) -> float:
+        """||Y - U X||_F^2 / ||Y||_F^2 of the codes X of `encode`, in one pass."""
+        rule = rule if isinstance(rule, Rule) else Rule(rule)
+        kept, total, nonzero = self._stream.total(EnergiesOf(coder, rule, self.gaps, self.name))
         self._check_total(total, nonzero)
         return share_lost(kept, total)
 
     def _check_total(self, total: float, nonzero: int) -> None:
         """Raises a ValueError where squares of signals overflow, or lose digits that they need."""
         if not np.isfinite(total):
-            raise _overflow(self.name)
+            raise overflow(self.name)
         if nonzero and total < LEAST_TOTAL:
             raise ValueError(
                 f"{self.name} is too small: the squares of its entries vanish in float64"
             )
 
     @cached_property
-    def _gram(self) -> NDArray[np.float64]:
-        gram, nonzero = self._stream.total(_GramOf(self.name))
-        self._check_total(float(np.trace(gram)), nonzero)
-        return np.asarray(gram)
+    def _moments(self) -> tuple[NDArray[np.float64], float]:
+        """Y^T Y, and ||Y||_F^2 of what is observed."""
+        if not (self.gaps or self.weighted):
+            gram, nonzero = self._stream.total(GramOf(self.name))
+            energy = float(np.trace(gram))
+            self._check_total(energy, nonzero)
+            return np.asarray(gram), energy
+        sums, counts, nonzero = self._stream.total(PairsOf(self.gaps, self.name))
+        energy = float(np.trace(sums))
+        self._check_total(energy, nonzero)
+        if not counts.any():
+            raise ValueError(f"{self.name} has no observed entries, all are missing")
+        return mean_moments(sums, counts) if self.gaps else sums, energy
 
 
 class ArraySource(Source):
@@ -166,7 +231,7 @@ class ArraySource(Source):
         super().__init__(Array(Y, name))
 
 
-def as_source(Y: object) -> Source:
+def as_source(Y: object, missing: object = None, sample_weight: object = None) -> Source:
     """Signals in rows, wherever they are, as learning takes them.
 
     Parameters
@@ -176,6 +241,11 @@ def as_source(Y: object) -> Source:
         ``np.load(path, mmap_mode="r")``), arrays of Zarr and h5py, and what is iterated are read
         block by block, once per pass, and never are in memory as a whole. The chunks of a
         `dask.array.Array` are passed over where they are.
+    missing : array of bool of the shape of Y, or "nan", optional
+        True where an entry is unobserved, whatever it holds; or NaN in the signals says so. Where Y
+        is an array of Dask or Zarr, or yields blocks, this may be one too.
+    sample_weight : array-like of shape (n_signals,), optional
+        How many times each signal counts.
 
     Returns
     -------
@@ -196,70 +266,6 @@ def as_source(Y: object) -> Source:
     >>> fost.learning.as_source(Months()).n_signals
     360
     """
-    return Y if isinstance(Y, Source) else Source(as_stream(Y))
-
-
-@dataclass(frozen=True)
-class _StatisticOf:
-    """M, ||X||_F^2 and, if wanted, ||Y||_F^2 of a block and whether it has anything but zeros."""
-
-    coder: Coder
-    s: int
-    with_total: bool
-    name: str
-
-    def __call__(self, block: Floats) -> Sums:
-        matrix, energy = coding.statistic(self.coder._plan, block, self.s, self.name)
-        if not self.with_total:
-            return matrix, energy, 0.0, 0
-        return matrix, energy, _squares(block), int(block.any())
-
-
-@dataclass(frozen=True)
-class _EnergiesOf:
-    """||X||_F^2 and ||Y||_F^2 of a block, and whether it has anything but zeros."""
-
-    coder: Coder
-    s: int
-    name: str
-
-    def __call__(self, block: Floats) -> Sums:
-        codes = coding.encode(self.coder._plan, block, self.s, self.name).data
-        return _squares(codes), _squares(block), int(block.any())
-
-
-@dataclass(frozen=True)
-class _GramOf:
-    """Y^T Y of a block, and whether it has anything but zeros."""
-
-    name: str
-
-    @single_threaded_blas
-    def __call__(self, block: Floats) -> Sums:
-        total = np.zeros((block.shape[1], block.shape[1]))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for part in _in_doubles(block):
-                total += part.T @ part
-        if not np.isfinite(total).all():
-            if not np.isfinite(block).all():
-                raise ValueError(f"{self.name} contains NaN or infinity")
-            raise _overflow(self.name)
-        return total, int(block.any())
-
-
-def _overflow(name: str) -> ValueError:
-    return ValueError(f"{name} is too large: the squares of its entries overflow float64")
-
-
-@single_threaded_blas
-def _squares(array: Floats) -> float:
-    """The sum of the squares of all entries."""
-    return float(sum(np.vdot(part, part) for part in _in_doubles(array)))
-
-
-def _in_doubles(array: Floats) -> Iterator[NDArray[np.float64]]:
-    """An array in float64, a part at a time."""
-    width = array.shape[1] if array.ndim == 2 else 1
-    step = max(width, _GRAM_ENTRIES // width)
-    for start in range(0, len(array), step):
-        yield array[start : start + step].astype(np.float64, copy=False)
+    if isinstance(Y, Source) and missing is None and sample_weight is None:
+        return Y
+    return Source(as_stream(Y, missing=missing, sample_weight=sample_weight))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from fost.learning.passes import REFILLS
 from fost.learning.sources import Statistic
 from fost.learning.structure import Problem, Structure
 from fost.transforms import Coder, with_base
@@ -24,7 +25,9 @@ class LearningResult:
     errors : ndarray of shape (n_iter + 1,)
         Relative error ||Y - U X||_F^2 / ||Y||_F^2 of the start and after each iteration. The
         start's may lie below the next one where it is not of the structure: a start at the DCT
-        can be better than any single reflector. From then on errors never rise.
+        can be better than any single reflector. From then on errors never rise. With a threshold
+        they are (||Y - U X||_F^2 + threshold^2 ||X||_0) / ||Y||_F^2, with missing entries those of
+        the observed ones.
     n_iter : int
         Iterations done.
     converged : bool
@@ -42,6 +45,10 @@ class LearningResult:
     converged: bool
     reseeded: NDArray[np.intp]
     interrupted: bool = False
+
+
+# As many times at most does a pass fill signals with gaps from their codes.
+MOST_REFILLS = 4 * REFILLS
 
 
 class InterruptedWarning(RuntimeWarning):
@@ -65,6 +72,8 @@ class State:
     best_error: float
     converged: bool = False
     reseeded: list[int] = field(default_factory=list)
+    # How often a pass fills signals with gaps from their codes.
+    refills: int = REFILLS
 
     @classmethod
     def at(cls, problem: Problem, structure: Structure, start: Coder) -> State:
@@ -81,9 +90,17 @@ class State:
         """One iteration: update the transform, code the signals."""
         self.reseeded.append(structure.n_unused(self.statistic))
         transform = structure.update(problem, self.statistic, self.transform)
-        statistic = problem.code(transform)
+        statistic = problem.code(transform, self.refills)
         error, before = problem.error(statistic), self.errors[-1]
         first = self.n_iter == 0 and not self.own_start
+        if problem.source.gaps:
+            # Codes of a pass do not begin with those of the pass before, and need not be better.
+            while error > before and self.refills < MOST_REFILLS:
+                self.refills *= 2
+                statistic = problem.code(transform, self.refills)
+                error = problem.error(statistic)
+            if error > before and not first:  # a step that is not taken
+                transform, statistic, error = self.transform, self.statistic, before
         if not first:
             _check_descent(problem, transform, error, before, self.n_iter + 1)
             self.converged = abs(before - error) < problem.tol

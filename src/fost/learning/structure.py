@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from fost._validation import check_integer
 from fost.learning.ladder import Ladder
+from fost.learning.passes import REFILLS
 from fost.learning.sources import Source, Statistic, share_lost
+from fost.selection import Rule
 from fost.transforms import Coder, Transform
 
 
@@ -31,6 +33,12 @@ class Problem:
     random: np.random.Generator
     max_iter: int
     tol: float
+    threshold: float | None = None
+
+    @property
+    def rule(self) -> Rule:
+        """Which coefficients codes keep."""
+        return Rule(self.n_nonzero_coefs, threshold=self.threshold)
 
     @property
     def n_features(self) -> int:
@@ -43,8 +51,8 @@ class Problem:
 
     @cached_property
     def total(self) -> float:
-        """||Y||_F^2."""
-        return float(np.trace(self.gram))
+        """||Y||_F^2 of what is observed."""
+        return self.source.energy if self.source.gaps else float(np.trace(self.gram))
 
     def but(self, **changes: Any) -> Problem:
         """The same problem with some settings changed, keeping what is known of the signals."""
@@ -53,12 +61,18 @@ class Problem:
             other.__dict__["gram"] = self.gram
         return other
 
-    def code(self, coder: Coder) -> Statistic:
-        """One pass over the signals: the statistic of X = T_s(U^T Y)."""
-        return self.source.statistic(self.base, coder, self.n_nonzero_coefs)
+    def code(self, coder: Coder, refills: int = REFILLS) -> Statistic:
+        """One pass over the signals: the statistic of X = T_s(U^T Y).
+
+        Signals with gaps are filled from their codes so many times.
+        """
+        return self.source.statistic(self.base, coder, self.rule, refills=refills)
 
     def error(self, statistic: Statistic) -> float:
-        """Relative error ||Y - U X||_F^2 / ||Y||_F^2 of the codes of a statistic."""
+        """Relative error ||Y - U X||_F^2 / ||Y||_F^2 of the codes of a statistic.
+
+        On observed entries, and with threshold^2 ||X||_0 added to it, if there are such.
+        """
         return share_lost(statistic.energy, self.total)
 
 

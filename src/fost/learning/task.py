@@ -9,6 +9,7 @@ from fost._validation import check_integer, check_number
 from fost.learning.registry import known
 from fost.learning.sources import as_source
 from fost.learning.structure import Problem, Structure
+from fost.selection import check_rule
 from fost.transforms import Coder, Transform, beyond
 
 
@@ -17,28 +18,33 @@ class Task:
     """The arguments of `fost.learn` that say what to learn; not checked yet."""
 
     structure: Structure
-    n_nonzero_coefs: int
+    n_nonzero_coefs: int | None
     base: Transform | None = None
     init: str | Coder | None = None
     max_iter: int = 100
     tol: float = 1e-6
     random_state: RandomState = None
+    threshold: float | None = None
+    missing: object = None
+    sample_weight: object = None
 
     def problem(self, Y: object) -> tuple[Problem, str | Coder]:
         """The task for some signals, checked, and the start beyond the base."""
         structure = check_structure(self.structure)
         tol = check_number(self.tol, "tol", 0)
         max_iter = check_integer(self.max_iter, "max_iter", 0, 2**31 - 1)
-        source = as_source(Y)
+        source = as_source(Y, self.missing, self.sample_weight)
         n = source.n_features
-        s = check_integer(self.n_nonzero_coefs, "n_nonzero_coefs", 1, n, "n_features")
+        if self.n_nonzero_coefs is None and self.threshold is None:
+            raise ValueError("n_nonzero_coefs or threshold must be given")
+        rule = check_rule(self.n_nonzero_coefs, None, self.threshold, n)
         if self.base is not None:
             if not isinstance(self.base, Transform):
                 raise TypeError(f"base must be a transform, got {_described(self.base)}")
             _check_size(self.base, "base", n)
         start = self._start(structure, n)
         random = as_generator(self.random_state)
-        return Problem(source, self.base, s, random, max_iter, tol), start
+        return Problem(source, self.base, rule.s, random, max_iter, tol, rule.threshold), start
 
     def _start(self, structure: Structure, n_features: int) -> str | Coder:
         """What `init` stands for: a name, or what remains of a transform beyond the base."""

@@ -15,7 +15,7 @@ from fost._typing import DType, Numbers
 
 # Arrays and numbers that are added entry by entry.
 Sums = tuple[Any, ...]
-Measure = Callable[[Numbers], Sums]
+Measure = Callable[..., Sums]
 
 
 class Stream(ABC):
@@ -23,6 +23,8 @@ class Stream(ABC):
 
     # What errors call the signals: the argument that they came as.
     name: str
+    # Whether entries may be missing, which are NaN.
+    gaps: bool = False
 
     @property
     @abstractmethod
@@ -39,6 +41,11 @@ class Stream(ABC):
     def dtype(self) -> DType:
         """float32 where all signals are, else float64."""
 
+    @property
+    def weighted(self) -> bool:
+        """Whether signals have weights: how many times each of them counts."""
+        return False
+
     @abstractmethod
     def blocks(self) -> Iterator[Numbers]:
         """All signals in order, as blocks of rows that are ready for the kernels.
@@ -46,9 +53,16 @@ class Stream(ABC):
         A block need not stay valid when the next one has been asked for.
         """
 
+    def pieces(self) -> Iterator[tuple[Any, ...]]:
+        """The blocks, each with the weights of its signals if they have any."""
+        return ((block,) for block in self.blocks())
+
     def total(self, measure: Measure) -> Sums:
-        """The sum of measure(block) over all blocks, added in their order."""
-        return reduce(add, (measure(block) for block in self.blocks()))
+        """The sum of measure(block) over all blocks, added in their order.
+
+        Of signals with weights it is that of measure(block, weights).
+        """
+        return reduce(add, (measure(*piece) for piece in self.pieces()))
 
     def take(self, places: NDArray[np.int64]) -> Numbers:
         """The signals at some places, which are sorted."""
@@ -58,6 +72,10 @@ class Stream(ABC):
             found.append(block[places[first:last] - start])
             start += len(block)
         return np.concatenate(found)
+
+    def weights_at(self, places: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """The weights of the signals at some places; None where they have none."""
+        return None
 
     def map_blocks(self, function: Callable[[Numbers], Any]) -> Any:
         """What `function` makes of each block, sparse or dense, one below the other."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import dask
+import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +16,7 @@ import fost
 from fost._threads import at_most
 from fost._typing import DType, Numbers
 from fost._validation import check_real
+from fost.streams.annotated import check_weights, marked
 from fost.streams.base import Measure, Stream, Sums, add_pairwise, check_size
 
 # The share of the workers' memory that signals may take to be kept there between passes.
@@ -33,7 +35,9 @@ class DaskRows(Stream):
     happens when a worker is lost, is up to Dask; it cannot change a result.
     """
 
-    def __init__(self, Y: Any, name: str) -> None:
+    def __init__(
+        self, Y: Any, name: str, gaps: bool = False, missing: Any = None, weights: Any = None
+    ) -> None:
         if np.isnan(Y.shape).any():
             raise ValueError(
                 f"{name} is a Dask array of unknown shape; call {name}.compute_chunk_sizes() first"
@@ -41,7 +45,10 @@ class DaskRows(Stream):
         check_size(Y.shape, name)
         self._dtype = check_real(np.empty(0, Y.dtype), name).dtype
         self._array = Y.rechunk({1: -1}) if Y.numblocks[1] > 1 else Y
-        self.name = name
+        self.name, self.gaps = name, gaps or missing is not None
+        if missing is not None:
+            self._array = self._marked(missing)
+        self._weights = None if weights is None else self._chunked(weights, "sample_weight")
 
     @property
     def n_features(self) -> int:
@@ -55,6 +62,26 @@ class DaskRows(Stream):
     def dtype(self) -> DType:
         return self._dtype
 
+    @property
+    def weighted(self) -> bool:
+        return self._weights is not None
+
+    def _chunked(self, rows: Any, name: str) -> Any:
+        """Something with a row for each signal, in the same chunks."""
+        array = da.asarray(rows)
+        if np.isnan(array.shape).any() or array.shape != self._array.shape[: array.ndim]:
+            wanted = self._array.shape[: max(1, array.ndim)]
+            raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
+        return array.rechunk(self._array.chunks[: array.ndim])
+
+    def _marked(self, missing: Any) -> Any:
+        """The signals with NaN for what is missing."""
+        mask = self._chunked(missing, "missing")
+        if mask.ndim != 2 or mask.dtype != np.bool_:
+            kind = TypeError if mask.ndim == 2 else ValueError
+            raise kind(f"missing must be boolean and of the shape of {self.name}, got {mask}")
+        return da.map_blocks(_mark, self._array, mask, self.name, dtype=self._dtype)
+
     def blocks(self) -> Iterator[Numbers]:
         """One chunk after the other, to this process."""
         for part in self._parts:
@@ -65,7 +92,7 @@ class DaskRows(Stream):
         # The measure, with the transform inside, is one object of the graph, which each worker
         # gets once, not a part of every task.
         shared = dask.delayed(_Task(measure, self.name, threads_per_task()), pure=False)
-        parts = [dask.delayed(_run)(shared, part) for part in self._parts]
+        parts = [dask.delayed(_run)(shared, *piece) for piece in self._pieces]
         while len(parts) > 1:
             groups = [parts[k : k + _FAN_IN] for k in range(0, len(parts), _FAN_IN)]
             parts = [dask.delayed(add_pairwise)(group) for group in groups]
@@ -77,12 +104,25 @@ class DaskRows(Stream):
         with explained_errors():
             return check_real(self._array[places].compute(), self.name)
 
+    def weights_at(self, places: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        if self._weights is None:
+            return None
+        with explained_errors():
+            return np.asarray(self._weights[places].compute(), np.float64)
+
     def map_blocks(self, function: Callable[[Numbers], Any]) -> Any:
         """A lazy Dask array whose blocks are what `function` makes of those of the signals."""
         shared = dask.delayed(_Task(function, self.name, threads_per_task()), pure=False)
         meta = function(np.zeros((1, self.n_features), self._dtype))[:0]
         chunks = (self._array.chunks[0], (meta.shape[1],))
         return self._array.map_blocks(_run_on, shared, dtype=self._dtype, meta=meta, chunks=chunks)
+
+    @property
+    def _pieces(self) -> list[tuple[Any, ...]]:
+        """The chunks, each with that of the weights if there are any."""
+        if self._weights is None:
+            return [(part,) for part in self._parts]
+        return list(zip(self._parts, self._weights.to_delayed().ravel(), strict=True))
 
     @cached_property
     def _parts(self) -> list[Any]:
@@ -105,16 +145,21 @@ def threads_per_task() -> int:
 class _Task:
     """A function of a block of signals as a worker runs it."""
 
-    def __init__(self, function: Callable[[Numbers], Any], name: str, threads: int) -> None:
+    def __init__(self, function: Callable[..., Any], name: str, threads: int) -> None:
         self._function, self._name, self._threads = function, name, threads
 
-    def __call__(self, block: Numbers) -> Any:
+    def __call__(self, block: Numbers, weights: Numbers | None = None) -> Any:
+        more = () if weights is None else (check_weights(weights, len(block), self._name, False),)
         with at_most(self._threads):
-            return self._function(check_real(block, self._name))
+            return self._function(check_real(block, self._name), *more)
 
 
-def _run(task: _Task, block: Numbers) -> Any:
-    return task(block)
+def _run(task: _Task, block: Numbers, weights: Numbers | None = None) -> Any:
+    return task(block, weights)
+
+
+def _mark(block: Numbers, missing: Numbers, name: str) -> Numbers:
+    return marked(check_real(block, name), missing, name)
 
 
 def _run_on(block: Numbers, task: _Task) -> Any:

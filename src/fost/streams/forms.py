@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fost._typing import DType, Numbers
-from fost._validation import check_real
+from fost._validation import check_array, check_choice, check_real
+from fost.streams.annotated import Annotated, check_gaps, check_weights
 from fost.streams.base import Stream, check_size
 from fost.streams.local import Array, Mapped, Sliced, mapping_of, read_ahead
 
@@ -22,8 +23,32 @@ def is_lazy(Y: object) -> bool:
     return _is_dask(Y) or _is_sliced(Y) or _is_blocks(Y)
 
 
-def as_stream(Y: object, name: str = "Y") -> Stream:
+def as_stream(
+    Y: object, name: str = "Y", missing: object = None, sample_weight: object = None
+) -> Stream:
     """Signals in rows as a stream: see `fost.learning.as_source` for what they may be."""
+    if missing is None and sample_weight is None:
+        return _plain(Y, name)
+    gaps = isinstance(missing, str)
+    if gaps:
+        check_choice(missing, "missing", ("nan",))
+        missing = None
+    if _is_dask(Y):
+        from fost.streams.cluster import DaskRows
+
+        return DaskRows(Y, name, gaps, missing, sample_weight)
+    stream = _plain(Y, name)
+    if missing is not None and not (_is_sliced(missing) or _is_blocks(missing)):
+        rows = stream.n_signals  # not known of blocks before the first pass, which checks it too
+        mask = check_array(missing, "missing")
+        missing = check_gaps(mask, (len(mask) if rows is None else rows, stream.n_features), name)
+    weights = None
+    if sample_weight is not None:
+        weights = check_weights(sample_weight, stream.n_signals, name)
+    return Annotated(stream, gaps or stream.gaps, missing, weights)
+
+
+def _plain(Y: object, name: str) -> Stream:
     if isinstance(Y, Stream):
         return Y
     if isinstance(Y, np.ndarray):

@@ -14,7 +14,8 @@ from scipy.sparse import csr_array, issparse, sparray
 
 from fost import _core, coding
 from fost._typing import DType, Floats
-from fost._validation import check_integer, check_signals
+from fost._validation import check_signals
+from fost.selection import Rule, check_rule, encode
 from fost.streams import Stream, as_stream, is_lazy
 from fost.transforms import storage
 from fost.transforms.kinds import Described
@@ -69,7 +70,14 @@ class Coder(Described, ABC):
     def matrix(self) -> NDArray[np.float64]:
         """The atoms in columns, shape (n_features, n_atoms); read-only."""
 
-    def encode(self, Y: Any, n_nonzero_coefs: int) -> csr_array:
+    def encode(
+        self,
+        Y: Any,
+        n_nonzero_coefs: int | None = None,
+        *,
+        tol: float | None = None,
+        threshold: float | None = None,
+    ) -> csr_array:
         """Best sparse codes: the coefficients of largest magnitude, T_s(U^T y).
 
         Since U is orthonormal no other code with as many entries is closer to y; a bank takes
@@ -81,19 +89,34 @@ class Coder(Described, ABC):
         Y : array-like of shape (n_signals, n_features)
             Or anything else that `fost.learning.as_source` takes: memory maps, arrays of Zarr,
             Dask arrays, iterables of blocks.
-        n_nonzero_coefs : int
-            Entries to keep per signal, s. Ties go to the lower index.
+        n_nonzero_coefs : int, optional
+            Entries to keep per signal, s; at most so many where `tol` or `threshold` is given.
+            Ties go to the lower index.
+        tol : float, optional
+            Keep as few entries as make the squared error ||y - U x||^2 of a signal at most this,
+            to rounding; a bank takes the member that needs the fewest.
+        threshold : float, optional
+            Keep the entries whose magnitude is above this, which minimises
+            ||y - U x||^2 + threshold^2 ||x||_0; a bank takes the member for which that is least.
 
         Returns
         -------
         csr_array of shape (n_signals, n_atoms)
             With sorted indices. A signal with fewer than s nonzero coefficients has fewer
             entries. For a Dask array, a lazy Dask array whose blocks are such csr_arrays.
+
+        Examples
+        --------
+        >>> import fost, numpy as np
+        >>> Y = np.array([[1.0, 1.0, 1.0, 1.1], [0.0, 0.0, 3.0, 0.0]])
+        >>> np.diff(fost.DCT(4).encode(Y, tol=0.01).indptr)  # entries per signal
+        array([1, 4], dtype=int32)
         """
+        rule = check_rule(n_nonzero_coefs, tol, threshold, self.n_features)
         if is_lazy(Y):
-            return self._encode_stream(as_stream(Y), n_nonzero_coefs)
+            return self._encode_stream(as_stream(Y), rule)
         Y = check_signals(Y, "Y", self.n_features, self._owner)
-        return coding.encode(self._plan, Y, n_nonzero_coefs)
+        return encode(self._plan, Y, rule)
 
     def decode(self, codes: sparray | ArrayLike) -> Floats:
         """Signals with given codes, sparse (from `encode`) or dense.
@@ -154,18 +177,17 @@ class Coder(Described, ABC):
     def _decode_dense(self, codes: Floats) -> Floats:
         """Decode validated codes that are not sparse."""
 
-    def _encode_stream(self, stream: Stream, n_nonzero_coefs: int) -> Any:
+    def _encode_stream(self, stream: Stream, rule: Rule) -> Any:
         n = self.n_features
-        s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n, "n_features")
         if stream.n_features != n:
             raise ValueError(
                 f"{stream.name} has {stream.n_features} features, but {self._owner} was built "
                 f"for {n}"
             )
-        return stream.map_blocks(partial(self._encode_block, s, stream.name))
+        return stream.map_blocks(partial(self._encode_block, rule, stream.name))
 
-    def _encode_block(self, s: int, name: str, block: Floats) -> csr_array:
-        return coding.encode(self._plan, block, s, name)
+    def _encode_block(self, rule: Rule, name: str, block: Floats) -> csr_array:
+        return encode(self._plan, block, rule, name)
 
     @property
     def _has_matrix(self) -> bool:

@@ -274,3 +274,32 @@ def check_pursuit(fuzz: Fuzz, codes: Any, Y: Array, D: Array) -> None:
         if condition < 100:
             slopes = np.abs(used @ left[k]).max() / np.linalg.norm(used, axis=1).max()
             fuzz.expect(slopes <= condition * room[k], "a residual that is not least squares")
+
+
+@target(6)
+def codes_to_an_error(fuzz: Fuzz) -> None:
+    """By a tolerance or a threshold, in a transform, in a bank or of given coefficients."""
+    n = fuzz.size()
+    coder = fuzz.transform(n) if fuzz.chance(0.6) else fuzz.bank(n)
+    Y, plain = fuzz.signals("Y", n, lazy=True)
+    rule = fuzz.pick(("tol", "threshold"))
+    limit = fuzz.number(rule, 0, float(fuzz.pick((1e-6, 1, 1e6))), least=0)
+    s = fuzz.integer("n_nonzero_coefs", 1, n) if fuzz.chance(0.3) else None
+    codes = fuzz.call(coder.encode, Y, s, then=computed, **{rule: limit})
+    fuzz.expect(codes.shape == (len(plain), coder.n_atoms), "shape of codes")
+    counts = np.diff(codes.indptr)
+    fuzz.expect(bool((counts <= (n if s is None else s)).all()), "entries per code")
+    fuzz.expect(bool((codes.data != 0).all()), "zeros are not stored")
+    if rule == "threshold":
+        fuzz.expect(bool((np.abs(codes.data) > limit).all()), "entries above the threshold")
+    elif s is None and not fuzz.doubtful:
+        rows, powers = scaled(plain)
+        dense = np.ldexp(codes.toarray().astype(np.float64), -powers)
+        with np.errstate(all="ignore"):
+            energies = (rows**2).sum(axis=1)
+            left = energies - (dense**2).sum(axis=1)
+            allowed = np.ldexp(float(limit), -2 * powers[:, 0])
+        slack = 2e-4 if plain.dtype == np.float32 else 1e-10
+        fuzz.expect(bool((left <= allowed + slack * energies).all()), "the error of a signal")
+    if isinstance(Y, np.ndarray):
+        check_threads(fuzz, lambda: coder.encode(plain, s, **{rule: limit}))
