@@ -3,6 +3,7 @@
 #include "kernels.hpp"
 
 #include "atom_sweep.hpp"
+#include "decode.hpp"
 #include "omp.hpp"
 #include "omp_observed.hpp"
 #include "passes.hpp"
@@ -18,13 +19,17 @@ template <class T> Index scratch_size(Index n) {
   return cosine_scratch<T>(n) > select_scratch<T>(n) ? cosine_scratch<T>(n) : select_scratch<T>(n);
 }
 
+template <class T, class I> constexpr SparseKernels<T, I> sparse_table() {
+  return {Clean<decode<T, I>>::call, Clean<sum_atoms<T, I>>::call};
+}
+
 template <class T> constexpr Kernels<T> table() {
   return {WIDTH<T>,
           scratch_size<T>,
           Clean<apply<T>>::call,
           Clean<encode<T>>::call,
-          Clean<decode<T>>::call,
-          Clean<sum_atoms<T>>::call,
+          sparse_table<T, std::int32_t>(),
+          sparse_table<T, std::int64_t>(),
           Clean<accumulate<T>>::call,
           Clean<squared_norms<T>>::call,
           Clean<upper_inner_products<T>>::call,

@@ -37,7 +37,7 @@ class Stream(ABC):
     @property
     @abstractmethod
     def dtype(self) -> DType:
-        """float32 where all signals are, else float64."""
+        """float32 where that holds all signals exactly, else float64."""
 
     @abstractmethod
     def blocks(self) -> Iterator[Numbers]:
