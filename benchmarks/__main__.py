@@ -7,17 +7,25 @@ from pathlib import Path
 
 from benchmarks import (
     bench_banks,
+    bench_calls,
     bench_dct,
+    bench_decode,
     bench_encode,
     bench_images,
     bench_learn,
+    bench_memory,
     bench_pursuit,
     bench_roofline,
+    bench_select,
 )
 from benchmarks.harness import Report, machine
 
 BENCHMARKS = {
     "encode": bench_encode.run,
+    "select": bench_select.run,
+    "decode": bench_decode.run,
+    "calls": bench_calls.run,
+    "memory": bench_memory.run,
     "dct": bench_dct.run,
     "learn": bench_learn.run,
     "pursuit": bench_pursuit.run,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import fost
-from fost import coding
+from fost import decoding
 from tests import cases, reference
 
 Array = NDArray[Any]
@@ -88,6 +89,29 @@ def test_select_around_the_switch_of_algorithms(isa: str, s: int, n: int) -> Non
         for signals in cases.SIGNALS:
             C = cases.make_signals(signals, 35, n, dtype, rng)
             assert_selected(fost.select(C, s), C, s, f"{signals}, {np.dtype(dtype)}")
+
+
+@pytest.mark.parametrize("n", [33, 64, 100, 150, 300])
+@pytest.mark.parametrize("rank", [15, 16, 17, 31, 32, 33, 63, 64, 65, 70])
+def test_select_around_the_sizes_of_networks(isa: str, rank: int, n: int) -> None:
+    rng = np.random.default_rng([rank, n])
+    for s in {rank, n - rank, n - rank + 1} & set(range(1, n + 1)):
+        for dtype in cases.DTYPES:
+            for signals in cases.SIGNALS:
+                C = cases.make_signals(signals, 35, n, dtype, rng)
+                assert_selected(fost.select(C, s), C, s, f"{signals}, {np.dtype(dtype)}, s={s}")
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES)
+@pytest.mark.parametrize("s", [4, 9, 70])
+def test_selection_finds_what_is_not_finite(isa: str, s: int, dtype: Any) -> None:
+    rng = np.random.default_rng(s)
+    for n in (70, 200):
+        for wrong in (np.nan, np.inf, -np.inf):
+            C = rng.standard_normal((40, n)).astype(dtype)
+            C[rng.integers(40), rng.integers(n)] = wrong
+            with pytest.raises(ValueError, match="C contains NaN or infinity"):
+                fost.select(C, s)
 
 
 @pytest.mark.parametrize("dtype", cases.DTYPES)
@@ -201,8 +225,8 @@ def test_both_ways_to_decode_equal_the_product(
     codes = random_codes(count, n, s, dtype, rng)
     expected = reference.decode(transform, codes)
     for name, result in {
-        "stages": coding.decode_by_stages(transform._plan, codes, n),
-        "atoms": coding.decode_by_atoms(transform._atoms(np.dtype(dtype)), codes),
+        "stages": decoding.decode_by_stages(transform._plan, codes, n),
+        "atoms": decoding.decode_by_atoms(transform._atoms(np.dtype(dtype)), codes),
         "either": transform.decode(codes),
         "dense": transform.decode(codes.toarray()),
     }.items():
@@ -286,9 +310,9 @@ def test_decode_takes_codes_of_any_form(kind: str, form: str) -> None:
             assert result.dtype == dtype
         assert np.abs(result - expected).max() <= decode_tolerance(dtype)
         if scipy.sparse.issparse(given_codes):
-            checked = coding.check_codes(given_codes, 12, "this")
-            by_stages = coding.decode_by_stages(transform._plan, checked, 12)
-            by_atoms = coding.decode_by_atoms(transform._atoms(np.dtype(dtype)), checked)
+            checked = decoding.check_codes(given_codes, 12, "this")
+            by_stages = decoding.decode_by_stages(transform._plan, checked, 12)
+            by_atoms = decoding.decode_by_atoms(transform._atoms(np.dtype(dtype)), checked)
             assert np.abs(by_stages - expected).max() <= decode_tolerance(dtype)
             assert np.abs(by_atoms - expected).max() <= decode_tolerance(dtype)
 
@@ -297,8 +321,9 @@ def test_decode_takes_codes_of_any_form(kind: str, form: str) -> None:
 def test_decode_takes_codes_of_integers(dtype: Any) -> None:
     codes = scipy.sparse.csr_array(np.eye(5, 12, dtype=dtype))
     result = fost.DCT(12).decode(codes)
-    assert result.dtype == np.float64
-    np.testing.assert_allclose(result, fost.DCT(12).matrix.T[:5], rtol=0, atol=1e-15)
+    assert result.dtype == np.result_type(dtype, np.float32)
+    tolerance = decode_tolerance(result.dtype)
+    np.testing.assert_allclose(result, fost.DCT(12).matrix.T[:5], rtol=0, atol=tolerance)
 
 
 def test_decode_leaves_the_codes_alone() -> None:
@@ -317,9 +342,9 @@ def test_decode_leaves_the_codes_alone() -> None:
 def test_both_ways_to_decode_no_codes(dtype: Any) -> None:
     transform, codes = fost.DCT(12), fost.select(np.empty((0, 12), dtype), 4)
     expected = np.empty((0, 12), dtype)
-    assert cases.same_bits(coding.decode_by_stages(transform._plan, codes, 12), expected)
+    assert cases.same_bits(decoding.decode_by_stages(transform._plan, codes, 12), expected)
     atoms = transform._atoms(np.dtype(dtype))
-    assert cases.same_bits(coding.decode_by_atoms(atoms, codes), expected)
+    assert cases.same_bits(decoding.decode_by_atoms(atoms, codes), expected)
 
 
 def test_decode_of_empty_codes() -> None:
@@ -335,11 +360,49 @@ def test_decode_sums_atoms_where_that_is_cheaper() -> None:
     Y = np.random.default_rng(0).standard_normal((1000, 64))
     for transform, s, sums in (
         (dense, 4, True),
-        (dense, 64, False),
-        (dct, 6, False),
         (dct, 1, True),
+        (dct, 64, False),
     ):
         assert transform._sums_atoms(fost.select(Y, s)) == sums
+    # A matrix is not made for a few signals.
+    assert not fost.DCT((8, 8))._sums_atoms(fost.select(Y[:3], 4))
+
+
+def test_codes_are_like_those_that_scipy_makes() -> None:
+    codes = fost.DCT(8).encode(np.random.default_rng(0).standard_normal((5, 8)), 3)
+    fresh = scipy.sparse.csr_array((codes.data, codes.indices, codes.indptr), shape=codes.shape)
+    fresh.has_sorted_indices = fresh.has_canonical_format = True
+    assert vars(codes).keys() == vars(fresh).keys()
+    others = vars(codes).keys() - {"data", "indices", "indptr"}
+    assert all(vars(codes)[name] == vars(fresh)[name] for name in others)
+    again = fost.DCT(8).encode(np.zeros((5, 8)), 3)
+    assert (again.nnz, codes.nnz) == (0, 15)
+    copied = pickle.loads(pickle.dumps(codes))
+    assert cases.same_codes(copied, codes)
+    assert cases.same_codes(codes[1:3], fresh[1:3])
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 8, 9, 15, 16, 31, 33, 63, 64, 65, 127, 128, 129, 200, 257])
+def test_sums_of_atoms_of_any_length(isa: str, n: int) -> None:
+    rng = np.random.default_rng(n)
+    for dtype in cases.DTYPES:
+        atoms = rng.standard_normal((40, n)).astype(dtype)
+        codes = random_codes(21, 40, 5, dtype, rng)
+        expected = codes.toarray().astype(np.float64) @ atoms.astype(np.float64)
+        error = np.abs(decoding.decode_by_atoms(atoms, codes) - expected).max()
+        assert error <= 40 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", ["dct", "dense"])
+def test_codes_that_were_changed_are_looked_at(kind: str, wrong: float) -> None:
+    transform = cases.make_transform(kind, 12, np.random.default_rng(0))
+    for dtype in cases.DTYPES:
+        codes = fost.select(np.random.default_rng(0).standard_normal((50, 12)).astype(dtype), 3)
+        transform.decode(codes)
+        codes.data[77] = wrong
+        with pytest.raises(ValueError, match="codes contain NaN or infinity"):
+            transform.decode(codes)
 
 
 BAD_CODES = [
@@ -513,7 +576,7 @@ def test_more_columns_than_indices_can_count() -> None:
     n = 2**31
     codes = scipy.sparse.coo_array(([1.0], ([0], [n - 1])), shape=(1, n))
     with pytest.raises(ValueError, match="codes have 2147483648 columns, fost decodes at most"):
-        coding.check_codes(codes, n, "a bank")
+        decoding.check_codes(codes, n, "a bank")
 
 
 @pytest.mark.parametrize("kind", ["dct", "dense"])

@@ -15,7 +15,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import fost
-from fost import _core, coding
+from fost import _core, decoding
 from fost._threads import at_most, single_threaded_blas
 from tests import cases
 
@@ -33,8 +33,8 @@ def results(transform: fost.Transform, Y: Any) -> dict[str, Any]:
         "encode": codes,
         "encode, many": transform.encode(Y, 20),
         "decode": transform.decode(codes),
-        "decode by stages": coding.decode_by_stages(transform._plan, codes, n),
-        "decode by atoms": coding.decode_by_atoms(transform._atoms(Y.dtype), codes),
+        "decode by stages": decoding.decode_by_stages(transform._plan, codes, n),
+        "decode by atoms": decoding.decode_by_atoms(transform._atoms(Y.dtype), codes),
     }
     for s in (4, 20):
         M = np.empty((n, n))

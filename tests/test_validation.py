@@ -57,13 +57,57 @@ def test_broadcast_signals(isa: str, kind: str, shape: tuple[int, int]) -> None:
         assert cases.same_codes(transform.encode(Y, 3), transform.encode(Y.copy(), 3))
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.bool_, np.float16, np.longdouble, ">i2"])
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.uint64, np.longdouble, ">i4", ">f8"])
 def test_other_numbers_become_float64(dtype: Any) -> None:
     Y = np.random.default_rng(0).integers(0, 2, (9, 12)).astype(dtype)
     transform = fost.DCT(12)
     exact = Y.astype(np.float64)
     assert cases.same_bits(transform.forward(Y), transform.forward(exact))
     assert cases.same_codes(transform.encode(Y, 4), transform.encode(exact, 4))
+
+
+SMALL_TYPES = (np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.float16, ">i2", ">u2", ">f2")
+
+
+@pytest.mark.parametrize("n", [1, 5, 12, 64, 65, 150])
+@pytest.mark.parametrize("dtype", SMALL_TYPES, ids=str)
+def test_what_float32_holds_is_read_where_it_lies(isa: str, dtype: Any, n: int) -> None:
+    rng = np.random.default_rng(n)
+    plain = rng.integers(-(2**15), 2**16, (70, n)).astype(dtype)
+    transform = cases.make_transform("chain", n, rng)
+    for name, layout in cases.LAYOUTS.items():
+        Y = layout(plain)
+        exact = np.asarray(Y).astype(np.float32)
+        assert cases.same_bits(transform.forward(Y), transform.forward(exact)), name
+        assert cases.same_bits(transform.inverse(Y), transform.inverse(exact)), name
+        s = min(n, 4)
+        assert cases.same_codes(transform.encode(Y, s), transform.encode(exact, s)), name
+        assert cases.same_codes(fost.select(Y, s), fost.select(exact, s)), name
+
+
+def test_every_number_of_float16(isa: str) -> None:
+    numbers = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    numbers = numbers[np.isfinite(numbers)].reshape(-1, 64)
+    assert cases.same_bits(fost.Chain([identity(64)]).forward(numbers), numbers.astype(np.float32))
+    for wrong in (np.inf, -np.inf, np.nan):
+        Y = numbers[:20].copy()
+        Y[17, 3] = wrong
+        with pytest.raises(ValueError, match="Y contains NaN or infinity"):
+            fost.DCT(64).encode(Y, 4)
+        with pytest.raises(ValueError, match="Y contains NaN or infinity"):
+            fost.DCT(64).forward(Y)
+
+
+def identity(n: int) -> fost.Transform:
+    """A transform that leaves every bit as it is."""
+    return fost.Givens(np.empty((0, 2), int), np.empty((0, 2, 2)), n)
+
+
+def test_learning_from_small_types() -> None:
+    Y = np.random.default_rng(0).integers(0, 256, (300, 16)).astype(np.uint8)
+    learned = fost.learn(Y, fost.Rotations(8), 3, base=fost.DCT(16), max_iter=3)
+    same = fost.learn(Y.astype(np.float32), fost.Rotations(8), 3, base=fost.DCT(16), max_iter=3)
+    assert learned.transform == same.transform
 
 
 def test_lists_and_array_likes() -> None:

@@ -243,7 +243,7 @@ template <class T, int S> struct Contest {
       };
       list(fixed);
       list(in);
-      levels[v] = bisect<T>(scratch, n, s, next);
+      levels[v] = level_of<T>(scratch, LANES<T>, n, s, next);
       const Vec<T> unit = load(memory.units + v * LANES<T>), least = unit * levels[v];
       Vec<T> sum = none, count = none;
       for (int i = 0; i < n; ++i) {

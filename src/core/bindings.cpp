@@ -15,15 +15,15 @@
 namespace fost {
 namespace {
 
-template <class T>
-void sum_atoms_array(const Packed<const T, nb::ndim<2>>& atoms, const Packed<const T, Line>& values,
-                     const Packed<const std::int32_t, Line>& indices,
-                     const Packed<const std::int64_t, Line>& indptr, const Output<T>& x) {
-  const SparseRows<T> codes = sparse_rows<T>(values, indices, indptr, x);
+template <class T, class I>
+int sum_atoms_array(const Packed<const T, nb::ndim<2>>& atoms, const Packed<const T, Line>& values,
+                    const Packed<const std::int32_t, Line>& indices,
+                    const Packed<const I, Line>& indptr, const Output<T>& x) {
+  const auto codes = sparse_rows<T, I>(values, indices, indptr, atoms.shape(0), x);
   require(atoms.shape(1) == x.shape(1) && (x.size() < 2 || x.shape(1) < 2 || x.stride(1) == 1),
           "shapes do not agree");
   nb::gil_scoped_release release;
-  sum_atoms<T>(atoms.data(), codes, view<T>(x));
+  return static_cast<int>(sum_atoms<T, I>(atoms.data(), codes, view<T>(x)));
 }
 
 void sweep_reflectors_array(const Packed<const double, nb::ndim<2>>& statistic,
@@ -139,8 +139,12 @@ template <class T> void bind_passes(nb::module_& m) {
   m.def("sweep_atoms", &sweep_atoms_array<T>, "atoms"_a.noconvert(), "residual"_a.noconvert(),
         "values"_a.noconvert(), "begins"_a.noconvert(), "rows"_a.noconvert(),
         "places"_a.noconvert(), "order"_a.noconvert());
-  m.def("sum_atoms", &sum_atoms_array<T>, "atoms"_a.noconvert(), "values"_a.noconvert(),
-        "indices"_a.noconvert(), "indptr"_a.noconvert(), "out"_a.noconvert());
+  m.def("sum_atoms", &sum_atoms_array<T, std::int32_t>, "atoms"_a.noconvert(),
+        "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(),
+        "out"_a.noconvert());
+  m.def("sum_atoms", &sum_atoms_array<T, std::int64_t>, "atoms"_a.noconvert(),
+        "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(),
+        "out"_a.noconvert());
 }
 
 }  // namespace
@@ -169,6 +173,7 @@ NB_MODULE(_core, m) {
         "vectors"_a.noconvert());
   m.def("sweep_rotations", &sweep_rotations_array, "statistic"_a.noconvert(),
         "pairs"_a.noconvert(), "blocks"_a.noconvert(), "gains"_a.noconvert(), "least"_a);
+  m.attr("NOT_FINITE") = static_cast<int>(Decoded::not_finite);
   m.attr("PITCH") = PITCH;
   m.attr("FEW_SIGNALS") = FEW_SIGNALS;
   m.def("registers_clean", &registers_clean);

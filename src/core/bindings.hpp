@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 
@@ -35,13 +36,36 @@ template <class Array> auto pointer(const std::optional<Array>& array) {
   return array ? array->data() : nullptr;
 }
 
-template <class T>
-SparseRows<T> sparse_rows(const Packed<const T, Line>& values,
-                          const Packed<const std::int32_t, Line>& indices,
-                          const Packed<const std::int64_t, Line>& indptr, const Output<T>& x) {
-  require(indptr.shape(0) == x.shape(0) + 1 && values.shape(0) == indices.shape(0),
-          "shapes do not agree");
-  return {values.data(), indices.data(), indptr.data()};
+// Signals of a type that becomes T.
+using Signals = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+
+inline Stored stored_as(const nb::dlpack::dtype& type, bool single) {
+  using Code = nb::dlpack::dtype_code;
+  const auto is = [&](Code code, int bits) {
+    return type.code == static_cast<std::uint8_t>(code) && type.bits == bits && type.lanes == 1;
+  };
+  if (is(Code::Float, single ? 32 : 64)) return Stored::same;
+  if (single && is(Code::Int, 8)) return Stored::int8;
+  if (single && (is(Code::UInt, 8) || is(Code::Bool, 8))) return Stored::uint8;
+  if (single && is(Code::Int, 16)) return Stored::int16;
+  if (single && is(Code::UInt, 16)) return Stored::uint16;
+  if (single && is(Code::Float, 16)) return Stored::float16;
+  throw nb::type_error("signals are of another type");
+}
+
+template <class T> View<const T> signals(const Signals& y) {
+  return {static_cast<const T*>(y.data()), Index(y.shape(0)), Index(y.shape(1)), Index(y.stride(0)),
+          Index(y.stride(1)), stored_as(y.dtype(), sizeof(T) == 4)};
+}
+
+template <class T, class I>
+SparseRows<T, I> sparse_rows(const Packed<const T, Line>& values,
+                             const Packed<const std::int32_t, Line>& indices,
+                             const Packed<const I, Line>& indptr, std::size_t n_atoms,
+                             const Output<T>& x) {
+  require(indptr.shape(0) == x.shape(0) + 1 && n_atoms <= INT32_MAX, "shapes do not agree");
+  return {values.data(), indices.data(), indptr.data(),
+          Index(std::min(values.shape(0), indices.shape(0))), static_cast<std::int32_t>(n_atoms)};
 }
 
 // Coder, Plan and Bank.

@@ -11,13 +11,14 @@ namespace fost {
 namespace {
 
 template <class T, class I>
-Index encode_array(const Coder& coder, const Input<T>& y, int s, const Packed<T, Line>& values,
+Index encode_array(const Coder& coder, const Signals& y, int s, const Packed<T, Line>& values,
                    const Packed<std::int32_t, Line>& indices, const Packed<I, Line>& indptr) {
   require(Index(y.shape(1)) == coder.n && s >= 1 && s <= coder.n, "shapes do not agree");
   require(values.shape(0) >= y.shape(0) * s && indices.shape(0) >= y.shape(0) * s &&
               indptr.shape(0) == y.shape(0) + 1, "not enough room for the codes");
+  const View<const T> from = signals<T>(y);
   nb::gil_scoped_release release;
-  return encode<T, I>(coder, view<const T>(y), s, values.data(), indices.data(), indptr.data());
+  return encode<T, I>(coder, from, s, values.data(), indices.data(), indptr.data());
 }
 
 // Hands memory over to NumPy.
@@ -75,21 +76,22 @@ void shrink_array(const Coder& coder, const Packed<const T, nb::ndim<2>>& image,
 }
 
 template <class T>
-bool apply_array(const Plan& plan, const Input<T>& y, const Output<T>& x, bool inverse) {
+bool apply_array(const Plan& plan, const Signals& y, const Output<T>& x, bool inverse) {
   require(Index(y.shape(1)) == plan.n && y.shape(0) == x.shape(0) && y.shape(1) == x.shape(1),
           "shapes do not agree");
+  const View<const T> from = signals<T>(y);
   nb::gil_scoped_release release;
-  return apply<T>(plan, inverse, view<const T>(y), view<T>(x));
+  return apply<T>(plan, inverse, from, view<T>(x));
 }
 
-template <class T>
-void decode_array(const Plan& plan, const Packed<const T, Line>& values,
-                  const Packed<const std::int32_t, Line>& indices,
-                  const Packed<const std::int64_t, Line>& indptr, const Output<T>& x) {
-  const SparseRows<T> codes = sparse_rows<T>(values, indices, indptr, x);
+template <class T, class I>
+int decode_array(const Plan& plan, const Packed<const T, Line>& values,
+                 const Packed<const std::int32_t, Line>& indices,
+                 const Packed<const I, Line>& indptr, const Output<T>& x) {
+  const auto codes = sparse_rows<T, I>(values, indices, indptr, plan.n, x);
   require(Index(x.shape(1)) == plan.n, "shapes do not agree");
   nb::gil_scoped_release release;
-  decode<T>(plan, codes, view<T>(x));
+  return static_cast<int>(decode<T, I>(plan, codes, view<T>(x)));
 }
 
 template <class T> void bind_coding(nb::class_<Coder>& coder) {
@@ -107,8 +109,10 @@ template <class T> void bind_coding(nb::class_<Coder>& coder) {
 
 template <class T> void bind_transform(nb::class_<Plan, Coder>& plan) {
   plan.def("apply", &apply_array<T>, "y"_a.noconvert(), "out"_a.noconvert(), "inverse"_a);
-  plan.def("decode", &decode_array<T>, "values"_a.noconvert(), "indices"_a.noconvert(),
-           "indptr"_a.noconvert(), "out"_a.noconvert());
+  plan.def("decode", &decode_array<T, std::int32_t>, "values"_a.noconvert(),
+           "indices"_a.noconvert(), "indptr"_a.noconvert(), "out"_a.noconvert());
+  plan.def("decode", &decode_array<T, std::int64_t>, "values"_a.noconvert(),
+           "indices"_a.noconvert(), "indptr"_a.noconvert(), "out"_a.noconvert());
 }
 
 }  // namespace
@@ -118,6 +122,7 @@ void bind_coders(nb::module_& m) {
   coder.def_ro("n_features", &Coder::n);
   coder.def_prop_ro("n_atoms", &Coder::n_atoms);
   coder.def_ro("uses_blas", &Coder::uses_blas);
+  coder.def_ro("operations", &Coder::operations);
   bind_coding<float>(coder);
   bind_coding<double>(coder);
 

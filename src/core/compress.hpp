@@ -7,6 +7,15 @@
 
 namespace fost {
 
+// A call for each of many short pieces would take most of the time.
+template <class T> void move_down(const T* from, Index count, T* to) {
+  if (count > 16) {
+    std::copy(from, from + count, to);
+    return;
+  }
+  for (Index k = 0; k < count; ++k) to[k] = from[k];
+}
+
 // Moves the entries of all rows together and fills in where each row begins; returns how many
 // entries there are. Nearly all rows are full, and those between two others move as one piece.
 template <class T, class I> Index compress(const Codes<T>& codes, Index rows, I* indptr) {
@@ -20,8 +29,8 @@ template <class T, class I> Index compress(const Codes<T>& codes, Index rows, I*
       indptr[row] = static_cast<I>(end + count);
     } while (row < rows && codes.counts[row - 1] == codes.s);
     if (begin != end) {
-      std::copy(codes.values + begin, codes.values + begin + count, codes.values + end);
-      std::copy(codes.indices + begin, codes.indices + begin + count, codes.indices + end);
+      move_down(codes.values + begin, count, codes.values + end);
+      move_down(codes.indices + begin, count, codes.indices + end);
     }
     end += count;
   }

@@ -18,6 +18,14 @@ constexpr Index RANGE_SIGNALS = 1024;
 constexpr Index STATISTIC_RANGES = 64;
 constexpr Index STATISTIC_BYTES = 32 * 1024 * 1024;
 
+// Results beyond this size, of one piece, do not fit into caches and are written past them.
+constexpr Index STREAM_BYTES = 32 * 1024 * 1024;
+
+template <class T> bool streams(const View<T>& x) {
+  return x.column_stride == 1 && x.row_stride == x.columns &&
+         x.rows * x.columns * Index(sizeof(T)) > STREAM_BYTES;
+}
+
 // Threads for one pass over so many signals.
 int threads_for_pass(const Coder& coder, Index rows) { return threads_for(nanoseconds(coder, rows)); }
 
@@ -25,9 +33,9 @@ int threads_for_pass(const Coder& coder, Index rows) { return threads_for(nanose
 // tile but the last.
 template <class T, class Body>
 void over_rows(const Coder& coder, const Kernels<T>& kernels, Index rows, int threads,
-               const Body& body) {
+               const Body& body, bool streams = false) {
   std::vector<WorkBuffers<T>> memory;
-  for (int k = 0; k < threads; ++k) memory.emplace_back(coder, kernels, rows);
+  for (int k = 0; k < threads; ++k) memory.emplace_back(coder, kernels, rows, streams);
   const Index width = tile_width(coder, kernels.width, rows);
   const Index tiles = (rows + width - 1) / width;
   const Index ranges = std::min<Index>(tiles, threads == 1 ? 1 : 8 * Index(threads));
@@ -48,7 +56,7 @@ bool apply(const Plan& plan, bool inverse, const View<const T>& y, const View<T>
   over_rows(plan, kernels, y.rows, threads_for_pass(plan, y.rows),
             [&](Index first, Index last, const Workspace<T>& work, int) {
     if (!kernels.apply(program, inverse, y, x, first, last, work)) finite = false;
-  });
+  }, streams(x));
   return finite;
 }
 
@@ -82,23 +90,50 @@ Index encode(const Coder& coder, const View<const T>& y, int s, T* values, std::
   return full ? y.rows * s : compress(codes, y.rows, indptr);
 }
 
-template <class T> void decode(const Plan& plan, const SparseRows<T>& codes, const View<T>& x) {
+namespace {
+
+// The worst of what became of several ranges.
+class Verdict {
+ public:
+  void add(Decoded found) {
+    Decoded before = worst_;
+    while (before < found && !worst_.compare_exchange_weak(before, found)) {
+    }
+  }
+  Decoded worst() const { return worst_; }
+
+ private:
+  std::atomic<Decoded> worst_{Decoded::sound};
+};
+
+}  // namespace
+
+template <class T, class I>
+Decoded decode(const Plan& plan, const SparseRows<T, I>& codes, const View<T>& x) {
   const Kernels<T>& kernels = fost::kernels<T>();
   const Program<T> program = plan.program<T>().base;
+  if (codes.indptr[0] != 0) return Decoded::damaged;
+  Verdict verdict;
   over_rows(plan, kernels, x.rows, threads_for_pass(plan, x.rows),
             [&](Index first, Index last, const Workspace<T>& work, int) {
-    kernels.decode(program, codes, x, first, last, work);
+    verdict.add(kernels.sparse(I()).decode(program, codes, x, first, last, work));
   });
+  return verdict.worst();
 }
 
-template <class T> void sum_atoms(const T* atoms, const SparseRows<T>& codes, const View<T>& x) {
+template <class T, class I>
+Decoded sum_atoms(const T* atoms, const SparseRows<T, I>& codes, const View<T>& x) {
   const Kernels<T>& kernels = fost::kernels<T>();
-  const double entries = static_cast<double>(codes.indptr[x.rows]);
-  const int threads = threads_for((entries + static_cast<double>(x.rows)) * static_cast<double>(x.columns) / 8);
-  const Index ranges = std::min<Index>(x.rows, 8 * Index(threads));
+  const double entries = static_cast<double>(codes.room);
+  const int threads = threads_for((entries + static_cast<double>(x.rows)) * static_cast<double>(x.columns) / 16);
+  const Index ranges = std::min<Index>(x.rows, threads == 1 ? 1 : 8 * Index(threads));
+  if (codes.indptr[0] != 0) return Decoded::damaged;
+  Verdict verdict;
   parallel_for(ranges, threads, [&](Index k, int) {
-    kernels.sum_atoms(atoms, codes, x, x.rows * k / ranges, x.rows * (k + 1) / ranges);
+    verdict.add(kernels.sparse(I()).sum_atoms(atoms, codes, x, x.rows * k / ranges,
+                                              x.rows * (k + 1) / ranges));
   });
+  return verdict.worst();
 }
 
 namespace {
@@ -157,8 +192,14 @@ double accumulate(const Coder& coder, const View<const T>& y, int s, double* mat
                                          std::int32_t*, std::int32_t*);                        \
   template Index encode<T, std::int64_t>(const Coder&, const View<const T>&, int, T*,          \
                                          std::int32_t*, std::int64_t*);                        \
-  template void decode<T>(const Plan&, const SparseRows<T>&, const View<T>&);                  \
-  template void sum_atoms<T>(const T*, const SparseRows<T>&, const View<T>&);                  \
+  template Decoded decode<T, std::int32_t>(const Plan&, const SparseRows<T, std::int32_t>&,     \
+                                           const View<T>&);                                    \
+  template Decoded decode<T, std::int64_t>(const Plan&, const SparseRows<T, std::int64_t>&,     \
+                                           const View<T>&);                                    \
+  template Decoded sum_atoms<T, std::int32_t>(const T*, const SparseRows<T, std::int32_t>&,     \
+                                              const View<T>&);                                 \
+  template Decoded sum_atoms<T, std::int64_t>(const T*, const SparseRows<T, std::int64_t>&,     \
+                                              const View<T>&);                                 \
   template double accumulate<T>(const Coder&, const View<const T>&, int, double*);
 FOST_INSTANTIATE(float)
 FOST_INSTANTIATE(double)

@@ -18,9 +18,12 @@ template <class T, class I>
 Index encode(const Coder& coder, const View<const T>& y, int s, T* values, std::int32_t* indices,
              I* indptr);
 
-// x = inverse of sparse rows, by the stages backwards, or as sums of the rows of U^T.
-template <class T> void decode(const Plan& plan, const SparseRows<T>& codes, const View<T>& x);
-template <class T> void sum_atoms(const T* atoms, const SparseRows<T>& codes, const View<T>& x);
+// x = inverse of sparse rows, by the stages backwards, or as sums of the rows of U^T. Nothing is
+// to be made of x where they are not sound.
+template <class T, class I>
+Decoded decode(const Plan& plan, const SparseRows<T, I>& codes, const View<T>& x);
+template <class T, class I>
+Decoded sum_atoms(const T* atoms, const SparseRows<T, I>& codes, const View<T>& x);
 
 // M = X Y^T into matrix (atoms x n) and ||X||_F^2 as the result, NaN where an entry of y or of a
 // coefficient is not finite, with the codes X of y. The sums depend on the number of signals and

@@ -8,6 +8,16 @@
 
 namespace fost {
 
+template <class T, class I> struct SparseKernels {
+  // x[first:last] = inverse of the sparse rows first:last, by the stages backwards ...
+  Decoded (*decode)(const Program<T>&, const SparseRows<T, I>&, const View<T>& x, Index first,
+                    Index last, const Workspace<T>&);
+
+  // ... or as sums of atoms, the rows of U^T. x has contiguous rows.
+  Decoded (*sum_atoms)(const T* atoms, const SparseRows<T, I>&, const View<T>& x, Index first,
+                       Index last);
+};
+
 template <class T> struct Kernels {
   // Signals that the kernels handle side by side.
   int width;
@@ -30,13 +40,9 @@ template <class T> struct Kernels {
                         const Rule&, const Codes<T>&, const BankMemory<T>&, Kept* kept,
                         const Workspace<T>&);
 
-  // x[first:last] = inverse of the sparse rows first:last, by the stages backwards ...
-  void (*decode)(const Program<T>&, const SparseRows<T>&, const View<T>& x, Index first,
-                 Index last, const Workspace<T>&);
-
-  // ... or as sums of atoms, the rows of U^T. x has contiguous rows.
-  void (*sum_atoms)(const T* atoms, const SparseRows<T>&, const View<T>& x, Index first,
-                    Index last);
+  // Those that decode sparse rows, by the type of their indptr.
+  SparseKernels<T, std::int32_t> short_rows;
+  SparseKernels<T, std::int64_t> long_rows;
 
   // Adds X Y^T and ||X||_F^2 of the rows first:last, with their codes X. False where an entry is
   // not finite.
@@ -68,6 +74,9 @@ template <class T> struct Kernels {
   // differences of cost against 1 / sharpness.
   void (*shrink)(const CoderProgram<T>&, const PatchGrid<T>&, T level, T sharpness, Index first,
                  Index last, const Overlay<T>&, const FilterMemory<T>&, const Workspace<T>&);
+
+  const SparseKernels<T, std::int32_t>& sparse(std::int32_t) const { return short_rows; }
+  const SparseKernels<T, std::int64_t>& sparse(std::int64_t) const { return long_rows; }
 };
 
 // Algebra on n x n statistics, always in float64.

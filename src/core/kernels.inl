@@ -3,6 +3,7 @@
 #include "kernels.hpp"
 
 #include "atom_sweep.hpp"
+#include "decode.hpp"
 #include "omp.hpp"
 #include "omp_observed.hpp"
 #include "passes.hpp"
@@ -22,14 +23,18 @@ template <class T> Index scratch_size(Index n) {
   return largest;
 }
 
+template <class T, class I> constexpr SparseKernels<T, I> sparse_table() {
+  return {Clean<decode<T, I>>::call, Clean<sum_atoms<T, I>>::call};
+}
+
 template <class T> constexpr Kernels<T> table() {
   return {WIDTH<T>,
           scratch_size<T>,
           Clean<apply<T>>::call,
           Clean<encode<T>>::call,
           Clean<encode_within<T>>::call,
-          Clean<decode<T>>::call,
-          Clean<sum_atoms<T>>::call,
+          sparse_table<T, std::int32_t>(),
+          sparse_table<T, std::int64_t>(),
           Clean<accumulate<T>>::call,
           Clean<squared_norms<T>>::call,
           Clean<upper_inner_products<T>>::call,

@@ -15,13 +15,21 @@ template <class T> FOST_INLINE void sort_down(Vec<T>& a, Vec<T>& b) {
   a = larger;
 }
 
-// Sorts a bitonic sequence of S = 2^k vectors, largest first.
-template <class T, int S> FOST_INLINE void sort_bitonic(Vec<T>* v) {
+// The smaller first where UP.
+template <class T, bool UP> FOST_INLINE void sort_two(Vec<T>& a, Vec<T>& b) {
+  if constexpr (UP)
+    sort_down<T>(b, a);
+  else
+    sort_down<T>(a, b);
+}
+
+// Sorts a bitonic sequence of S = 2^k vectors, largest first, or smallest first where UP.
+template <class T, int S, bool UP = false> FOST_INLINE void sort_bitonic(Vec<T>* v) {
   if constexpr (S > 1) {
-#pragma GCC unroll 4
-    for (int k = 0; k < S / 2; ++k) sort_down<T>(v[k], v[k + S / 2]);
-    sort_bitonic<T, S / 2>(v);
-    sort_bitonic<T, S / 2>(v + S / 2);
+#pragma GCC unroll 8
+    for (int k = 0; k < S / 2; ++k) sort_two<T, UP>(v[k], v[k + S / 2]);
+    sort_bitonic<T, S / 2, UP>(v);
+    sort_bitonic<T, S / 2, UP>(v + S / 2);
   }
 }
 

@@ -35,12 +35,17 @@ struct Kept {
   std::int32_t member;
 };
 
-// A matrix in compressed sparse row format, read only.
-template <class T> struct SparseRows {
+// A matrix in compressed sparse row format, read only, as somebody made it.
+template <class T, class I> struct SparseRows {
   const T* values;
   const std::int32_t* indices;
-  const std::int64_t* indptr;
+  const I* indptr;
+  Index room;            // of values and indices
+  std::int32_t n_atoms;  // columns
 };
+
+// What became of sparse rows, the worse the later.
+enum class Decoded { sound, not_finite, damaged };
 
 // What a pass over signals adds up: M = X Y^T (row-major) and ||X||_F^2.
 struct Statistic {
@@ -62,6 +67,7 @@ template <class T> struct Workspace {
   T* second;   // n x width, where a stage cannot work in place, or null
   T* scratch;  // scratch_size(n) entries for one stage or one selection
   Gemm<T> gemm;
+  T* staged = nullptr;  // n x the kernels' width, where results go past the caches, or null
 };
 
 // Up to this many coefficients of a signal are selected in registers (see largest.hpp).

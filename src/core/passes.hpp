@@ -9,10 +9,6 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-inline int rows_at(Index row, Index last, int width) {
-  return static_cast<int>(last - row < width ? last - row : width);
-}
-
 template <class T>
 bool apply(const Program<T>& program, bool inverse, const View<const T>& y, const View<T>& x,
            Index first, Index last, const Workspace<T>& work) {
@@ -24,8 +20,12 @@ bool apply(const Program<T>& program, bool inverse, const View<const T>& y, cons
     const T* tile = inverse ? run<T, true>(program, work.tile, work, ahead)
                             : run<T, false>(program, work.tile, work, ahead);
     finite &= all_finite(tile, static_cast<Index>(program.n) * work.width, ahead);
-    store_tile(tile, work.width, x, row, rows);
+    if (work.staged)
+      stream_tile(tile, work.width, x, row, rows, work.staged);
+    else
+      store_tile(tile, work.width, x, row, rows);
   }
+  if (work.staged) end_streams();
   return finite;
 }
 
@@ -52,40 +52,11 @@ bool encode(const CoderProgram<T>& program, const View<const T>& y, Index first,
   });
 }
 
-template <class T>
-void decode(const Program<T>& program, const SparseRows<T>& codes, const View<T>& x,
-            Index first, Index last, const Workspace<T>& work) {
-  for (Index row = first; row < last; row += work.width) {
-    const int rows = rows_at(row, last, work.width);
-    load_codes(codes, row, rows, program.n, work.tile, work.width);
-    Prefetch none(nullptr, 0);
-    store_tile<T>(run<T, true>(program, work.tile, work, none), work.width, x, row, rows);
-  }
-}
-
-template <class T>
-void sum_atoms(const T* atoms, const SparseRows<T>& codes, const View<T>& x, Index first,
-               Index last) {
-  const Index n = x.columns;
-  for (Index row = first; row < last; ++row) {
-    T* out = x.data + row * x.row_stride;
-    for (Index i = 0; i < n; ++i) out[i] = T(0);
-    for (std::int64_t k = codes.indptr[row]; k < codes.indptr[row + 1]; ++k) {
-      const T* atom = atoms + codes.indices[k] * n;
-      const T value = codes.values[k];
-      Index i = 0;
-      for (; i + LANES<T> <= n; i += LANES<T>)
-        store(out + i, load(out + i) + value * load(atom + i));
-      for (; i < n; ++i) out[i] += value * atom[i];
-    }
-  }
-}
-
 template <class T, class Coder>
 bool accumulate_with(const Coder& coder, const View<const T>& y, Index first, Index last,
                      Statistic& sums, const BatchMemory<T>& batch, const Workspace<T>& work) {
   const int n = static_cast<int>(y.columns);
-  const bool direct = y.column_stride == 1;
+  const bool direct = y.column_stride == 1 && y.stored == Stored::same;
   const View<T> rows = {batch.rows, batch.size, n, n, 1};
   for (Index begin = first; begin < last; begin += batch.size) {
     const Index end = begin + rows_at(begin, last, batch.size);

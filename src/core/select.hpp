@@ -2,15 +2,13 @@
 // index, zeros never. Entries of a signal come out sorted by index.
 //
 // 1. A threshold per lane that s magnitudes reach (more than s only where several equal
-//    the s-th largest). Few entries (s <= 8): the largest magnitudes so far are kept in
-//    registers, sorted, and four features are merged at once. Many entries: bisection, whose
-//    cost does not depend on s.
+//    the s-th largest): see thresholds.hpp.
 // 2. The features that reach it, as bits: one set of lanes per feature, turned around into
 //    one set of features per lane.
 #pragma once
 
-#include "largest.hpp"
 #include "pass_types.hpp"
+#include "thresholds.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
@@ -25,50 +23,8 @@ template <class T> struct Lanes {
   const std::int32_t* offsets;  // of the indices of each lane
 };
 
-// How many of the n magnitudes reach a level.
-template <class T> FOST_INLINE Mask<T> count_at_least(const T* magnitudes, int n, Vec<T> level) {
-  Mask<T> counts[4] = {};
-  int i = 0;
-  for (; i + 4 <= n; i += 4)
-#pragma GCC unroll 4
-    for (int q = 0; q < 4; ++q) counts[q] -= load(magnitudes + (i + q) * LANES<T>) >= level;
-  for (; i < n; ++i) counts[0] -= load(magnitudes + i * LANES<T>) >= level;
-  return counts[0] + counts[1] + counts[2] + counts[3];
-}
-
-// A level that exactly s of the magnitudes reach, or else the s-th largest magnitude.
-template <class T> Vec<T> bisect(const T* magnitudes, int n, int s, T* scratch) {
-  constexpr int L = LANES<T>;
-  // s disjoint groups of features: the least of their maxima is a lower bound.
-  for (int k = 0; k < s; ++k) store(scratch + k * L, load(magnitudes + k * L));
-  for (int i = s, k = 0; i < n; ++i, k = k + 1 < s ? k + 1 : 0)
-    store(scratch + k * L, maximum<T>(load(scratch + k * L), load(magnitudes + i * L)));
-  Vec<T> least = load(scratch), largest = least;
-  for (int k = 1; k < s; ++k) {
-    least = minimum<T>(least, load(scratch + k * L));
-    largest = maximum<T>(largest, load(scratch + k * L));
-  }
-  // Nonnegative floating-point numbers are ordered as their bit patterns. s or more
-  // magnitudes reach `low`, fewer than s reach `high`.
-  Mask<T> low = reinterpret_cast<Mask<T>>(least), high = reinterpret_cast<Mask<T>>(largest) + 1;
-  const Mask<T> wanted = static_cast<typename IntegerOf<T>::type>(s) - Mask<T>{};
-  high = count_at_least(magnitudes, n, least) == wanted ? low + 1 : high;
-  for (;;) {
-    const Mask<T> open = high - low > 1;
-    bool any = false;
-    for (int l = 0; l < L; ++l) any |= open[l] != 0;
-    if (!any) return reinterpret_cast<Vec<T>>(low);
-    const Mask<T> middle = low + ((high - low) >> 1);
-    const Mask<T> count = count_at_least(magnitudes, n, reinterpret_cast<Vec<T>>(middle));
-    low = (open & (count >= wanted)) ? middle : low;
-    high = (open & (count < wanted)) ? middle : high;
-    high = (open & (count == wanted)) ? low + 1 : high;
-  }
-}
-
-// The code of one lane with special cases: where more than s magnitudes reach the level,
-// because several equal it, the first of those count; zeros never do, not even where the
-// processor takes the smallest numbers for zeros and so every entry reaches the level.
+// The code of one lane where the processor takes the level for zero, as it may take the smallest
+// numbers, and every entry reaches it: zeros do not count, and of those at the level the first.
 template <class T> void collect_special(const Lanes<T>& lanes, int lane, T level) {
   const int s = lanes.out.s;
   int equal = s, count = 0;
@@ -86,21 +42,21 @@ template <class T> void collect_special(const Lanes<T>& lanes, int lane, T level
   lanes.out.counts[lane] = count;
 }
 
-// Appends the features in `bits` to the code of a lane, which has `count` entries, as far as
-// there is room, and returns how many it would have with more.
+// Appends the features in `bits` to the code of a lane, which has `count` entries, unless there is
+// no room for all of them, and returns how many it has or would have.
 template <class T>
 FOST_INLINE int append(const Lanes<T>& lanes, int lane, int first, std::uint64_t bits, int count) {
-  const int s = lanes.out.s;
+  const int s = lanes.out.s, end = count + __builtin_popcountll(bits);
+  if (end > s) return end;
   const T* x = lanes.x + first * lanes.width + lane;
   std::int32_t* indices = lanes.out.indices + lane * static_cast<Index>(s);
   T* values = lanes.out.values + lane * static_cast<Index>(s);
-  const int total = count + __builtin_popcountll(bits), end = total < s ? total : s;
   for (; count < end; ++count, bits &= bits - 1) {
     const int i = __builtin_ctzll(bits);
     indices[count] = lanes.offsets[lane] + first + i;
     values[count] = x[i * lanes.width];
   }
-  return total;
+  return end;
 }
 
 // The same for an empty code and exactly S features.
@@ -119,30 +75,80 @@ FOST_INLINE int write_all(const Lanes<T>& lanes, int lane, std::uint64_t bits) {
   return S;
 }
 
-// The entries that reach the level, for all lanes. S is s where that is small, else 0.
+// Either; S is s where that is small, else 0.
+template <class T, int S>
+FOST_INLINE int write(const Lanes<T>& lanes, int lane, int first, std::uint64_t bits, int count) {
+  const bool common = S > 0 && lanes.n <= 64 && __builtin_popcountll(bits) == S;
+  return common ? write_all<T, S>(lanes, lane, bits) : append(lanes, lane, first, bits, count);
+}
+
+// Sets of lanes for 64 features from `first` on: those for which reaches(magnitudes) says so.
+template <class T, class Reaches>
+FOST_INLINE void find_sets(const Lanes<T>& lanes, int first, LaneSet<T>* sets,
+                           const Reaches& reaches) {
+  const int here = lanes.n - first < 64 ? lanes.n - first : 64;
+  const T* x = lanes.x + first * lanes.width;
+  for (int i = 0; i < here; ++i)
+    sets[i] = static_cast<LaneSet<T>>(reaches(absolute(load(x + i * lanes.width))));
+  for (int i = here; i < 64; ++i) sets[i] = 0;
+}
+
+// The codes of lanes in which more than s magnitudes reach the level, because several equal it:
+// the first of those count. Their counts are larger than s.
+template <class T, int S> void collect_tied(const Lanes<T>& lanes, Vec<T> level) {
+  const int s = lanes.out.s;
+  std::int32_t* counts = lanes.out.counts;
+  Mask<T> above = {};
+  for (int i = 0; i < lanes.n; ++i) above -= absolute(load(lanes.x + i * lanes.width)) > level;
+  int equal[LANES<T>];
+  for (int l = 0; l < LANES<T>; ++l) equal[l] = s - static_cast<int>(above[l]);
+  unsigned tied = 0;
+  for (int l = 0; l < lanes.rows; ++l)
+    if (counts[l] > s) {
+      tied |= 1u << l;
+      counts[l] = 0;
+    }
+  for (int first = 0; first < lanes.n; first += 64) {
+    LaneSet<T> reached[64], exceeded[64];
+    find_sets(lanes, first, reached, [&](Vec<T> a) { return at_least(a, level); });
+    find_sets(lanes, first, exceeded, [&](Vec<T> a) { return ~at_least(level, a); });
+    for (int l = 0; l < lanes.rows; ++l) {
+      if (!(tied >> l & 1)) continue;
+      const std::uint64_t all = gather_bits(reached, l), sure = all & gather_bits(exceeded, l);
+      const std::uint64_t chosen = lowest_bits(all ^ sure, equal[l]);
+      equal[l] -= __builtin_popcountll(chosen);
+      counts[l] = write<T, S>(lanes, l, first, sure | chosen, counts[l]);
+    }
+  }
+}
+
+// The entries that reach the level, for all lanes.
 template <class T, int S> void collect(const Lanes<T>& lanes, Vec<T> level) {
+  const int s = lanes.out.s;
   std::int32_t* counts = lanes.out.counts;
   for (int l = 0; l < lanes.rows; ++l) counts[l] = 0;
   for (int first = 0; first < lanes.n; first += 64) {
-    const int here = lanes.n - first < 64 ? lanes.n - first : 64;
-    const T* x = lanes.x + first * lanes.width;
     LaneSet<T> sets[64];
-    for (int i = 0; i < here; ++i)
-      sets[i] = static_cast<LaneSet<T>>(at_least(absolute(load(x + i * lanes.width)), level));
-    for (int i = here; i < 64; ++i) sets[i] = 0;
-    for (int l = 0; l < lanes.rows; ++l) {
-      const std::uint64_t bits = gather_bits(sets, l);
-      const bool common = S > 0 && lanes.n <= 64 && __builtin_popcountll(bits) == S;
-      counts[l] = common ? write_all<T, S>(lanes, l, bits) : append(lanes, l, first, bits, counts[l]);
-    }
+    find_sets(lanes, first, sets, [&](Vec<T> a) { return at_least(a, level); });
+    for (int l = 0; l < lanes.rows; ++l)
+      counts[l] = write<T, S>(lanes, l, first, gather_bits(sets, l), counts[l]);
   }
-  const Mask<T> bits = reinterpret_cast<Mask<T>>(level);
+  Vec<T> zero = {};
+  hold(zero);
+  const unsigned vanishing = at_least(zero, level);
+  bool tied = false;
   for (int l = 0; l < lanes.rows; ++l)
-    if (counts[l] > lanes.out.s || bits[l] == 1) collect_special(lanes, l, level[l]);
+    if (vanishing >> l & 1)
+      collect_special(lanes, l, level[l]);
+    else
+      tied |= counts[l] > s;
+  if (tied) collect_tied<T, S>(lanes, level);
 }
 
 // Entries of scratch that a selection needs.
-template <class T> constexpr Index select_scratch(Index n) { return 2 * n * LANES<T>; }
+template <class T> constexpr Index select_scratch(Index n) {
+  return n * LANES<T> + level_scratch<T>(n);  // in a bank of many
+}
 
 template <class T> FOST_INLINE void advance(Codes<T>& codes, Index rows) {
   codes.values += rows * codes.s;
@@ -186,24 +192,33 @@ bool thresholds_few(const T* tile, Index width, int n, Vec<T>* levels, Prefetch&
   return all_zero<T>(sum);
 }
 
+// False where a coefficient of UNROLL vectors is not finite.
+template <class T>
+bool all_finite_lanes(const T* tile, Index width, int n, Prefetch& ahead) {
+  Vec<T> zeros[4] = {};  // which do not wait for each other
+  Prefetch local = ahead;
+  for (int i = 0; i < n; i += 4)
+#pragma GCC unroll 4
+    for (int q = 0; q < 4; ++q) {
+      const T* row = tile + (i + q < n ? i + q : i) * width;
+#pragma GCC unroll 4
+      for (int v = 0; v < UNROLL; ++v) {
+        zeros[q] += load(row + v * LANES<T>) * T(0);
+        local.step();
+      }
+    }
+  ahead = local;
+  return all_zero<T>((zeros[0] + zeros[1]) + (zeros[2] + zeros[3]));
+}
+
 // The same for any s, one vector after another.
 template <class T>
 bool thresholds_many(const T* tile, Index width, int n, int s, Vec<T>* levels, T* scratch,
                      Prefetch& ahead) {
-  Vec<T> zeros = {};
-  Prefetch local = ahead;
-  for (int v = 0; v < UNROLL; ++v) {
-    T* next = scratch;
-    for (int i = 0; i < n; ++i, next += LANES<T>) {
-      const Vec<T> a = absolute(load(tile + i * width + v * LANES<T>));
-      zeros += a * T(0);
-      store(next, a);
-      local.step();
-    }
-    levels[v] = maximum<T>(bisect<T>(scratch, n, s, next), smallest<T>());
-  }
-  ahead = local;
-  return all_zero<T>(zeros);
+  if (!all_finite_lanes(tile, width, n, ahead)) return false;
+  for (int v = 0; v < UNROLL; ++v)
+    levels[v] = maximum<T>(level_of<T>(tile + v * LANES<T>, width, n, s, scratch), smallest<T>());
+  return true;
 }
 
 // Calls use(Constant<S>) with S = s where that is small, else with 0.

@@ -13,17 +13,22 @@
 #if defined(__AVX512F__)
 #define FOST_VECTOR_BYTES 64
 #include <immintrin.h>
+#define FOST_STREAM(p, v) _mm512_stream_si512(reinterpret_cast<__m512i*>(p), (__m512i)(v))
 #elif defined(__AVX2__)
 #define FOST_VECTOR_BYTES 32
 #include <immintrin.h>
+#define FOST_STREAM(p, v) _mm256_stream_si256(reinterpret_cast<__m256i*>(p), (__m256i)(v))
 #else
 #define FOST_VECTOR_BYTES 16
 #if defined(__SSE2__)
 #include <emmintrin.h>
+#define FOST_STREAM(p, v) _mm_stream_si128(reinterpret_cast<__m128i*>(p), (__m128i)(v))
 #endif
 #endif
 
 #define FOST_INLINE inline __attribute__((always_inline))
+// For what is long and unrolled and called from several places.
+#define FOST_APART __attribute__((noinline))
 
 namespace fost {
 namespace FOST_NAMESPACE {
@@ -76,6 +81,23 @@ template <class T> FOST_INLINE Vec<T> load(const T* p) {
 }
 template <class T> FOST_INLINE void store(T* p, Vec<T> v) {
   *reinterpret_cast<typename VectorOf<T>::unaligned*>(p) = v;
+}
+
+// Copies numbers to memory past the caches, lines of which would be read only to be overwritten.
+template <class T> FOST_INLINE void stream(const T* from, Index count, T* to) {
+#if defined(__SSE2__)
+  Index i = 0;
+  for (; i < count && reinterpret_cast<std::uintptr_t>(to + i) % 64; ++i) to[i] = from[i];
+  for (; i + 64 / Index(sizeof(T)) <= count; i += 64 / Index(sizeof(T)))
+#pragma GCC unroll 4
+    for (int v = 0; v < 64 / FOST_VECTOR_BYTES; ++v) {
+      const Vec<T> a = load(from + i + v * LANES<T>);
+      FOST_STREAM(to + i + v * LANES<T>, a);
+    }
+  for (; i < count; ++i) to[i] = from[i];
+#else
+  for (Index i = 0; i < count; ++i) to[i] = from[i];
+#endif
 }
 
 // Keeps the compiler from loading a value again from memory instead of holding on to it.
@@ -194,6 +216,13 @@ template <class T> FOST_INLINE bool any(Mask<T> m) {
 #endif
 }
 
+// Ends what `stream` has written before other threads are told that it is there.
+FOST_INLINE void end_streams() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
 template <class T> FOST_INLINE bool all_zero(Vec<T> v) { return !any<T>(Mask<T>(v != Vec<T>{})); }
 
 // Stores the lanes of v where m is set, and leaves what is in memory elsewhere.
@@ -249,6 +278,17 @@ FOST_INLINE std::uint64_t gather_bits(const std::uint8_t* sets, int lane) {
 }
 #endif
 template <class T> using LaneSet = typename LaneSetOf<T>::type;
+
+// The lowest `count` of the bits that are set, or all of them where there are no more.
+FOST_INLINE std::uint64_t lowest_bits(std::uint64_t bits, int count) {
+#if defined(__BMI2__)
+  return count < 64 ? _pdep_u64((std::uint64_t(1) << count) - 1, bits) : bits;
+#else
+  std::uint64_t rest = bits;
+  for (; count > 0 && rest; --count) rest &= rest - 1;
+  return bits ^ rest;
+#endif
+}
 
 // Brings the signals of the next tile into the cache while this one is worked on: a kernel
 // calls step() every few vectors, so that requests to memory are spread over the computation

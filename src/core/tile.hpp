@@ -4,9 +4,15 @@
 
 #include "pass_types.hpp"
 #include "shuffle.hpp"
+#include "stored.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
+
+// Signals of the tile at `row`.
+inline int rows_at(Index row, Index last, int width) {
+  return static_cast<int>(last - row < width ? last - row : width);
+}
 
 // Signals shorter than a vector, LANES of them: what is loaded of each reaches into the next ones.
 template <class T> void load_short(const T* signals, Index stride, int n, T* out, Index width) {
@@ -20,39 +26,44 @@ template <class T> void load_short(const T* signals, Index stride, int n, T* out
     if (i < n) store(out + i * width, block[i]);
 }
 
+// out[i * width + l] = y[first + l, i] for l < rows, and 0 for rows <= l < LANES.
+template <class T>
+void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index width) {
+  constexpr int L = LANES<T>;
+  const int n = static_cast<int>(y.columns), here = rows < L ? rows : L;
+  const T* signals = y.data + first * y.row_stride;
+  int i = 0;
+  if (n < L && here == L && y.column_stride == 1 && y.row_stride >= n &&
+      (first + L - 1) * y.row_stride + L <= (y.rows - 1) * y.row_stride + n) {
+    load_short(signals, y.row_stride, n, out, width);
+    i = n;
+  } else if (here == L && y.column_stride == 1) {
+    // The last block may overlap the one before.
+    for (; n >= L && i < n; i += L) {
+      const int at = i + L <= n ? i : n - L;
+      Vec<T> block[L];
+#pragma GCC unroll 16
+      for (int l = 0; l < L; ++l) block[l] = load(signals + l * y.row_stride + at);
+      transpose<T>(block);
+#pragma GCC unroll 16
+      for (int l = 0; l < L; ++l) store(out + (at + l) * width, block[l]);
+    }
+  } else if (here == L && y.row_stride == 1) {
+    for (; i < n; ++i) store(out + i * width, load(signals + i * y.column_stride));
+  }
+  for (; i < n; ++i)
+    for (int l = 0; l < L; ++l)
+      out[i * width + l] = l < here ? signals[l * y.row_stride + i * y.column_stride] : T(0);
+}
+
 // tile[i * width + l] = y[first + l, i] for l < rows, and 0 for rows <= l < width.
 template <class T>
 void load_tile(const View<const T>& y, Index first, int rows, T* tile, int width) {
-  constexpr int L = LANES<T>;
-  const int n = static_cast<int>(y.columns);
-  for (int lane = 0; lane < width; lane += L) {
-    const T* signals = y.data + (first + lane) * y.row_stride;
-    T* out = tile + lane;
-    const int here = rows - lane < L ? rows - lane : L;
-    int i = 0;
-    if (n < L && here == L && y.column_stride == 1 && y.row_stride >= n &&
-        (first + lane + L - 1) * y.row_stride + L <= (y.rows - 1) * y.row_stride + n) {
-      load_short(signals, y.row_stride, n, out, width);
-      i = n;
-    } else if (here == L && y.column_stride == 1) {
-      // The last block may overlap the one before.
-      for (; n >= L && i < n; i += L) {
-        const int at = i + L <= n ? i : n - L;
-        Vec<T> block[L];
-#pragma GCC unroll 16
-        for (int l = 0; l < L; ++l) block[l] = load(signals + l * y.row_stride + at);
-        transpose<T>(block);
-#pragma GCC unroll 16
-        for (int l = 0; l < L; ++l) store(out + (at + l) * static_cast<Index>(width), block[l]);
-      }
-    } else if (here == L && y.row_stride == 1) {
-      for (; i < n; ++i)
-        store(out + i * static_cast<Index>(width), load(signals + i * y.column_stride));
-    }
-    for (; i < n; ++i)
-      for (int l = 0; l < L; ++l)
-        out[i * static_cast<Index>(width) + l] =
-            l < here ? signals[l * y.row_stride + i * y.column_stride] : T(0);
+  for (int lane = 0; lane < width; lane += LANES<T>) {
+    if (y.stored == Stored::same)
+      load_lanes(y, first + lane, rows - lane, tile + lane, width);
+    else
+      load_stored(y, first + lane, rows - lane, tile + lane, width);
   }
 }
 
@@ -60,7 +71,8 @@ void load_tile(const View<const T>& y, Index first, int rows, T* tile, int width
 template <class T> Prefetch next_tile(const View<const T>& y, Index first, Index last, int width) {
   const Index rows = last - first - width < width ? last - first - width : width;
   if (rows <= 0 || y.column_stride != 1 || y.row_stride != y.columns) return {y.data, 0};
-  return {y.data + (first + width) * y.columns, rows * y.columns * static_cast<Index>(sizeof(T))};
+  const Index signal = y.columns * stored_bytes(y.stored, sizeof(T));
+  return {reinterpret_cast<const char*>(y.data) + (first + width) * signal, rows * signal};
 }
 
 // x[first + l, i] = tile[i * width + l] for l < rows.
@@ -93,6 +105,17 @@ void store_tile(const T* tile, int width, const View<T>& x, Index first, int row
   }
 }
 
+// The same for the rows of one piece in memory, past the caches.
+template <class T>
+void stream_tile(const T* tile, int width, const View<T>& x, Index first, int rows, T* staged) {
+  const View<T> stage = {staged, WIDTH<T>, x.columns, x.columns, 1};
+  for (int lane = 0; lane < rows; lane += WIDTH<T>) {
+    const int here = rows - lane < WIDTH<T> ? rows - lane : WIDTH<T>;
+    store_tile(tile + lane, width, stage, 0, here);
+    stream(staged, here * x.columns, x.data + (first + lane) * x.columns);
+  }
+}
+
 template <class T> void copy_tile(const T* from, T* to, Index size) {
   for (Index i = 0; i < size; i += LANES<T>) store(to + i, load(from + i));
 }
@@ -106,28 +129,24 @@ template <class T> void copy_lanes(const T* from, Index from_width, T* to, Index
 
 // False where any entry of the tile is NaN or infinite: 0 * x is NaN for those only.
 template <class T> bool all_finite(const T* tile, Index size, Prefetch& ahead) {
-  Vec<T> sums[UNROLL] = {};
+  constexpr int CHAINS = 4;  // which do not wait for each other
+  Vec<T> sums[CHAINS][UNROLL] = {};
   Prefetch local = ahead;
-  for (Index i = 0; i < size; i += WIDTH<T>)
+  for (Index i = 0; i < size; i += CHAINS * WIDTH<T>)
 #pragma GCC unroll 4
-    for (int v = 0; v < UNROLL; ++v) {
-      sums[v] += load(tile + i + v * LANES<T>) * T(0);
-      local.step();
+    for (int q = 0; q < CHAINS; ++q) {
+      const Index at = i + q * WIDTH<T> < size ? i + q * WIDTH<T> : i;
+#pragma GCC unroll 4
+      for (int v = 0; v < UNROLL; ++v) {
+        sums[q][v] += load(tile + at + v * LANES<T>) * T(0);
+        local.step();
+      }
     }
   ahead = local;
-  for (int v = 0; v < UNROLL; ++v)
-    for (int l = 0; l < LANES<T>; ++l)
-      if (sums[v][l] != T(0)) return false;
-  return true;
-}
-
-// tile[i * width + l] = entry i of sparse row first + l, and 0 elsewhere.
-template <class T>
-void load_codes(const SparseRows<T>& codes, Index first, int rows, int n, T* tile, int width) {
-  for (Index i = 0; i < n * static_cast<Index>(width); ++i) tile[i] = T(0);
-  for (int l = 0; l < rows; ++l)
-    for (std::int64_t k = codes.indptr[first + l]; k < codes.indptr[first + l + 1]; ++k)
-      tile[codes.indices[k] * static_cast<Index>(width) + l] += codes.values[k];
+  Vec<T> sum = {};
+  for (int q = 0; q < CHAINS; ++q)
+    for (int v = 0; v < UNROLL; ++v) sum += sums[q][v];
+  return all_zero<T>(sum);
 }
 
 }  // namespace FOST_NAMESPACE

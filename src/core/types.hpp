@@ -12,6 +12,21 @@ namespace fost {
 
 using Index = std::ptrdiff_t;
 
+// Numbers in memory that become others when they are loaded: as they are, or of a type that
+// float32 holds exactly.
+enum class Stored { same, int8, uint8, int16, uint16, float16 };
+constexpr Index stored_bytes(Stored stored, Index bytes) {
+  switch (stored) {
+    case Stored::same: return bytes;
+    case Stored::int8:
+    case Stored::uint8: return 1;
+    case Stored::int16:
+    case Stored::uint16:
+    case Stored::float16: return 2;
+  }
+  return 0;
+}
+
 // A matrix in memory that may have any strides (in elements, zero or negative included).
 template <class T> struct View {
   T* data;
@@ -19,6 +34,7 @@ template <class T> struct View {
   Index columns;
   Index row_stride;
   Index column_stride;
+  Stored stored = Stored::same;  // where not the same, data points to those and load_tile converts
 };
 
 // One block of reflectors U_a U_(a+1) ... U_(a+size-1) = I - V T V^T (compact WY).

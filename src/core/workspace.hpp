@@ -27,19 +27,20 @@ inline int tile_width(const Coder& coder, int width, Index rows) {
 // The memory behind one Workspace.
 template <class T> class WorkBuffers {
  public:
-  WorkBuffers(const Coder& coder, const Kernels<T>& kernels, Index rows)
+  WorkBuffers(const Coder& coder, const Kernels<T>& kernels, Index rows, bool streams = false)
       : width_(tile_width(coder, kernels.width, rows)),
         tile_(Index(coder.n) * width_),
         second_(coder.has_dense ? Index(coder.n) * width_ : 0),
-        scratch_(kernels.scratch_size(coder.n)) {}
+        scratch_(kernels.scratch_size(coder.n)),
+        staged_(streams ? Index(coder.n) * kernels.width : 0) {}
 
   Workspace<T> workspace() const {
-    return {width_, tile_.get(), second_.get(), scratch_.get(), gemm<T>()};
+    return {width_, tile_.get(), second_.get(), scratch_.get(), gemm<T>(), staged_.get()};
   }
 
  private:
   int width_;
-  Buffer<T> tile_, second_, scratch_;
+  Buffer<T> tile_, second_, scratch_, staged_;
 };
 
 // The memory behind one BatchMemory.

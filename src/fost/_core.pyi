@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+NOT_FINITE: int
 PITCH: int
 FEW_SIGNALS: int
 
@@ -17,6 +18,8 @@ class Coder:
     def n_atoms(self) -> int: ...
     @property
     def uses_blas(self) -> bool: ...
+    @property
+    def operations(self) -> float: ...
     def encode(
         self,
         y: NDArray[Any],
@@ -55,9 +58,9 @@ class Plan(Coder):
         self,
         values: NDArray[Any],
         indices: NDArray[np.int32],
-        indptr: NDArray[np.int64],
+        indptr: NDArray[Any],
         out: NDArray[Any],
-    ) -> None: ...
+    ) -> int: ...
 
 class Bank(Coder):
     def __init__(self, base: Plan, members: Sequence[Plan]) -> None: ...
@@ -66,9 +69,9 @@ def sum_atoms(
     atoms: NDArray[Any],
     values: NDArray[Any],
     indices: NDArray[np.int32],
-    indptr: NDArray[np.int64],
+    indptr: NDArray[Any],
     out: NDArray[Any],
-) -> None: ...
+) -> int: ...
 def squared_norms(rows: NDArray[Any], out: NDArray[np.float64]) -> None: ...
 def inner_products(atoms: NDArray[Any], gram: NDArray[Any]) -> None: ...
 def pursue(

@@ -13,7 +13,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from fost._typing import Floats, Numbers
+from fost._typing import DType, Floats, Numbers
+
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def check_array(array: object, name: str) -> Numbers:
@@ -40,21 +42,47 @@ def has_masked(array: object) -> bool:
 def check_real(array: object, name: str) -> Floats:
     """`array` as an aligned native array of float32 or float64, copied only where it must be.
 
-    float32 and float64 stay what they are; booleans, integers and other real floats become
-    float64.
+    What float32 holds exactly becomes float32: booleans, integers of 8 and 16 bits, float16. All
+    other real numbers become float64.
     """
-    given = check_array(array, name)
+    given = _check_numbers(array, name)
+    dtype = float_type(given.dtype)
+    return _ready(given if given.dtype == dtype else _converted(given, dtype, name))
+
+
+def check_stored_real(array: object, name: str) -> Numbers:
+    """The same, but what becomes float32 stays what it is: the kernels read it where it lies."""
+    given = _check_numbers(array, name)
+    dtype = float_type(given.dtype)
+    plain = given.dtype.isnative and (given.dtype == dtype or dtype == np.float32)
+    return _ready(given if plain else _converted(given, dtype, name))
+
+
+def float_type(dtype: DType) -> DType:
+    """The type in which numbers of a type are computed with: float32 where that is exact."""
+    return _DOUBLE if dtype == _DOUBLE or not np.can_cast(dtype, _SINGLE) else _SINGLE
+
+
+def _check_numbers(array: object, name: str) -> Numbers:
+    given = array if type(array) is np.ndarray else check_array(array, name)
     if given.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
-    dtype = np.float32 if given.dtype.newbyteorder("=") == np.float32 else np.float64
+    return given
+
+
+def _converted(given: Numbers, dtype: DType, name: str) -> Floats:
     with np.errstate(over="ignore"):
-        checked: Floats = given.astype(dtype, copy=False)
+        checked: Floats = given.astype(dtype)
     if given.dtype.itemsize > 8 and not np.array_equal(np.isfinite(checked), np.isfinite(given)):
         raise ValueError(f"{name} is too large: float64 does not hold it")
-    # The kernels take any strides, but in whole elements (fields of records are not).
-    if not checked.flags.aligned or any(step % checked.itemsize for step in checked.strides):
-        checked = checked.copy()
     return checked
+
+
+def _ready(array: Numbers) -> Numbers:
+    """Aligned; the kernels take any strides, but in whole elements (fields of records are not)."""
+    if array.flags.aligned and not any(step % array.itemsize for step in array.strides):
+        return array
+    return array.copy()
 
 
 def check_parameters(
@@ -78,9 +106,9 @@ def check_shape(array: Numbers, name: str, shape: tuple[int | None, ...]) -> Non
         raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
 
 
-def check_vectors(array: ArrayLike, name: str, n_features: int, owner: str) -> Floats:
-    """Signals along the last of any number of axes, ready for the kernels as rows."""
-    checked = check_real(array, name)
+def check_vectors(array: ArrayLike, name: str, n_features: int, owner: str) -> Numbers:
+    """Signals along the last of any number of axes, as `check_stored` has them."""
+    checked = check_stored_real(array, name)
     if checked.ndim == 0:
         raise ValueError(f"{name} must have shape (..., n_features), got a single number")
     _check_features(checked, name, n_features, owner)
@@ -88,8 +116,16 @@ def check_vectors(array: ArrayLike, name: str, n_features: int, owner: str) -> F
 
 
 def check_signals(array: ArrayLike, name: str, n_features: int, owner: str) -> Floats:
-    """Signals in rows, ready for the kernels; `owner` says what they are meant for."""
-    checked = check_real(array, name)
+    """Signals in rows, as float32 or float64; `owner` says what they are meant for."""
+    return _check_rows(check_real(array, name), name, n_features, owner)
+
+
+def check_stored(array: object, name: str, n_features: int, owner: str) -> Numbers:
+    """The same, but what becomes float32 stays what it is, for kernels that convert it."""
+    return _check_rows(check_stored_real(array, name), name, n_features, owner)
+
+
+def _check_rows(checked: Numbers, name: str, n_features: int, owner: str) -> Numbers:
     if checked.ndim != 2:
         hint = f"; write {name}[None, :] for a single signal" if checked.ndim == 1 else ""
         raise ValueError(
@@ -99,7 +135,7 @@ def check_signals(array: ArrayLike, name: str, n_features: int, owner: str) -> F
     return checked
 
 
-def _check_features(array: Floats, name: str, n_features: int, owner: str) -> None:
+def _check_features(array: Numbers, name: str, n_features: int, owner: str) -> None:
     if array.shape[-1] != n_features:
         raise ValueError(
             f"{name} has {array.shape[-1]} features, but {owner} was built for {n_features}"
@@ -215,5 +251,6 @@ def check_number(
 def not_finite(array: Numbers, name: str) -> ValueError:
     """The error for input of which a kernel reported that its result is not finite."""
     if np.isfinite(array).all():
-        return ValueError(f"{name} is too large: its transform overflows {array.dtype}")
+        kind = float_type(array.dtype)
+        return ValueError(f"{name} is too large: its transform overflows {kind}")
     return ValueError(f"{name} contains NaN or infinity")

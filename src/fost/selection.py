@@ -8,8 +8,14 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from fost import _core, coding
-from fost._typing import Floats
-from fost._validation import check_integer, check_number, check_real, check_signals
+from fost._typing import Numbers
+from fost._validation import (
+    check_array,
+    check_integer,
+    check_number,
+    check_stored,
+    float_type,
+)
 
 
 @dataclass(frozen=True)
@@ -54,8 +60,8 @@ def check_rule(
     return Rule(s, tol, threshold)
 
 
-def encode(plan: _core.Coder, Y: Floats, rule: Rule, name: str = "Y") -> csr_array:
-    """Codes of validated signals; of a bank, in the member that suits each best.
+def encode(plan: _core.Coder, Y: Numbers, rule: Rule, name: str = "Y") -> csr_array:
+    """Codes of stored signals; of a bank, in the member that suits each best.
 
     That is the one with the smallest error; with `tol` the one with the fewest entries, and with
     `threshold` the one that minimises ||y - U x||^2 + threshold^2 ||x||_0.
@@ -64,7 +70,8 @@ def encode(plan: _core.Coder, Y: Floats, rule: Rule, name: str = "Y") -> csr_arr
         return coding.encode(plan, Y, rule.s, name)
     tol = -1.0 if rule.tol is None else rule.tol
     threshold = -1.0 if rule.threshold is None else rule.threshold
-    return coding.encode_within(plan, Y, rule.s, tol, threshold, name)
+    signals = Y.astype(float_type(Y.dtype), copy=False)
+    return coding.encode_within(plan, signals, rule.s, tol, threshold, name)
 
 
 def select(
@@ -104,10 +111,10 @@ def select(
     array([[ 0., -5.,  0.,  4.],
            [ 0.,  0.,  0.,  0.]])
     """
-    C = check_real(C, "C")
-    n_features = C.shape[1] if C.ndim == 2 else 0
-    C = check_signals(C, "C", n_features, "select")
+    given = check_array(C, "C")
+    n_features = given.shape[1] if given.ndim == 2 else 0
+    stored = check_stored(given, "C", n_features, "select")
     if n_features == 0:
-        raise ValueError(f"C must have at least one feature, got shape {C.shape}")
+        raise ValueError(f"C must have at least one feature, got shape {stored.shape}")
     rule = check_rule(n_nonzero_coefs, tol, threshold, n_features)
-    return encode(_core.Plan(n_features), C, rule, name="C")
+    return encode(_core.Plan(n_features), stored, rule, name="C")

@@ -269,3 +269,13 @@ def test_verbose_reports_on_stderr(camera, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert "iteration 5/5" in err
+
+
+def test_float64_is_restored_in_float32(camera, method):
+    image = camera[:48, :48] / 255
+    missing = np.random.default_rng(0).random(image.shape) < 0.3
+    double = inpaint(image, missing, method=method, random_state=0)
+    single = inpaint(image.astype(np.float32), missing, method=method, random_state=0)
+    assert double.dtype == np.float64
+    assert np.array_equal(double[~missing], image[~missing])
+    np.testing.assert_allclose(double, single, rtol=0, atol=1e-6)

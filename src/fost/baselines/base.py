@@ -25,7 +25,7 @@ from fost._validation import (
 from fost.atoms import Atoms, check_atoms
 from fost.baselines.dictionary import GeneralDictionary
 from fost.baselines.factorisation import Factorisation, normalised, random_atoms, squared_norm
-from fost.coding import decode_by_atoms
+from fost.decoding import decode_by_atoms
 from fost.estimators.base import DictionaryEstimator
 from fost.estimators.checks import validated
 from fost.learning import InterruptedWarning, as_source

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse
 from fost._typing import Floats
 from fost._validation import check_signals
 from fost.atoms import Atoms, check_atoms
-from fost.coding import check_codes, decode_by_atoms
+from fost.decoding import decode_by_atoms, ready
 from fost.pursuit import omp
 from fost.streams import as_stream, is_lazy
 
@@ -91,10 +91,10 @@ class GeneralDictionary:
         owner = "this dictionary"
         if not issparse(codes):
             codes = csr_array(check_signals(codes, "codes", self.n_atoms, owner))
-        codes = check_codes(codes, self.n_atoms, owner)
+        codes = ready(codes, self.n_atoms, owner)
         with np.errstate(over="ignore"):
             atoms = self.atoms.astype(codes.dtype)
-        return decode_by_atoms(atoms, codes, float(np.abs(self.atoms).max()))
+        return decode_by_atoms(atoms, codes)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GeneralDictionary):

@@ -13,7 +13,7 @@ from fost import _core
 from fost._scaling import shifts
 from fost._typing import Floats
 from fost._validation import not_finite
-from fost.coding import decode_by_atoms
+from fost.decoding import decode_by_atoms
 from fost.pursuit import pursue
 
 # Two atoms closer than this (the magnitude of their inner product) are one.

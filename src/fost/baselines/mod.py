@@ -13,7 +13,7 @@ from fost._typing import Floats
 from fost.atoms import Atoms
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
 from fost.baselines.factorisation import Factorisation, normalised
-from fost.coding import decode_by_atoms
+from fost.decoding import decode_by_atoms
 
 
 class MOD(GeneralEstimator):

@@ -156,7 +156,7 @@ def _loaded(archive: zipfile.ZipFile, file_size: int) -> Codes:
     from scipy.sparse import csr_array
 
     from fost._validation import check_integer, check_number
-    from fost.coding import check_codes
+    from fost.decoding import check_codes
 
     there = set(archive.namelist())
     if "metadata.npy" not in there:

@@ -20,6 +20,7 @@ from fost.images.pictures import (
     check_picture,
     from_luma_chroma,
     to_luma_chroma,
+    to_restore,
 )
 from fost.images.shrinkage import threshold, wiener
 from fost.transforms import DCT, Coder
@@ -105,7 +106,7 @@ def denoise(
     if sigma == 0:
         return picture.copy()
     level = min(sigma / form.scale, _LOUDEST)
-    planes = to_planes(form.to_unit(picture))
+    planes = to_planes(to_restore(form, picture, level))
     for plane in planes:
         padded = pad(plane, shape)
         if dictionary is None:

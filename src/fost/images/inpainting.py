@@ -21,7 +21,7 @@ from fost.images.adaptation import adapted, general
 from fost.images.filling import fill
 from fost.images.gaps import checked_steps, padded, picture_and_gaps
 from fost.images.grid import Pair, patch_shape
-from fost.images.pictures import PictureFormat, ranges_by_values
+from fost.images.pictures import PictureFormat, ranges_by_values, to_restore
 from fost.images.pursued import by_pursuit
 from fost.images.shrinkage import threshold_at
 from fost.transforms import DCT, Coder
@@ -133,7 +133,7 @@ def inpaint(
     seen = picture[~gaps][None] if ranges_by_values(picture.dtype) else picture
     form = PictureFormat.of(seen)
     known = np.where(gaps, picture.dtype.type(0), picture)
-    unit = form.to_unit(known)
+    unit = to_restore(form, known)
     out = np.empty_like(unit)
     for channel in range(1 if picture.ndim == 2 else picture.shape[2]):
         where: Any = ... if picture.ndim == 2 else (..., channel)

@@ -21,9 +21,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
 from fost._typing import Numbers
-from fost._validation import check_integer
+from fost._validation import check_integer, float_type
 from fost.images.grid import Grid, Pair
-from fost.images.pictures import check_picture, float_type
+from fost.images.pictures import check_picture
 
 # Entries of a block of patches where the caller does not say: 4 MB of float32.
 _BLOCK_ENTRIES = 2**20

@@ -12,11 +12,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fost._threads import single_threaded_blas
 from fost._typing import DType, Numbers
-from fost._validation import check_array, check_number
+from fost._validation import check_array, check_number, float_type
 
 # What wide integers hold most often: pictures of 8 or of 16 bits.
 _COMMON_PEAKS = (255, 65535)
@@ -24,6 +24,9 @@ _COMMON_PEAKS = (255, 65535)
 # Rows (1, 1, 1), (1, 0, -1), (1, -2, 1), normalised: the DCT of length 3.
 _LUMA_CHROMA = np.array([[1.0, 1.0, 1.0], [1.0, 0.0, -1.0], [1.0, -2.0, 1.0]])
 _LUMA_CHROMA /= np.linalg.norm(_LUMA_CHROMA, axis=1, keepdims=True)
+
+# Noise in [0, 1] down to which float32 has a hundred steps for it.
+_LEAST_NOISE = 1e-5
 
 # Pixels that `psnr` takes to float64 at once, about.
 _PIXELS = 2**18
@@ -114,14 +117,26 @@ class PictureFormat:
         unit = as_float(check_picture(image, "image"))
         if self.dtype.kind == "b":
             return np.asarray(unit >= 0.5)
-        if self.dtype.kind in "iu" and self.dtype.itemsize > 2:
-            unit = unit.astype(np.float64, copy=False)
+        if ranges_by_values(self.dtype):  # which may have any offset
+            unit = unit.astype(float_type(self.dtype), copy=False)
         values = np.clip(unit, 0, 1) * unit.dtype.type(self.scale) + unit.dtype.type(self.low)
         if self.dtype.kind == "f":
             return np.asarray(values.astype(self.dtype, copy=False))
         if np.isnan(values).any():
             raise ValueError(f"image contains NaN, which {self.dtype} cannot hold")
         return _rounded(values, self.dtype)
+
+
+def to_restore(form: PictureFormat, image: Numbers, noise: float = 1.0) -> Numbers:
+    """`form.to_unit(image)` in float32, which is finer than anything that restores pictures.
+
+    Only the steps of integers beyond 16 bits, and noise (in units) that float32 nearly loses, need
+    more.
+    """
+    unit = form.to_unit(image)
+    steps = form.scale if form.dtype.kind in "iu" else 0.0
+    coarse = steps <= _COMMON_PEAKS[-1] and noise >= _LEAST_NOISE
+    return unit.astype(np.float32, copy=False) if coarse else unit
 
 
 def ranges_by_values(dtype: DType) -> bool:
@@ -166,12 +181,6 @@ def check_picture(image: ArrayLike, name: str) -> Numbers:
     if 0 in array.shape:
         raise ValueError(f"{name} must have at least one pixel, got shape {array.shape}")
     return array
-
-
-def float_type(dtype: DTypeLike) -> DType:
-    """The type in which pictures of a type are computed with: float32 or float64."""
-    exact = np.can_cast(dtype, np.float32, "safe")  # bool, (u)int8, (u)int16, float16, float32
-    return np.dtype(np.float32 if exact else np.float64)
 
 
 def as_float(image: Numbers) -> Numbers:

@@ -39,7 +39,7 @@ class Stream(ABC):
     @property
     @abstractmethod
     def dtype(self) -> DType:
-        """float32 where all signals are, else float64."""
+        """float32 where that holds all signals exactly, else float64."""
 
     @property
     def weighted(self) -> bool:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from fost import _core, coding
+from fost import _core, decoding
 from fost._typing import Floats
 from fost._validation import check_signals
 from fost.transforms.base import Chain, Transform
-from fost.transforms.coder import MOST_ENTRIES, Coder, check_parts
+from fost.transforms.coder import FEW_ENTRIES, MOST_ENTRIES, Coder, check_parts
 from fost.transforms.dense import Dense
 
 _MOST_ATOMS = 2**31 - 1
@@ -99,7 +99,7 @@ class Bank(Coder):
         """
         if not issparse(codes):
             codes = csr_array(check_signals(codes, "codes", self.n_atoms, self._owner))
-        codes = coding.check_codes(codes, self.n_atoms, self._owner)
+        codes = decoding.check_codes(codes, self.n_atoms, self._owner)
         if not codes.data.all():  # zeros that are stored are no entries
             codes = codes.copy()
             codes.eliminate_zeros()
@@ -117,11 +117,11 @@ class Bank(Coder):
     def _sums_atoms(self, codes: csr_array) -> bool:
         """Whether a sum of atoms is no dearer than the members one by one, by operations."""
         n = self.n_features
-        if self._has_matrix:
+        if self._has_matrix or n * self.n_atoms <= FEW_ENTRIES:
             return True
         if n * self.n_atoms > MOST_ENTRIES:
             return False
-        used, rows = self._uses(codes)
+        used, rows = self._uses(decoding.check_codes(codes, self.n_atoms, self._owner))
         first = np.append(True, (np.diff(used) != 0) | (np.diff(rows) != 0))[: len(used)]
         n_entries, n_signals = (
             np.bincount(members, minlength=self.n_transforms).tolist()
@@ -140,6 +140,7 @@ class Bank(Coder):
         A code from `encode` has entries of one member only, and then nothing is added up.
         """
         n = self.n_features
+        codes = decoding.check_codes(codes, self.n_atoms, self._owner)
         used, rows = self._uses(codes)
         out = np.zeros((codes.shape[0], n), codes.dtype)
         order = np.argsort(used, kind="stable")

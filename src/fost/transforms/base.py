@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse, sparray
 from scipy.sparse.linalg import LinearOperator
 
-from fost import _core, coding
+from fost import _core, coding, decoding
 from fost._typing import Floats
 from fost._validation import check_vectors
+from fost.decoding import DecodingTimes
 from fost.transforms.coder import MOST_ENTRIES, Coder, check_parts
 from fost.transforms.operators import as_linear_operator
 from fost.transforms.orthonormal import check_equal, check_orthonormal, dense_flops
@@ -26,8 +27,8 @@ class Transform(Coder):
 
     Signals are rows: `forward` maps Y to ``Y @ U`` (the correlations U^T y of the paper) and
     `inverse` maps X to ``X @ U.T`` (the reconstruction U x). The columns of U are the atoms.
-    float32 data stay float32, everything else is computed in float64. ``Y @ U`` and ``X @ U.T``
-    may be written like that, ``U @ V`` is a `Chain`, and none of them makes a matrix.
+    What float32 holds exactly (float32, float16, integers of 8 and 16 bits) is computed in float32,
+    everything else in float64. ``Y @ U`` and ``X @ U.T`` may be written like that, ``U @ V`` is a `Chain`, and none of them makes a matrix.
 
     Notes
     -----
@@ -98,8 +99,8 @@ class Transform(Coder):
         -------
         ndarray of the same shape
         """
-        Y = check_vectors(Y, "Y", self.n_features, self._owner)
-        return coding.apply(self._plan, Y, inverse=False, name="Y")
+        stored = check_vectors(Y, "Y", self.n_features, self._owner)
+        return coding.apply(self._plan, stored, inverse=False, name="Y")
 
     def inverse(self, X: ArrayLike) -> Floats:
         """Signals with given coefficients, ``X @ U.T``: undoes `forward`.
@@ -112,8 +113,8 @@ class Transform(Coder):
         -------
         ndarray of the same shape
         """
-        X = check_vectors(X, "X", self.n_features, self._owner)
-        return coding.apply(self._plan, X, inverse=True, name="X")
+        stored = check_vectors(X, "X", self.n_features, self._owner)
+        return coding.apply(self._plan, stored, inverse=True, name="X")
 
     @property
     def T(self) -> Transform:
@@ -184,11 +185,15 @@ class Transform(Coder):
         n = self.n_features
         if not self._has_matrix and n * n > MOST_ENTRIES:
             return False
-        prepare = 0 if self._has_matrix else n * self.flops
-        return bool(prepare + 2 * codes.nnz * n < codes.shape[0] * self.flops)
+        times = DecodingTimes(n, codes.data.itemsize, self._plan.operations)
+        n_signals, n_entries = codes.shape[0], len(codes.data)
+        prepare = 0.0 if self._has_matrix else times.by_stages(n, n)
+        return prepare + times.by_atoms(n_signals, n_entries) < times.by_stages(
+            n_signals, n_entries
+        )
 
     def _decode_backwards(self, codes: csr_array) -> Floats:
-        return coding.decode_by_stages(self._plan, codes, self.n_features)
+        return decoding.decode_by_stages(self._plan, codes, self.n_features)
 
     def _decode_dense(self, codes: Floats) -> Floats:
         return coding.apply(self._plan, codes, inverse=True, name="codes")

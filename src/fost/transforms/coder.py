@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, sparray
 
-from fost import _core, coding
+from fost import _core, coding, decoding
 from fost._typing import DType, Floats
-from fost._validation import check_signals
+from fost._validation import check_signals, check_stored
 from fost.selection import Rule, check_rule, encode
 from fost.streams import Stream, as_stream, is_lazy
 from fost.transforms import storage
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", bound="Coder")
 
-# Entries of a matrix that is made to decode faster: 128 MiB in float64.
+# Entries of a matrix that is made to decode faster: 128 MiB in float64; up to so few it is made
+# without much thought.
 MOST_ENTRIES = 2**24
+FEW_ENTRIES = 2**16
 
 
 class Coder(Described, ABC):
@@ -115,8 +117,8 @@ class Coder(Described, ABC):
         rule = check_rule(n_nonzero_coefs, tol, threshold, self.n_features)
         if is_lazy(Y):
             return self._encode_stream(as_stream(Y), rule)
-        Y = check_signals(Y, "Y", self.n_features, self._owner)
-        return encode(self._plan, Y, rule)
+        stored = check_stored(Y, "Y", self.n_features, self._owner)
+        return encode(self._plan, stored, rule)
 
     def decode(self, codes: sparray | ArrayLike) -> Floats:
         """Signals with given codes, sparse (from `encode`) or dense.
@@ -136,10 +138,10 @@ class Coder(Described, ABC):
         if not issparse(codes):
             dense = check_signals(codes, "codes", self.n_atoms, self._owner)
             return self._decode_dense(dense)
-        checked = coding.check_codes(codes, self.n_atoms, self._owner)
-        if self._sums_atoms(checked):
-            return coding.decode_by_atoms(self._atoms(checked.dtype), checked)
-        return self._decode_backwards(checked)
+        codes = decoding.ready(codes, self.n_atoms, self._owner)
+        if self._sums_atoms(codes):
+            return decoding.decode_by_atoms(self._atoms(codes.data.dtype), codes)
+        return self._decode_backwards(codes)
 
     def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
         """Write it to a .safetensors file, replacing the old one in one step.

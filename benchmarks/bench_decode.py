@@ -1,0 +1,48 @@
+"""Decoding against SciPy's product of codes and atoms."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import fost
+from benchmarks.data import noise, reflectors, rotations
+from benchmarks.harness import Report, threads
+
+
+def run(report: Report, quick: bool = False) -> None:
+    for dtype in (np.float32, np.float64):
+        for n in (16, 64, 256, 1024):
+            with threads(1):
+                _against_scipy(report, n, dtype, quick)
+
+
+def _against_scipy(report: Report, n: int, dtype: Any, quick: bool) -> None:
+    # Signals that stay in a cache of the second level: memory would be what is measured.
+    n_signals = max(2**19 // (n * np.dtype(dtype).itemsize), 64)
+    Y = noise(n_signals, n, dtype)
+    report.section(
+        f"Decode, n = {n}, N = {n_signals:,}, {np.dtype(dtype)}, one thread", "ns per signal"
+    )
+    transforms = {
+        "DCT": fost.DCT(n),
+        "DCT + rotations": fost.Chain([fost.DCT(n), rotations(n, n)]),
+        "H12": reflectors(12, n),
+    }
+    for name, transform in transforms.items():
+        atoms = np.ascontiguousarray(transform.matrix.T, dtype=dtype)
+        for s in (1, 4, 16, 64):
+            if s > n:
+                continue
+            codes = transform.encode(Y, s)
+            report.compare(
+                f"{name}, s = {s}",
+                partial(transform.decode, codes),
+                "codes @ atoms (SciPy)",
+                partial(codes.__matmul__, atoms),
+                n_signals,
+                5 if quick else 21,
+                ">= 1.5",
+            )
