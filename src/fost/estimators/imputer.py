@@ -89,7 +89,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         signals, gaps = self._validated(X, reset=True)
-        self._seen: NDArray[np.bool_] = ~gaps.all(axis=0)
+        self._seen: NDArray[np.bool_] = np.asarray((~gaps).any(axis=0))
         self.indicator_ = None
         if self.add_indicator:
             self.indicator_ = MissingIndicator(error_on_new=False).fit(_marked(signals, gaps))

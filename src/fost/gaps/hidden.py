@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from fost.gaps.conditioning import Gaps, Rows
 from fost.gaps.mixture import Mixture
-from fost.gaps.moments import Shrinkage, maximised, moments
+from fost.gaps.moments import Shrinkage, beyond, maximised, moments
 from fost.gaps.start import divided, pairwise
 from fost.streams import Sums
 
 # Signals that entries are hidden from, as a share of all and at most.
-_SHARE, _MOST = 0.25, 1000
+_SHARE, _MOST = 0.25, 600
 # Entries that are hidden of signals where no other has gaps.
 _SCATTERED = 0.25
 # Fewer hidden entries than this decide nothing.
@@ -27,12 +27,17 @@ _FEWEST = 64
 MEMBERS = 16
 # Steps of learning at most, and how much less the error has to be for another one.
 _STEPS_ALONE, _STEPS_APART, _GAIN = 30, 20, 0.995
+# How far beyond its end a step of one Gaussian goes: 1 is to it, 2 is as far again.
+_RELAXATION = 1.7
+# Signals whose conditional covariances are computed in a step, about.
+_COVARIANCES = 500
 # Signals that it takes to believe in correlations; and, as multiples of the number of features,
 # in differences between members.
 _ALONE = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 _APART = (0.25, 1.0, 4.0, 16.0)
 # A mixture has to be better than one Gaussian by this factor to be worth its time.
 _WORTH = 0.98
+_HOPELESS = 1.05
 
 
 @dataclass(frozen=True)
@@ -82,12 +87,12 @@ class Trial:
         return float(np.mean((filled - truth)[self.hidden] ** 2))
 
     def moments(self, mixture: Mixture) -> Sums:
-        return moments(mixture, self.signals, self.gaps)
+        """The sums of a step, with the conditional covariances of some signals for those of all."""
+        every = max(1, len(self.signals) // _COVARIANCES)
+        return moments(mixture, self.signals, self.gaps, every)
 
 
-def chosen(
-    signals: Rows, gaps: Gaps, n_members: int | None, random: np.random.Generator
-) -> Choice:
+def chosen(signals: Rows, gaps: Gaps, n_members: int | None, random: np.random.Generator) -> Choice:
     """The best mixture for signals in memory; of any size if `n_members` is None."""
     trial = Trial.of(signals, gaps, random)
     if not trial.decides:
@@ -109,15 +114,16 @@ def _best_alone(trial: Trial) -> Choice:
     return _tuned(trial, before, sums, [Shrinkage(k) for k in _ALONE] if trial.decides else [weak])
 
 
-def _best_apart(
-    trial: Trial, alone: Choice, n_members: int, random: np.random.Generator
-) -> Choice:
+def _best_apart(trial: Trial, alone: Choice, n_members: int, random: np.random.Generator) -> Choice:
     """A mixture, and how much it takes to believe that its members differ."""
     n = trial.signals.shape[1]
     several = [Shrinkage(alone.shrinkage.alone, k * n) for k in _APART]
     start = divided(alone.mixture, trial.signals, trial.gaps, n_members, several[1], random)
-    _, sums, before = _learned(trial, start, several[1], _STEPS_APART)
-    return _tuned(trial, before, sums, several if trial.decides else several[1:2])
+    learned, sums, before = _learned(trial, start, several[1], _STEPS_APART)
+    # What is far behind one Gaussian is not tuned any more.
+    if not trial.decides or trial.error(learned) > _HOPELESS * alone.error:
+        several = several[1:2]
+    return _tuned(trial, before, sums, several)
 
 
 def _learned(
@@ -132,13 +138,14 @@ def _learned(
     best = maximised(before, sums, shrinkage)
     error = trial.error(best) if trial.decides else np.inf
     for _ in range(steps - 1):
-        more = trial.moments(best)
-        following = maximised(best, more, shrinkage)
+        start = beyond(before, best, _RELAXATION)
+        more = trial.moments(start)
+        following = maximised(start, more, shrinkage)
         reached = trial.error(following) if trial.decides else np.inf
         if trial.decides and reached > error:
             break
         enough = trial.decides and reached > _GAIN * error
-        before, sums, best, error = best, more, following, reached
+        before, sums, best, error = start, more, following, reached
         if enough:
             break
     return best, sums, before

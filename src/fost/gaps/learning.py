@@ -26,7 +26,7 @@ def learn(
     n_members: int | None = None,
     *,
     coder: Coder | None = None,
-    max_iter: int = 2,
+    max_iter: int | None = None,
     random_state: RandomState = 0,
 ) -> Mixture:
     """A mixture of Gaussians that makes what is observed of signals likely.
@@ -47,8 +47,9 @@ def learn(
         Covariances are diagonal in the domain of this transform; of a bank, each in that of a
         member, of which there are `n_members`. Faster for long signals, and less exact. If None,
         any covariances, each with a transform of its own.
-    max_iter : int
-        Steps with all signals, after those by which the rest was chosen.
+    max_iter : int, optional
+        Steps with all signals, after those by which the rest was chosen. If None, one, or three
+        where these were not all signals.
     random_state : int, Generator, RandomState or None
         For what is hidden, and where mixtures start.
 
@@ -68,7 +69,8 @@ def learn(
     True
     """
     stream = as_stream(Y)
-    max_iter = check_integer(max_iter, "max_iter", 0, 10**6)
+    if max_iter is not None:
+        max_iter = check_integer(max_iter, "max_iter", 0, 10**6)
     random = as_generator(random_state)
     if coder is not None:
         n_members = _checked_coder(coder, stream.n_features, n_members)
@@ -85,6 +87,8 @@ def learn(
         transforms = coder.transforms
         shrinkage = Shrinkage(shrinkage.alone, float(stream.n_features))
         mixture = _in_domains(mixture, coder, scaled, gaps, shrinkage)
+    if max_iter is None:
+        max_iter = 1 if n_signals <= _SAMPLE else 3
     for _ in range(max_iter):
         sums = stream.total(MomentsOf(mixture, units, stream.name))
         mixture = maximised(mixture, sums, shrinkage, transforms)
@@ -128,7 +132,7 @@ def _in_domains(
 ) -> Mixture:
     """A Gaussian in the domain of a transform; of a bank, one for what each member suits best."""
     if not isinstance(coder, Bank):
-        return Mixture([alone.members[0].in_domain(coder)])
+        return Mixture([alone.members[0].in_domain(coder.transforms[0])])
     filled, _ = alone.filled(signals, gaps)
     codes = coder.encode(filled - alone.mean, max(1, coder.n_features // 8))
     weights = np.eye(coder.n_transforms)[coder.members(codes)]

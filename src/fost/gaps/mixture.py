@@ -74,7 +74,7 @@ class Mixture:
     @property
     def mean(self) -> NDArray[np.float64]:
         """The mean of all signals."""
-        return self.shares @ np.array([member.mean for member in self.members])
+        return np.asarray(self.shares @ np.array([member.mean for member in self.members]))
 
     def fill(self, Y: Any, missing: ArrayLike | None = None, *, return_std: bool = False) -> Any:
         """Signals whose gaps hold their mean given what is observed.
@@ -154,7 +154,10 @@ class Mixture:
         for member, own in zip(self.members, likely.T, strict=True):
             used = np.flatnonzero(own)
             found.append(
-                (used, condition(member, rows[used], gaps[used], densities=True, variances=variances))
+                (
+                    used,
+                    condition(member, rows[used], gaps[used], densities=True, variances=variances),
+                )
             )
         return found
 
@@ -189,6 +192,7 @@ class Mixture:
         least = np.finfo(np.float64).min / 4
         weighed = np.full((count, len(self.members)), least)
         for k, (used, one) in enumerate(found):
+            assert one.densities is not None
             weighed[used, k] = np.log(self.shares[k]) + np.nan_to_num(one.densities, nan=least)
         # Signals that are as good as impossible under all members say nothing about these.
         top = np.maximum(weighed, least).max(axis=1, keepdims=True)
@@ -211,5 +215,3 @@ def gaps_of(signals: Floats, missing: ArrayLike | None, name: str) -> Gaps:
 
 def _fill_block(mixture: Mixture, name: str, block: Floats) -> Floats:
     return mixture.filled(block, gaps_of(block, None, name))[0]
-
-

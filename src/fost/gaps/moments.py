@@ -44,8 +44,9 @@ class MomentsOf:
         return moments(self.mixture, self.units.taken_out(block), gaps)
 
 
-def moments(mixture: Mixture, signals: Floats, gaps: Gaps) -> Sums:
-    """The sums of signals with these gaps."""
+def moments(mixture: Mixture, signals: Floats, gaps: Gaps, every: int = 1) -> Sums:
+    """The sums of signals with these gaps; conditional covariances are those of each `every`-th
+    signal, which stand for all: they depend on the gaps alone and are much alike."""
     sums: list[Sums] = []
     for part in mixture.parts(gaps):
         rows, holes = signals[part].astype(np.float64), gaps[part]
@@ -54,13 +55,18 @@ def moments(mixture: Mixture, signals: Floats, gaps: Gaps) -> Sums:
         else:
             found = mixture.members_for(rows, holes)
             weights, likelihood = mixture.responsibilities(found, len(rows))
-        sums.append(weighted_moments(mixture, weights, rows, holes, likelihood))
+        sums.append(weighted_moments(mixture, weights, rows, holes, likelihood, every))
     return tuple(np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
 
 
 @single_threaded_blas
 def weighted_moments(
-    mixture: Mixture, weights: Rows, rows: Rows, gaps: Gaps, likelihood: float | None = None
+    mixture: Mixture,
+    weights: Rows,
+    rows: Rows,
+    gaps: Gaps,
+    likelihood: float | None = None,
+    every: int = 1,
 ) -> Sums:
     """The sums where each signal has a weight for each member."""
     n, count, centre = mixture.n_features, len(mixture.members), mixture.mean
@@ -69,7 +75,11 @@ def weighted_moments(
         used = np.flatnonzero(weights[:, k] > _LEAST_LIKELY)
         own = np.ascontiguousarray(weights[used, k])
         found = condition(
-            member, rows[used], gaps[used], weights=own, densities=likelihood is None
+            member,
+            rows[used],
+            gaps[used],
+            weights=_thinned(own, every),
+            densities=likelihood is None,
         )
         if likelihood is None and found.densities is not None:
             likelihood = float(found.densities @ own)
@@ -79,6 +89,32 @@ def weighted_moments(
         seconds[k] = (centred * own[:, None]).T @ centred + found.covariance
     counts = np.where(weights > _LEAST_LIKELY, weights, 0).sum(axis=0)
     return counts, firsts, seconds, likelihood or 0.0, int((~gaps).sum())
+
+
+def _thinned(weights: NDArray[np.float64], every: int) -> NDArray[np.float64]:
+    """Each `every`-th weight, so that the sum is that of all; the others are zero."""
+    if every == 1:
+        return weights
+    thinned = np.zeros_like(weights)
+    thinned[::every] = weights[::every]
+    kept = thinned.sum()
+    return thinned * (weights.sum() / kept) if kept > 0 else thinned
+
+
+def beyond(before: Mixture, after: Mixture, factor: float) -> Mixture:
+    """A step of one Gaussian taken further, if what comes of it has a covariance.
+
+    Where much is missing, steps are short and all in the same direction.
+    """
+    if len(after.members) > 1:
+        return after
+    (old,), (new,) = before.members, after.members
+    covariance = new.covariance + (factor - 1) * (new.covariance - old.covariance)
+    try:
+        np.linalg.cholesky(covariance - _FLOOR * np.diag(np.diag(covariance)))
+    except np.linalg.LinAlgError:
+        return after
+    return Mixture([Gaussian.of_covariance(new.mean, covariance)])
 
 
 @dataclass(frozen=True)
