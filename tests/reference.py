@@ -332,3 +332,22 @@ def shrink_patches(
         sums[window] += (shares @ np.array(parts)).reshape(shape) + shares.sum() * mean
         weights[window] += shares.sum()
     return sums, weights
+
+
+def condition(
+    mean: Array, covariance: Array, y: Array, missing: Array
+) -> tuple[Array, float, Array]:
+    """One signal with gaps under a Gaussian, by the inverse of what is observed.
+
+    The signal with its gaps filled, the log-density of what is observed, and the conditional
+    covariance, zero where entries are observed.
+    """
+    o, m = np.flatnonzero(~missing), np.flatnonzero(missing)
+    inverse = np.linalg.inv(covariance[np.ix_(o, o)])
+    d = (y - mean)[o]
+    filled, left = y.copy(), np.zeros_like(covariance)
+    weights = covariance[np.ix_(m, o)] @ inverse
+    filled[m] = mean[m] + weights @ d
+    left[np.ix_(m, m)] = covariance[np.ix_(m, m)] - weights @ covariance[np.ix_(o, m)]
+    volume = np.linalg.slogdet(covariance[np.ix_(o, o)])[1]
+    return filled, -(d @ inverse @ d + volume + len(o) * np.log(2 * np.pi)) / 2, left

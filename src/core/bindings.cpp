@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "blas.hpp"
+#include "conditioning.hpp"
 #include "dispatch.hpp"
 #include "engine.hpp"
 #include "parallel.hpp"
@@ -118,6 +119,29 @@ void sweep_atoms_array(const Packed<T, nb::ndim<2>>& atoms, const Packed<T, nb::
                  atoms.data(), residual.data());
 }
 
+void condition_array(const Packed<const double, Line>& mean,
+                     const Packed<const double, nb::ndim<2>>& covariance,
+                     const Packed<const double, nb::ndim<2>>& precision, double log_determinant,
+                     const Packed<double, nb::ndim<2>>& rows, const Packed<const bool, nb::ndim<2>>& missing,
+                     const std::optional<Packed<const double, Line>>& weights,
+                     const std::optional<Packed<double, Line>>& densities,
+                     const std::optional<Packed<double, nb::ndim<2>>>& variances,
+                     const std::optional<Packed<double, nb::ndim<2>>>& sum) {
+  const std::size_t n = mean.shape(0), count = rows.shape(0);
+  const auto square = [&](const auto& matrix) { return matrix.shape(0) == n && matrix.shape(1) == n; };
+  require(n >= 1 && square(covariance) && square(precision) && rows.shape(1) == n &&
+              missing.shape(0) == count && missing.shape(1) == n, "shapes do not agree");
+  require((!weights || weights->shape(0) == count) && (!densities || densities->shape(0) == count) &&
+              (!variances || (variances->shape(0) == count && variances->shape(1) == n)) &&
+              (!sum || square(*sum)), "shapes do not agree");
+  const Gaussian gaussian = {static_cast<int>(n), mean.data(), covariance.data(), precision.data(),
+                             log_determinant};
+  const GappedRows signals = {rows.data(), missing.data(), pointer(weights), pointer(densities),
+                              pointer(variances)};
+  nb::gil_scoped_release release;
+  condition_rows(gaussian, signals, Index(count), pointer(sum));
+}
+
 // The function behind a capsule of scipy.linalg.cython_blas or cython_lapack.
 template <class Function> Function function_of(nb::capsule capsule) {
   void* pointer = PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr()));
@@ -174,6 +198,10 @@ NB_MODULE(_core, m) {
   m.def("sweep_rotations", &sweep_rotations_array, "statistic"_a.noconvert(),
         "pairs"_a.noconvert(), "blocks"_a.noconvert(), "gains"_a.noconvert(), "least"_a);
   m.attr("NOT_FINITE") = static_cast<int>(Decoded::not_finite);
+  m.def("condition", &condition_array, "mean"_a.noconvert(), "covariance"_a.noconvert(),
+        "precision"_a.noconvert(), "log_determinant"_a, "rows"_a.noconvert(),
+        "missing"_a.noconvert(), "weights"_a.noconvert().none(), "densities"_a.noconvert().none(),
+        "variances"_a.noconvert().none(), "sum"_a.noconvert().none());
   m.attr("PITCH") = PITCH;
   m.attr("FEW_SIGNALS") = FEW_SIGNALS;
   m.def("registers_clean", &registers_clean);

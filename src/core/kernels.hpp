@@ -2,6 +2,7 @@
 #pragma once
 
 #include "algebra_types.hpp"
+#include "gaps_types.hpp"
 #include "pass_types.hpp"
 #include "picture_types.hpp"
 #include "pursuit_types.hpp"
@@ -95,6 +96,11 @@ struct Algebra {
   // many were updated.
   int (*sweep_rotations)(const double* statistic, const RotationMemory&, int n,
                          std::int32_t* pairs, double* blocks, double* gains, int g, double least);
+
+  // Fills the gaps of rows first:last by their conditional means under a Gaussian. Where `sum` is
+  // not null, adds their weighted conditional covariances to its lower triangle.
+  void (*condition)(const Gaussian&, const GappedRows&, Index first, Index last, double* sum,
+                    const GapMemory&);
 };
 
 namespace baseline {

@@ -4,6 +4,7 @@
 
 #include "atom_sweep.hpp"
 #include "decode.hpp"
+#include "gaps.hpp"
 #include "omp.hpp"
 #include "omp_observed.hpp"
 #include "passes.hpp"
@@ -49,7 +50,7 @@ template <class T> constexpr Kernels<T> table() {
 extern const Kernels<float> single = table<float>();
 extern const Kernels<double> full = table<double>();
 extern const Algebra algebra = {Clean<sweep_reflectors>::call, Clean<lowest_eigenvectors>::call,
-                                Clean<sweep_rotations>::call};
+                                Clean<sweep_rotations>::call, Clean<condition>::call};
 
 }  // namespace FOST_NAMESPACE
 }  // namespace fost

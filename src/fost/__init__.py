@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from fost import _core as _core  # at once, to complain of wrong environment variables
 
 if TYPE_CHECKING:
-    from fost import baselines, diagnostics, images, paper
+    from fost import baselines, diagnostics, gaps, images, paper
     from fost._threads import get_num_threads, set_num_threads
     from fost.atoms import Atoms
     from fost.estimators import (
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         BankDictionary,
         GivensDictionary,
         HouseholderDictionary,
+        Imputer,
         OrthonormalDictionary,
     )
     from fost.learning import BankOf, Full, LearningResult, Reflectors, Rotations, Structure, learn
@@ -52,6 +53,7 @@ __all__ = [
     "Hadamard",
     "Householder",
     "HouseholderDictionary",
+    "Imputer",
     "LearningResult",
     "OrthonormalDictionary",
     "Reflectors",
@@ -61,6 +63,7 @@ __all__ = [
     "Wavelet",
     "baselines",
     "diagnostics",
+    "gaps",
     "get_num_threads",
     "images",
     "learn",
@@ -82,6 +85,7 @@ _LATE = {
         "BankDictionary",
         "GivensDictionary",
         "HouseholderDictionary",
+        "Imputer",
         "OrthonormalDictionary",
     ),
     "fost.learning": (
@@ -110,7 +114,7 @@ _LATE = {
         "load",
     ),
 }
-_LATE_MODULES = ("baselines", "diagnostics", "images", "paper")
+_LATE_MODULES = ("baselines", "diagnostics", "gaps", "images", "paper")
 _PLACES = {name: module for module, names in _LATE.items() for name in names}
 
 

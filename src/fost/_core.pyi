@@ -112,6 +112,18 @@ def sweep_rotations(
     gains: NDArray[np.float64],
     least: float,
 ) -> int: ...
+def condition(
+    mean: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    precision: NDArray[np.float64],
+    log_determinant: float,
+    rows: NDArray[np.float64],
+    missing: NDArray[np.bool_],
+    weights: NDArray[np.float64] | None,
+    densities: NDArray[np.float64] | None,
+    variances: NDArray[np.float64] | None,
+    sum: NDArray[np.float64] | None,
+) -> None: ...
 def registers_clean() -> bool | None: ...
 def available_isas() -> list[str]: ...
 def get_isa() -> str: ...

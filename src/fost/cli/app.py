@@ -13,6 +13,7 @@ from fost.cli.decode import decode
 from fost.cli.demo import demo
 from fost.cli.encode import encode
 from fost.cli.errors import Commands, UserError
+from fost.cli.fill import fill
 from fost.cli.info import info
 from fost.cli.learn import LearnCommand, learn
 from fost.cli.reproduce import reproduce
@@ -26,7 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(cls=LearnCommand)(learn)
-for command in (info, encode, decode, inpaint, denoise, demo, reproduce):
+for command in (info, encode, decode, fill, inpaint, denoise, demo, reproduce):
     app.command()(command)
 
 

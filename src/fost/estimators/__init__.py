@@ -4,6 +4,7 @@ from fost.estimators.auto import AutoDictionary
 from fost.estimators.bank import BankDictionary
 from fost.estimators.givens import GivensDictionary
 from fost.estimators.householder import HouseholderDictionary
+from fost.estimators.imputer import Imputer
 from fost.estimators.orthonormal import OrthonormalDictionary
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "BankDictionary",
     "GivensDictionary",
     "HouseholderDictionary",
+    "Imputer",
     "OrthonormalDictionary",
 ]

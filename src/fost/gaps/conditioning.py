@@ -1,0 +1,67 @@
+"""Passes over signals with gaps under a Gaussian, in Python's terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fost import _core
+from fost.gaps.gaussian import Gaussian
+
+Rows = NDArray[np.float64]
+Gaps = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Conditioned:
+    """Signals under a Gaussian: gaps filled with their conditional means, and what was asked for.
+
+    `densities` are logarithms of the density of what is observed, `variances` those of what is
+    missing, `covariance` the sum of weighted conditional covariances.
+    """
+
+    rows: Rows
+    densities: NDArray[np.float64] | None = None
+    variances: Rows | None = None
+    covariance: Rows | None = None
+
+
+def condition(
+    gaussian: Gaussian,
+    rows: Rows,
+    missing: Gaps,
+    *,
+    densities: bool = False,
+    variances: bool = False,
+    weights: NDArray[np.float64] | None = None,
+) -> Conditioned:
+    """Fill gaps; with weights, also add up conditional covariances."""
+    filled = np.array(rows, dtype=np.float64, order="C")
+    n = gaussian.n_features
+    found = Conditioned(
+        filled,
+        np.empty(len(filled)) if densities else None,
+        np.empty_like(filled) if variances else None,
+        np.zeros((n, n)) if weights is not None else None,
+    )
+    _core.condition(
+        gaussian.mean,
+        gaussian.covariance,
+        gaussian.precision,
+        gaussian.log_determinant,
+        filled,
+        np.ascontiguousarray(missing),
+        weights,
+        found.densities,
+        found.variances,
+        found.covariance,
+    )
+    return found
+
+
+def by_gaps(missing: Gaps) -> NDArray[np.int64]:
+    """An order in which signals with the same gaps follow each other: they share a factor."""
+    packed = np.ascontiguousarray(np.packbits(missing, axis=1))
+    return np.argsort(packed.view(f"S{packed.shape[1]}").ravel(), kind="stable")

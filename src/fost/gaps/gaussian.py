@@ -1,0 +1,127 @@
+"""A Gaussian whose covariance is a transform with a variance for each coefficient."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fost._threads import single_threaded_blas
+from fost._validation import check_parameters
+from fost.transforms import Dense, Transform
+
+# Variances are at least this share of the largest one: below is rounding, and the inverse of a
+# covariance has no digits beyond.
+_LEAST = 1e-12
+
+
+class Gaussian:
+    """The Gaussian N(mean, U diag(variances) U^T) of signals, with U orthonormal.
+
+    Parameters
+    ----------
+    mean : array-like of shape (n_features,)
+    transform : Transform
+        U: coefficients of signals in its domain have nothing to do with each other.
+    variances : array-like of shape (n_features,)
+        Those of the coefficients, not negative.
+
+    Examples
+    --------
+    Neighbours that are alike, of which one is missing:
+
+    >>> import fost, numpy as np
+    >>> gaussian = fost.gaps.Gaussian(np.zeros(4), fost.DCT(4), [4, 1, 0.1, 0.1])
+    >>> mixture = fost.gaps.Mixture([gaussian])
+    >>> mixture.fill([[1.0, np.nan, 1.0, 1.0]]).round(2)
+    array([[1.  , 0.97, 1.  , 1.  ]])
+    """
+
+    def __init__(self, mean: ArrayLike, transform: Transform, variances: ArrayLike) -> None:
+        if not isinstance(transform, Transform):
+            raise TypeError(f"transform must be a transform, got {type(transform).__name__}")
+        self.mean = check_parameters(mean, "mean", (transform.n_features,))
+        given = check_parameters(variances, "variances", (transform.n_features,))
+        if given.min() < 0:
+            raise ValueError(f"variances must not be negative, got {given.min():g}")
+        if not given.max() > 0:
+            raise ValueError("variances must not all be zero")
+        self.__dict__["transform"] = transform
+        self.__dict__["variances"] = np.maximum(given, _LEAST * given.max())
+
+    @classmethod
+    def of_covariance(cls, mean: NDArray[np.float64], covariance: NDArray[np.float64]) -> Self:
+        """One with this covariance, which is definite; its transform is found when asked for."""
+        made = cls.__new__(cls)
+        made.mean = mean
+        made.__dict__["covariance"] = covariance
+        return made
+
+    @property
+    def n_features(self) -> int:
+        """Entries per signal."""
+        return len(self.mean)
+
+    @cached_property
+    def _spectrum(self) -> tuple[NDArray[np.float64], Transform]:
+        """Eigenvalues and eigenvectors of the covariance."""
+        with single_threaded_blas:
+            values, vectors = np.linalg.eigh(self.covariance)
+        values = np.maximum(values[::-1], _LEAST * values[-1])
+        return values, Dense(np.ascontiguousarray(vectors[:, ::-1]))
+
+    @cached_property
+    def transform(self) -> Transform:
+        """U, in whose domain coefficients have nothing to do with each other."""
+        return self._spectrum[1]
+
+    @cached_property
+    def variances(self) -> NDArray[np.float64]:
+        """The variances of the coefficients."""
+        return self._spectrum[0]
+
+    @cached_property
+    def covariance(self) -> NDArray[np.float64]:
+        """U diag(variances) U^T, of shape (n_features, n_features)."""
+        return self._with(self.variances)
+
+    @cached_property
+    def precision(self) -> NDArray[np.float64]:
+        """The inverse of the covariance."""
+        if "variances" in self.__dict__:
+            return self._with(1 / self.variances)
+        units = np.sqrt(np.diag(self.covariance))
+        with single_threaded_blas:
+            inverse = np.linalg.inv(self.covariance / np.outer(units, units))
+        return np.ascontiguousarray((inverse + inverse.T) / 2 / np.outer(units, units))
+
+    @cached_property
+    def log_determinant(self) -> float:
+        """The logarithm of the determinant of the covariance."""
+        if "variances" in self.__dict__:
+            return float(np.log(self.variances).sum())
+        units = np.sqrt(np.diag(self.covariance))
+        with single_threaded_blas:
+            correlation = np.linalg.slogdet(self.covariance / np.outer(units, units))[1]
+        return float(correlation + 2 * np.log(units).sum())
+
+    def in_domain(self, transform: Transform) -> Gaussian:
+        """The nearest one whose covariance is diagonal in the domain of another transform.
+
+        Nearest by Kullback and Leibler: it has the same mean, and the variances of its
+        coefficients are those that this one has there, the diagonal of U^T C U.
+        """
+        half = transform.forward(self.covariance)
+        variances = np.einsum("ij,ij->j", transform.matrix, half)
+        return Gaussian(self.mean, transform, variances)
+
+    def _with(self, variances: NDArray[np.float64]) -> NDArray[np.float64]:
+        matrix = self.transform.matrix
+        with single_threaded_blas:
+            product = (matrix * variances) @ matrix.T
+        return np.ascontiguousarray((product + product.T) / 2)
+
+    def __repr__(self) -> str:
+        return f"Gaussian(n_features={self.n_features})"

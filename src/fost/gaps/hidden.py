@@ -1,0 +1,161 @@
+"""Which mixture is best, by entries that are hidden from it.
+
+Signals get the gaps of others in addition to their own, so that what is hidden is like what is
+missing: scattered, or in runs, or always the same features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fost.gaps.conditioning import Gaps, Rows
+from fost.gaps.mixture import Mixture
+from fost.gaps.moments import Shrinkage, beyond, maximised, moments
+from fost.gaps.start import divided, pairwise
+from fost.streams import Sums
+
+# Signals that entries are hidden from, as a share of all and at most.
+_SHARE, _MOST = 0.25, 600
+# Entries that are hidden of signals where no other has gaps.
+_SCATTERED = 0.25
+# Fewer hidden entries than this decide nothing.
+_FEWEST = 64
+# Members of a mixture that is tried, fewer where there are not so many signals per feature.
+MEMBERS = 16
+# Steps of learning at most, and how much less the error has to be for another one.
+_STEPS_ALONE, _STEPS_APART, _GAIN = 30, 20, 0.995
+# How far beyond its end a step of one Gaussian goes: 1 is to it, 2 is as far again.
+_RELAXATION = 1.7
+# Signals whose conditional covariances are computed in a step, about.
+_COVARIANCES = 500
+# Signals that it takes to believe in correlations; and, as multiples of the number of features,
+# in differences between members.
+_ALONE = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+_APART = (0.25, 1.0, 4.0, 16.0)
+# A mixture has to be better than one Gaussian by this factor to be worth its time.
+_WORTH = 0.98
+_HOPELESS = 1.05
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A mixture with the shrinkage by which it was found."""
+
+    mixture: Mixture
+    shrinkage: Shrinkage
+    error: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Signals with gaps, and with hidden entries in some rows."""
+
+    signals: Rows
+    gaps: Gaps  # the hidden ones among them
+    judged: NDArray[np.int64]  # rows
+    hidden: Gaps  # of these rows
+
+    @classmethod
+    def of(cls, signals: Rows, gaps: Gaps, random: np.random.Generator) -> Trial:
+        """Hide entries of some signals where others have gaps."""
+        count = min(_MOST, int(np.ceil(_SHARE * len(signals))))
+        judged = np.sort(random.choice(len(signals), count, replace=False))
+        some = gaps.any(axis=1) & ~gaps.all(axis=1)
+        if some.any():
+            hidden = gaps[random.choice(np.flatnonzero(some), count)]
+        else:
+            hidden = random.random((count, signals.shape[1])) < _SCATTERED
+        hidden = hidden & ~gaps[judged]
+        # Every feature stays observed somewhere.
+        hidden &= (~gaps).sum(axis=0) > hidden.sum(axis=0)
+        more = gaps.copy()
+        more[judged] |= hidden
+        return cls(signals, more, judged, hidden)
+
+    @property
+    def decides(self) -> bool:
+        """Whether enough is hidden to tell mixtures apart."""
+        return int(self.hidden.sum()) >= _FEWEST
+
+    def error(self, mixture: Mixture) -> float:
+        """The mean squared error of hidden entries."""
+        truth = self.signals[self.judged]
+        filled, _ = mixture.filled(truth, self.gaps[self.judged])
+        return float(np.mean((filled - truth)[self.hidden] ** 2))
+
+    def moments(self, mixture: Mixture) -> Sums:
+        """The sums of a step, with the conditional covariances of some signals for those of all."""
+        every = max(1, len(self.signals) // _COVARIANCES)
+        return moments(mixture, self.signals, self.gaps, every)
+
+
+def chosen(signals: Rows, gaps: Gaps, n_members: int | None, random: np.random.Generator) -> Choice:
+    """The best mixture for signals in memory; of any size if `n_members` is None."""
+    trial = Trial.of(signals, gaps, random)
+    if not trial.decides:
+        trial = Trial(signals, gaps, trial.judged, np.zeros_like(trial.hidden))
+    alone = _best_alone(trial)
+    most = len(signals) // signals.shape[1]
+    wanted = min(MEMBERS, most) if n_members is None else n_members
+    if wanted < 2 or (n_members is None and not trial.decides):
+        return alone
+    several = _best_apart(trial, alone, wanted, random)
+    return several if n_members or several.error < _WORTH * alone.error else alone
+
+
+def _best_alone(trial: Trial) -> Choice:
+    """One Gaussian, and how much it takes to believe in correlations."""
+    start = pairwise(trial.signals, trial.gaps)
+    weak = Shrinkage(_ALONE[1] if trial.decides else 1.0)
+    _, sums, before = _learned(trial, start, weak, _STEPS_ALONE)
+    return _tuned(trial, before, sums, [Shrinkage(k) for k in _ALONE] if trial.decides else [weak])
+
+
+def _best_apart(trial: Trial, alone: Choice, n_members: int, random: np.random.Generator) -> Choice:
+    """A mixture, and how much it takes to believe that its members differ."""
+    n = trial.signals.shape[1]
+    several = [Shrinkage(alone.shrinkage.alone, k * n) for k in _APART]
+    start = divided(alone.mixture, trial.signals, trial.gaps, n_members, several[1], random)
+    learned, sums, before = _learned(trial, start, several[1], _STEPS_APART)
+    # What is far behind one Gaussian is not tuned any more.
+    if not trial.decides or trial.error(learned) > _HOPELESS * alone.error:
+        several = several[1:2]
+    return _tuned(trial, before, sums, several)
+
+
+def _learned(
+    trial: Trial, mixture: Mixture, shrinkage: Shrinkage, steps: int
+) -> tuple[Mixture, Sums, Mixture]:
+    """Learn until the error of hidden entries falls no more.
+
+    Returns the last mixture that was better, the sums that made it, and the one they are of.
+    """
+    before = mixture
+    sums = trial.moments(before)
+    best = maximised(before, sums, shrinkage)
+    error = trial.error(best) if trial.decides else np.inf
+    for _ in range(steps - 1):
+        start = beyond(before, best, _RELAXATION)
+        more = trial.moments(start)
+        following = maximised(start, more, shrinkage)
+        reached = trial.error(following) if trial.decides else np.inf
+        if trial.decides and reached > error:
+            break
+        enough = trial.decides and reached > _GAIN * error
+        before, sums, best, error = start, more, following, reached
+        if enough:
+            break
+    return best, sums, before
+
+
+def _tuned(trial: Trial, before: Mixture, sums: Sums, several: list[Shrinkage]) -> Choice:
+    """The best of several shrinkages for the same sums."""
+    choices = []
+    for shrinkage in several:
+        mixture = maximised(before, sums, shrinkage)
+        error = trial.error(mixture) if trial.decides else np.inf
+        choices.append(Choice(mixture, shrinkage, error))
+    return min(choices, key=lambda choice: choice.error)

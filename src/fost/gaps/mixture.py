@@ -1,0 +1,217 @@
+"""Mixtures of Gaussians, and the gaps of signals filled by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fost._threads import single_threaded_blas
+from fost._typing import Floats
+from fost._validation import check_flag, check_parameters, check_signals
+from fost.gaps.conditioning import Conditioned, Gaps, Rows, by_gaps, condition
+from fost.gaps.gaussian import Gaussian
+from fost.pursuit import check_missing
+from fost.streams import as_stream, is_lazy
+from fost.transforms import Transform
+
+# Numbers that are worked on at once, of all members together.
+_ENTRIES = 2**21
+# Members that are tried for a signal.
+_CANDIDATES = 4
+
+
+class Mixture:
+    """Several Gaussians, each with its share of the signals.
+
+    Parameters
+    ----------
+    members : list of Gaussian
+    shares : array-like of shape (n_members,), optional
+        Positive; their sum is made one. Equal ones if None.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> Y = rng.standard_normal((500, 2)) @ rng.standard_normal((2, 8))
+    >>> Y[rng.random(Y.shape) < 0.3] = np.nan
+    >>> mixture = fost.gaps.learn(Y)
+    >>> filled, std = mixture.fill(Y, return_std=True)
+    >>> bool(np.isfinite(filled).all() and std[~np.isnan(Y)].max() == 0)
+    True
+    """
+
+    def __init__(self, members: Iterable[Gaussian], shares: ArrayLike | None = None) -> None:
+        if isinstance(members, Gaussian) or not isinstance(members, Iterable):
+            raise TypeError(f"members must be a list of Gaussians, got {members!r}")
+        self.members = tuple(members)
+        for member in self.members:
+            if not isinstance(member, Gaussian):
+                raise TypeError(f"members must be Gaussians, got {type(member).__name__}")
+        sizes = [member.n_features for member in self.members]
+        if len(set(sizes)) != 1:
+            raise ValueError(f"members must be Gaussians of the same n_features, got {sizes}")
+        given = np.ones(len(sizes)) if shares is None else shares
+        weights = check_parameters(given, "shares", (len(sizes),))
+        if not weights.min() > 0:
+            raise ValueError(f"shares must be positive, got {weights.min():g}")
+        self.shares = weights / weights.sum()
+
+    @property
+    def n_features(self) -> int:
+        """Entries per signal."""
+        return self.members[0].n_features
+
+    @property
+    def transforms(self) -> tuple[Transform, ...]:
+        """Those of the members."""
+        return tuple(member.transform for member in self.members)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean of all signals."""
+        return np.asarray(self.shares @ np.array([member.mean for member in self.members]))
+
+    def fill(self, Y: Any, missing: ArrayLike | None = None, *, return_std: bool = False) -> Any:
+        """Signals whose gaps hold their mean given what is observed.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_signals, n_features)
+            Signals in rows, or anything else that `fost.learning.as_source` takes.
+        missing : array-like of bool of shape (n_signals, n_features), optional
+            True where an entry is missing, whatever it holds. If None, where it is NaN.
+        return_std : bool
+            Whether to return error bars, too; for arrays in memory.
+
+        Returns
+        -------
+        filled : ndarray of shape (n_signals, n_features)
+            Observed entries are what they were. A lazy Dask array for a Dask array.
+        std : ndarray of the same shape
+            The standard deviations of what was filled in, zero where entries are observed; if
+            `return_std`.
+        """
+        if not is_lazy(Y):
+            signals = check_signals(Y, "Y", self.n_features, "this mixture")
+            gaps = gaps_of(signals, missing, "Y")
+            filled, std = self.filled(signals, gaps, check_flag(return_std, "return_std"))
+            return (filled, std) if return_std else filled
+        if missing is not None or check_flag(return_std, "return_std"):
+            raise ValueError("missing and return_std are for arrays in memory; mark gaps by NaN")
+        stream = as_stream(Y)
+        if stream.n_features != self.n_features:
+            raise ValueError(
+                f"Y has {stream.n_features} features, but this mixture was built for "
+                f"{self.n_features}"
+            )
+        return stream.map_blocks(partial(_fill_block, self, stream.name))
+
+    def filled(self, signals: Floats, gaps: Gaps, std: bool = False) -> tuple[Floats, Floats]:
+        """`fill` of checked arguments; deviations are empty where they are not asked for."""
+        out = np.array(signals, order="C")
+        deviations = np.zeros(out.shape if std else (0, 0), out.dtype)
+        holed = np.flatnonzero(gaps.any(axis=1))
+        for part in self.parts(gaps[holed]):
+            rows = holed[part]
+            values, squares = self._posterior(signals[rows].astype(np.float64), gaps[rows], std)
+            out[rows] = np.where(gaps[rows], values, out[rows])
+            if std:
+                deviations[rows] = np.sqrt(np.maximum(squares, 0))
+        return out, deviations
+
+    def parts(self, gaps: Gaps) -> Iterator[NDArray[np.int64]]:
+        """All rows in parts that are worked on at once, those with the same gaps side by side."""
+        order = by_gaps(gaps)
+        step = max(64, _ENTRIES // (self.n_features * len(self.members)))
+        return (order[start : start + step] for start in range(0, len(order), step))
+
+    def _posterior(self, rows: Rows, gaps: Gaps, variances: bool) -> tuple[Rows, Rows]:
+        """Means, and where asked for variances, of all entries."""
+        found = self.members_for(rows, gaps, variances)
+        weights, _ = self.responsibilities(found, len(rows))
+        mean = np.zeros_like(rows)
+        spread = np.zeros_like(rows if variances else rows[:0])
+        for weight, (used, one) in zip(weights.T, found, strict=True):
+            share = weight[used, None]
+            mean[used] += share * one.rows
+            if one.variances is not None:
+                spread[used] += share * (one.variances + np.where(gaps[used], one.rows, 0) ** 2)
+        if variances:
+            spread -= np.where(gaps, mean, 0) ** 2
+        return mean, spread
+
+    def members_for(
+        self, rows: Rows, gaps: Gaps, variances: bool = False
+    ) -> list[tuple[NDArray[np.int64], Conditioned]]:
+        """For each member, the signals it may suit, and these under it."""
+        likely = self._candidates(rows, gaps)
+        found = []
+        for member, own in zip(self.members, likely.T, strict=True):
+            used = np.flatnonzero(own)
+            found.append(
+                (
+                    used,
+                    condition(member, rows[used], gaps[used], densities=True, variances=variances),
+                )
+            )
+        return found
+
+    @single_threaded_blas
+    def _candidates(self, rows: Rows, gaps: Gaps) -> NDArray[np.bool_]:
+        """Which members may suit a signal: where there are many, the few that suit it best once
+        all of them together have filled its gaps."""
+        if len(self.members) <= _CANDIDATES:
+            return np.ones((len(rows), len(self.members)), np.bool_)
+        filled = condition(self._together, rows, gaps).rows
+        scores = np.empty((len(rows), len(self.members)))
+        for k, member in enumerate(self.members):
+            centred = filled - member.mean
+            energies = np.einsum("ij,ij->i", centred @ member.precision, centred)
+            scores[:, k] = np.log(self.shares[k]) - (energies + member.log_determinant) / 2
+        best = np.argpartition(-scores, _CANDIDATES - 1, axis=1)[:, :_CANDIDATES]
+        chosen = np.zeros(scores.shape, np.bool_)
+        np.put_along_axis(chosen, best, True, axis=1)
+        return chosen
+
+    @cached_property
+    def _together(self) -> Gaussian:
+        """One Gaussian with the mean and the covariance of all signals."""
+        centred = np.array([member.mean for member in self.members]) - self.mean
+        within = np.tensordot(self.shares, [member.covariance for member in self.members], 1)
+        return Gaussian.of_covariance(self.mean, within + (centred.T * self.shares) @ centred)
+
+    def responsibilities(
+        self, found: list[tuple[NDArray[np.int64], Conditioned]], count: int
+    ) -> tuple[Rows, float]:
+        """How likely each member is for each signal, and the log-likelihood of all signals."""
+        least = np.finfo(np.float64).min / 4
+        weighed = np.full((count, len(self.members)), least)
+        for k, (used, one) in enumerate(found):
+            assert one.densities is not None
+            weighed[used, k] = np.log(self.shares[k]) + np.nan_to_num(one.densities, nan=least)
+        # Signals that are as good as impossible under all members say nothing about these.
+        top = np.maximum(weighed, least).max(axis=1, keepdims=True)
+        likely = np.exp(np.maximum(weighed, least) - top)
+        sums = likely.sum(axis=1, keepdims=True)
+        return likely / sums, float(np.sum(top + np.log(sums)))
+
+    def __repr__(self) -> str:
+        return f"Mixture(n_features={self.n_features}, n_members={len(self.members)})"
+
+
+def gaps_of(signals: Floats, missing: ArrayLike | None, name: str) -> Gaps:
+    """Where signals have gaps: those of a mask, or NaN; what is observed must be finite."""
+    gaps = np.isnan(signals) if missing is None else check_missing(missing, signals.shape)
+    if not np.isfinite(signals).all(where=~gaps):
+        what = "infinity" if missing is None else "NaN or infinity where it is not missing"
+        raise ValueError(f"{name} contains {what}")
+    return gaps
+
+
+def _fill_block(mixture: Mixture, name: str, block: Floats) -> Floats:
+    return mixture.filled(block, gaps_of(block, None, name))[0]

@@ -1,0 +1,170 @@
+"""One step of expectation and maximisation for mixtures, from sums over signals with gaps.
+
+A signal counts for each member as much as that is likely for it, with its gaps filled; what the
+filled values may be wrong by, their conditional covariance, adds to the second moments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fost._threads import single_threaded_blas
+from fost._typing import Floats
+from fost.gaps.conditioning import Gaps, Rows, condition
+from fost.gaps.gaussian import Gaussian
+from fost.gaps.mixture import Mixture, gaps_of
+from fost.gaps.units import Units
+from fost.streams import Sums
+from fost.transforms import Transform
+
+# Members that are less likely than this for a signal do not count for it.
+_LEAST_LIKELY = 1e-4
+# What is added to variances, as shares of the usual one of a feature and of all of them: no
+# covariance is singular.
+_FLOOR, _LOWEST = 1e-6, 1e-9
+
+
+@dataclass(frozen=True)
+class MomentsOf:
+    """The sums of a block of signals, NaN where they have gaps, under a mixture.
+
+    Weights of members, first and second moments about the mixture's mean, the log-likelihood of
+    what is observed and how many entries that is.
+    """
+
+    mixture: Mixture
+    units: Units
+    name: str
+
+    def __call__(self, block: Floats) -> Sums:
+        gaps = gaps_of(block, None, self.name)
+        return moments(self.mixture, self.units.taken_out(block), gaps)
+
+
+def moments(mixture: Mixture, signals: Floats, gaps: Gaps, every: int = 1) -> Sums:
+    """The sums of signals with these gaps; conditional covariances are those of each `every`-th
+    signal, which stand for all: they depend on the gaps alone and are much alike."""
+    sums: list[Sums] = []
+    for part in mixture.parts(gaps):
+        rows, holes = signals[part].astype(np.float64), gaps[part]
+        if len(mixture.members) == 1:
+            weights, likelihood = np.ones((len(rows), 1)), None
+        else:
+            found = mixture.members_for(rows, holes)
+            weights, likelihood = mixture.responsibilities(found, len(rows))
+        sums.append(weighted_moments(mixture, weights, rows, holes, likelihood, every))
+    return tuple(np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
+
+
+@single_threaded_blas
+def weighted_moments(
+    mixture: Mixture,
+    weights: Rows,
+    rows: Rows,
+    gaps: Gaps,
+    likelihood: float | None = None,
+    every: int = 1,
+) -> Sums:
+    """The sums where each signal has a weight for each member."""
+    n, count, centre = mixture.n_features, len(mixture.members), mixture.mean
+    firsts, seconds = np.zeros((count, n)), np.zeros((count, n, n))
+    for k, member in enumerate(mixture.members):
+        used = np.flatnonzero(weights[:, k] > _LEAST_LIKELY)
+        own = np.ascontiguousarray(weights[used, k])
+        found = condition(
+            member,
+            rows[used],
+            gaps[used],
+            weights=_thinned(own, every),
+            densities=likelihood is None,
+        )
+        if likelihood is None and found.densities is not None:
+            likelihood = float(found.densities @ own)
+        centred = found.rows - centre
+        firsts[k] = own @ centred
+        assert found.covariance is not None
+        seconds[k] = (centred * own[:, None]).T @ centred + found.covariance
+    counts = np.where(weights > _LEAST_LIKELY, weights, 0).sum(axis=0)
+    return counts, firsts, seconds, likelihood or 0.0, int((~gaps).sum())
+
+
+def _thinned(weights: NDArray[np.float64], every: int) -> NDArray[np.float64]:
+    """Each `every`-th weight, so that the sum is that of all; the others are zero."""
+    if every == 1:
+        return weights
+    thinned = np.zeros_like(weights)
+    thinned[::every] = weights[::every]
+    kept = thinned.sum()
+    return thinned * (weights.sum() / kept) if kept > 0 else thinned
+
+
+def beyond(before: Mixture, after: Mixture, factor: float) -> Mixture:
+    """A step of one Gaussian taken further, if what comes of it has a covariance.
+
+    Where much is missing, steps are short and all in the same direction.
+    """
+    if len(after.members) > 1:
+        return after
+    (old,), (new,) = before.members, after.members
+    covariance = new.covariance + (factor - 1) * (new.covariance - old.covariance)
+    try:
+        np.linalg.cholesky(covariance - _FLOOR * np.diag(np.diag(covariance)))
+    except np.linalg.LinAlgError:
+        return after
+    return Mixture([Gaussian.of_covariance(new.mean, covariance)])
+
+
+@dataclass(frozen=True)
+class Shrinkage:
+    """How many signals it takes to believe more than what is believed without any.
+
+    Of correlations at all (`alone`), and of members that differ from each other (`apart`).
+    """
+
+    alone: float
+    apart: float = 0.0
+
+
+@single_threaded_blas
+def maximised(
+    mixture: Mixture,
+    sums: Sums,
+    shrinkage: Shrinkage,
+    transforms: tuple[Transform, ...] | None = None,
+) -> Mixture:
+    """The mixture that suits the sums best, which those of another one gave.
+
+    Covariances are those of the signals of a member, drawn towards what members have in common,
+    and that towards variances alone. With transforms, they are diagonal in their domains.
+    """
+    counts, firsts, seconds, _, _ = sums
+    total = counts.sum()
+    middle = firsts.sum(axis=0) / total
+    # A member without signals is like all others.
+    means = (firsts + middle) / (counts + 1)[:, None] if len(counts) > 1 else middle[None]
+    spreads = np.array([_about(*one) for one in zip(counts, firsts, seconds, means, strict=True)])
+    pooled = spreads.sum(axis=0)
+    variances = np.maximum(np.diag(pooled), 0) / total
+    floor = _FLOOR * variances + _LOWEST * (variances.mean() or 1.0)
+    common = (pooled + shrinkage.alone * np.diag(variances)) / (total + shrinkage.alone)
+    members = []
+    for k, (count, mean, spread) in enumerate(zip(counts, means, spreads, strict=True)):
+        if len(counts) > 1:
+            covariance = (spread + shrinkage.apart * common) / (count + shrinkage.apart)
+        else:
+            covariance = common.copy()
+        covariance.flat[:: len(covariance) + 1] += floor
+        member = Gaussian.of_covariance(mixture.mean + mean, covariance)
+        members.append(member.in_domain(transforms[k]) if transforms else member)
+    return Mixture(members, (counts + 1) / (total + len(counts)))
+
+
+def _about(
+    count: float, first: NDArray[np.float64], second: Rows, mean: NDArray[np.float64]
+) -> Rows:
+    """Second moments about another mean."""
+    cross = np.outer(first, mean)
+    return second - cross - cross.T + count * np.outer(mean, mean)

@@ -1,0 +1,82 @@
+"""Where learning from gaps begins: pairs of entries that were observed together, and clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fost._threads import single_threaded_blas
+from fost._typing import Floats
+from fost.gaps.conditioning import Gaps, Rows
+from fost.gaps.gaussian import Gaussian
+from fost.gaps.mixture import Mixture, gaps_of
+from fost.gaps.moments import Shrinkage, maximised, weighted_moments
+from fost.streams import Sums
+
+# Eigenvalues of the first correlations are at least this: those of pairs are not of one whole.
+_LEAST = 1e-2
+_ROUNDS = 10  # of clustering
+
+
+@dataclass(frozen=True)
+class CountsOf:
+    """How often each feature of a block is observed, the sum of what is, and all signals."""
+
+    name: str
+
+    def __call__(self, block: Floats) -> Sums:
+        seen = ~gaps_of(block, None, self.name)
+        sums = np.where(seen, block, 0).sum(axis=0, dtype=np.float64)
+        return seen.sum(axis=0), sums, len(block)
+
+
+@single_threaded_blas
+def pairwise(signals: Rows, gaps: Gaps) -> Mixture:
+    """One Gaussian, by means and products of what is observed."""
+    ones = (~gaps).astype(np.float64)
+    mean = np.where(gaps, 0, signals).sum(axis=0) / np.maximum(ones.sum(axis=0), 1)
+    centred = np.where(gaps, 0, signals - mean)
+    products = centred.T @ centred / np.maximum(ones.T @ ones, 1)
+    scale = np.sqrt(np.diag(products))
+    scale = np.where(scale > 0, scale, scale.max() * 1e-6 or 1.0)
+    values, vectors = np.linalg.eigh(products / np.outer(scale, scale))
+    near = (vectors * np.maximum(values, _LEAST)) @ vectors.T
+    covariance = np.ascontiguousarray((near + near.T) / 2 * np.outer(scale, scale))
+    return Mixture([Gaussian.of_covariance(mean, covariance)])
+
+
+@single_threaded_blas
+def divided(
+    alone: Mixture,
+    signals: Rows,
+    gaps: Gaps,
+    n_members: int,
+    shrinkage: Shrinkage,
+    random: np.random.Generator,
+) -> Mixture:
+    """A mixture from clusters of signals that one Gaussian has filled.
+
+    They are clustered half-way between their own distances, which few directions dominate, and
+    those in which all directions count alike.
+    """
+    (gaussian,) = alone.members
+    filled, _ = alone.filled(signals, gaps)
+    coefficients = gaussian.transform.forward(filled - gaussian.mean)
+    labels = _clustered(coefficients / gaussian.variances**0.25, n_members, random)
+    weights = np.eye(n_members)[labels]
+    same = Mixture([gaussian] * n_members)
+    return maximised(same, weighted_moments(same, weights, signals, gaps, 0.0), shrinkage)
+
+
+def _clustered(points: Rows, count: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """The number of the nearest of some centres for each point, by Lloyd's algorithm."""
+    centres = points[random.choice(len(points), count, replace=False)]
+    labels = np.zeros(len(points), np.int64)
+    for _ in range(_ROUNDS):
+        labels = np.argmin((centres**2).sum(axis=1) - 2 * points @ centres.T, axis=1)
+        chosen = np.eye(count)[labels]
+        sizes = chosen.sum(axis=0)[:, None]
+        centres = np.where(sizes > 0, chosen.T @ points / np.maximum(sizes, 1), centres)
+    return labels

@@ -1,0 +1,74 @@
+"""The kernel that fills gaps, against its twin, and what it must not depend on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fost
+from fost import _core
+from fost.gaps import Gaussian
+from fost.gaps.conditioning import by_gaps, condition
+from tests import reference
+
+
+def some_gaussian(n: int, seed: int = 0) -> Gaussian:
+    rng = np.random.default_rng(seed)
+    factor = rng.standard_normal((n, n))
+    covariance = factor @ factor.T / n + 0.1 * np.eye(n)  # its condition is below 1e2
+    return Gaussian.of_covariance(rng.standard_normal(n), covariance)
+
+
+@pytest.mark.parametrize("isa", _core.available_isas())
+@pytest.mark.parametrize("n", [1, 2, 5, 16, 33])
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.9, 1.0])
+def test_the_kernel_is_its_twin(isa: str, n: int, share: float) -> None:
+    rng = np.random.default_rng(1)
+    gaussian = some_gaussian(n)
+    Y = rng.standard_normal((70, n))
+    gaps = rng.random(Y.shape) < share
+    gaps[::3] = gaps[0]  # some follow each other with the same gaps once they are sorted
+    order = by_gaps(gaps)
+    Y, gaps, weights = Y[order], gaps[order], rng.random(70)
+    before = _core.get_isa()
+    _core.set_isa(isa)
+    try:
+        found = condition(gaussian, Y, gaps, densities=True, variances=True, weights=weights)
+    finally:
+        _core.set_isa(before)
+    known = gaussian.mean, gaussian.covariance
+    twins = [reference.condition(*known, *row) for row in zip(Y, gaps, strict=True)]
+    assert found.densities is not None
+    assert found.variances is not None
+    # Conditions below 1e2 and sums of 33 leave more than ten digits of sixteen.
+    np.testing.assert_allclose(found.rows, [t[0] for t in twins], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.densities, [t[1] for t in twins], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.variances, [np.diag(t[2]) for t in twins], atol=1e-9)
+    total = sum(w * t[2] for w, t in zip(weights, twins, strict=True))
+    np.testing.assert_allclose(found.covariance, total, atol=1e-9)
+    assert (found.rows[~gaps] == Y[~gaps]).all()
+
+
+def test_threads_change_no_bit() -> None:
+    rng = np.random.default_rng(2)
+    gaussian = some_gaussian(24)
+    Y = rng.standard_normal((3000, 24))
+    gaps = rng.random(Y.shape) < 0.4
+    before, results = fost.get_num_threads(), []
+    try:
+        for threads in (1, 2, 5):
+            fost.set_num_threads(threads)
+            results.append(condition(gaussian, Y, gaps, densities=True, weights=np.ones(len(Y))))
+    finally:
+        fost.set_num_threads(before)
+    for other in results[1:]:
+        assert np.array_equal(results[0].rows, other.rows)
+        assert np.array_equal(results[0].densities, other.densities)  # type: ignore[arg-type]
+        assert np.array_equal(results[0].covariance, other.covariance)  # type: ignore[arg-type]
+
+
+def test_signals_with_the_same_gaps_lie_side_by_side() -> None:
+    gaps = np.random.default_rng(0).random((200, 11)) < 0.2
+    sorted_gaps = gaps[by_gaps(gaps)]
+    changes = 1 + int((sorted_gaps[1:] != sorted_gaps[:-1]).any(axis=1).sum())
+    assert changes == len(np.unique(gaps, axis=0))

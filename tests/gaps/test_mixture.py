@@ -1,0 +1,114 @@
+"""Gaussians, mixtures, and what they fill in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fost
+from fost.gaps import Gaussian, Mixture
+from tests import reference
+
+
+def test_a_gaussian_by_its_transform_is_that_by_its_covariance() -> None:
+    rng = np.random.default_rng(0)
+    variances = rng.random(8) + 0.1
+    gaussian = Gaussian(rng.standard_normal(8), fost.DCT(8), variances)
+    U = fost.DCT(8).matrix
+    np.testing.assert_allclose(gaussian.covariance, U @ np.diag(variances) @ U.T, atol=1e-13)
+    again = Gaussian.of_covariance(gaussian.mean, gaussian.covariance)
+    np.testing.assert_allclose(again.precision, gaussian.precision, atol=1e-11)
+    np.testing.assert_allclose(again.log_determinant, gaussian.log_determinant, atol=1e-11)
+    np.testing.assert_allclose(again.variances, np.sort(variances)[::-1], atol=1e-12)
+    back = again.transform.matrix @ again.transform.inverse(np.diag(again.variances))
+    np.testing.assert_allclose(back, gaussian.covariance, atol=1e-12)
+    np.testing.assert_allclose(again.in_domain(fost.DCT(8)).variances, variances, atol=1e-12)
+
+
+def two_kinds() -> Mixture:
+    smooth = Gaussian(np.full(12, 1.0), fost.DCT(12), 2.0 ** -np.arange(12))
+    rough = Gaussian(np.full(12, -1.0), fost.DCT(12), 2.0 ** -np.arange(12)[::-1])
+    return Mixture([smooth, rough], [3, 1])
+
+
+def drawn(mixture: Mixture, count: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    kinds = rng.choice(len(mixture.members), count, p=mixture.shares)
+    rows = [
+        rng.multivariate_normal(mixture.members[k].mean, mixture.members[k].covariance)
+        for k in kinds
+    ]
+    return np.array(rows)
+
+
+def test_fill_is_the_posterior_mean_with_its_deviation() -> None:
+    mixture = two_kinds()
+    Y = drawn(mixture, 50)
+    gaps = np.random.default_rng(1).random(Y.shape) < 0.4
+    filled, std = mixture.fill(np.where(gaps, np.nan, Y), return_std=True)
+    for y, holes, row, deviation in zip(Y, gaps, filled, std, strict=True):
+        found = [reference.condition(g.mean, g.covariance, y, holes) for g in mixture.members]
+        likely = mixture.shares * np.exp([one[1] for one in found])
+        likely /= likely.sum()
+        means = np.array([one[0] for one in found])
+        mean = likely @ means
+        second = likely @ np.array([np.diag(one[2]) + one[0] ** 2 for one in found])
+        np.testing.assert_allclose(row, mean, atol=1e-9)
+        np.testing.assert_allclose(deviation[holes] ** 2, (second - mean**2)[holes], atol=1e-8)
+    assert (std[~gaps] == 0).all()
+    assert np.array_equal(mixture.fill(Y, gaps), filled)
+
+
+def test_error_bars_are_right_on_average() -> None:
+    mixture = two_kinds()
+    Y = drawn(mixture, 4000)
+    gaps = np.random.default_rng(1).random(Y.shape) < 0.3
+    filled, std = mixture.fill(Y, gaps, return_std=True)
+    ratio = np.mean((filled - Y)[gaps] ** 2) / np.mean(std[gaps] ** 2)
+    assert 0.9 < ratio < 1.1  # of 14,000 entries; five deviations are 0.06
+
+
+def test_many_members_are_tried_where_they_may_suit() -> None:
+    """More members than are tried for each signal; all but two are far away from all signals."""
+    mixture = two_kinds()
+    far = [Gaussian(np.full(12, 1e3 * k), fost.DCT(12), np.ones(12)) for k in range(2, 12)]
+    many = Mixture([*far[:5], *mixture.members, *far[5:]], [*[1e-3] * 5, 3, 1, *[1e-3] * 5])
+    Y = drawn(mixture, 200)
+    gaps = np.random.default_rng(1).random(Y.shape) < 0.4
+    np.testing.assert_allclose(many.fill(Y, gaps), mixture.fill(Y, gaps), atol=1e-9)
+
+
+def test_types_and_forms_are_kept() -> None:
+    mixture = two_kinds()
+    Y = drawn(mixture, 40).astype(np.float32)
+    Y[np.random.default_rng(1).random(Y.shape) < 0.4] = np.nan
+    filled = mixture.fill(Y)
+    assert filled.dtype == np.float32
+    seen = ~np.isnan(Y)
+    assert (filled[seen] == Y[seen]).all()
+    assert np.isfinite(filled).all()
+    np.testing.assert_allclose(mixture.fill(np.asfortranarray(Y)), filled)
+    whole = mixture.fill(np.full((1, 12), np.nan))
+    np.testing.assert_allclose(whole[0], mixture.mean)
+
+
+def test_wrong_arguments_are_named() -> None:
+    mixture, Y = two_kinds(), np.zeros((3, 12))
+    with pytest.raises(ValueError, match="missing must have the shape of Y"):
+        mixture.fill(Y, np.zeros((3, 11), bool))
+    with pytest.raises(TypeError, match="missing must be boolean"):
+        mixture.fill(Y, np.zeros((3, 12)))
+    with pytest.raises(ValueError, match="Y contains NaN or infinity where it is not missing"):
+        mixture.fill(np.full((3, 12), np.nan), np.zeros((3, 12), bool))
+    with pytest.raises(ValueError, match="Y contains infinity"):
+        mixture.fill(np.full((3, 12), np.inf))
+    with pytest.raises(ValueError, match="Y has 5 features"):
+        mixture.fill(np.zeros((3, 5)))
+    with pytest.raises(ValueError, match="shares must be positive"):
+        Mixture(mixture.members, [1, 0])
+    with pytest.raises(TypeError, match="members must be Gaussians, got int"):
+        Mixture([3])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="variances must not be negative"):
+        Gaussian(np.zeros(4), fost.DCT(4), [1, 1, 1, -1])
+    with pytest.raises(TypeError, match="transform must be a transform"):
+        Gaussian(np.zeros(4), np.eye(4), np.ones(4))  # type: ignore[arg-type]
