@@ -9,6 +9,7 @@
 #include "patch_pass.hpp"
 #include "reflector_sweep.hpp"
 #include "rotation_sweep.hpp"
+#include "union.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
@@ -30,6 +31,7 @@ template <class T> constexpr Kernels<T> table() {
           Clean<upper_inner_products<T>>::call,
           Clean<pursue<T>>::call,
           Clean<pursue_observed<T>>::call,
+          Clean<pursue_union<T>>::call,
           Clean<sweep_atoms<T>>::call,
           Clean<shrink<T>>::call};
 }

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
         HouseholderDictionary,
         OrthonormalDictionary,
     )
-    from fost.learning import BankOf, Full, LearningResult, Reflectors, Rotations, Structure, learn
+    from fost.learning import (
+        BankOf,
+        Full,
+        LearningResult,
+        Reflectors,
+        Rotations,
+        Structure,
+        UnionOf,
+        learn,
+    )
     from fost.plotting import plot_frontier
     from fost.pursuit import omp
     from fost.transforms import (
@@ -30,6 +39,7 @@ if TYPE_CHECKING:
         Hadamard,
         Householder,
         Transform,
+        Union,
         Wavelet,
         load,
     )
@@ -58,6 +68,8 @@ __all__ = [
     "Rotations",
     "Structure",
     "Transform",
+    "Union",
+    "UnionOf",
     "Wavelet",
     "baselines",
     "diagnostics",
@@ -92,6 +104,7 @@ _LATE = {
         "Reflectors",
         "Rotations",
         "Structure",
+        "UnionOf",
         "learn",
     ),
     "fost.plotting": ("plot_frontier",),
@@ -106,6 +119,7 @@ _LATE = {
         "Hadamard",
         "Householder",
         "Transform",
+        "Union",
         "Wavelet",
         "load",
     ),

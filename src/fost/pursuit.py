@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,7 +88,7 @@ def omp(
     dictionary = (
         atoms.prepared(*way) if isinstance(atoms, Atoms) else PreparedAtoms(D, *way, squares)
     )
-    codes = _pursue(signals, dictionary, s, gaps, tol)
+    codes = pursue_in(dictionary, signals, s, gaps, tol)
     if codes is None:
         raise ValueError("Y contains NaN or infinity")
     return codes
@@ -98,12 +99,24 @@ def pursue(
 ) -> csr_array | None:
     """`omp` of checked arguments; None where signals are not finite."""
     dictionary = PreparedAtoms(atoms, Y.dtype, normalize=False, masked=missing is not None)
-    return _pursue(Y, dictionary, s, missing, None)
+    return pursue_in(dictionary, Y, s, missing, None)
 
 
-def _pursue(
+class Dictionary(Protocol):
+    """Atoms in which the core pursues signals within reach."""
+
+    # Exponents that were taken out of the atoms, one for each; None where there are none.
+    taken_out: NDArray[np.int64] | None
+
+    def pursue(
+        self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, tol: float
+    ) -> csr_array | None:
+        """Codes; None where signals are not finite or not within reach."""
+
+
+def pursue_in(
+    dictionary: Dictionary,
     Y: Floats,
-    dictionary: PreparedAtoms,
     s: int,
     missing: NDArray[np.bool_] | None,
     tol: float | None,
@@ -131,7 +144,7 @@ def _pursue(
 
 
 def _by_shift(
-    dictionary: PreparedAtoms,
+    dictionary: Dictionary,
     Y: Floats,
     missing: NDArray[np.bool_] | None,
     s: int,

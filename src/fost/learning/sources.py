@@ -32,12 +32,14 @@ _GRAM_ENTRIES = 2**16
 class Statistic:
     """What one pass over signals gives: M = X Y^T (row i: code entry i) and ||X||_F^2.
 
-    `total` is ||Y||_F^2, where the pass was asked for it.
+    `total` is ||Y||_F^2, where the pass was asked for it. Codes in a union are no projections: of
+    those `energy` is ||Y||_F^2 - ||Y - U X||_F^2, which it is of others too, and there is X X^T.
     """
 
     matrix: NDArray[np.float64]
     energy: float
     total: float | None = None
+    products: NDArray[np.float64] | None = None
 
     @property
     def scaled(self) -> NDArray[np.float64]:

@@ -69,6 +69,8 @@ class Structure(ABC):
     parts: ClassVar[str] = ""
     # Whether it is poor without a fixed base under it.
     wants_base: ClassVar[bool] = False
+    # Whether codes are the best there are, so that errors cannot rise.
+    never_rises: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -130,6 +132,10 @@ class Structure(ABC):
     @abstractmethod
     def restart(self, problem: Problem, coder: Coder) -> Coder:
         """The transform to update first when the codes of any `coder` start the learning."""
+
+    def code(self, problem: Problem, coder: Coder) -> Statistic:
+        """One pass over the signals: what `update` needs to know of their codes."""
+        return problem.code(coder)
 
     @abstractmethod
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Coder:
