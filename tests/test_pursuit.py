@@ -309,6 +309,19 @@ def test_scales_of_signals_and_atoms_do_not_change_a_bit(isa, seed, size, dtype,
 
 
 @pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("of_signals", [-390, -300, -210, 210, 300, 390])
+@pytest.mark.parametrize("of_atoms", [-190, 190])
+def test_signals_and_atoms_are_both_extreme(of_signals, of_atoms, masked):
+    """Each alone is within reach, or nearly so, and squares of their products are not."""
+    rng, Y, D = problem(0, 6, 9, 20)
+    missing = rng.random(Y.shape) < 0.3 if masked else None
+    far = fost.omp(scaled(Y, of_signals), scaled(D, of_atoms), 2, missing=missing)
+    plain = fost.omp(Y, D, 2, missing=missing)
+    np.testing.assert_array_equal(far.indptr, plain.indptr)
+    np.testing.assert_array_equal(far.data, scaled(plain.data, of_signals - of_atoms))
+
+
+@pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_signals_of_any_scale_side_by_side(dtype, masked):
     rng, Y, D = problem(7, 12, 30, 60)

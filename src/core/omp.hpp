@@ -37,10 +37,10 @@ template <class T> double squared_norm(const T* a, int n) {
 }
 
 // Whether the squared norm of a row tells what it should: its square root is neither so large nor
-// so small that products of correlations and coefficients overflow or vanish in T. Others are
-// scaled by the caller.
+// so small that products of correlations and coefficients overflow or vanish in T, nor squares of
+// correlations in float64, with atoms at the end of their reach. Others are scaled by the caller.
 template <class T> bool within_reach(double energy, const T* row, int n) {
-  constexpr double MOST = sizeof(T) == 4 ? 0x1p100 : 0x1p800;
+  constexpr double MOST = sizeof(T) == 4 ? 0x1p100 : 0x1p440;
   if (energy == 0) {
     for (int i = 0; i < n; ++i)
       if (row[i] != 0) return false;

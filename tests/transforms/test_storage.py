@@ -179,7 +179,11 @@ def write(path: Path, structure: Any, arrays: dict[str, Array], **metadata: str)
     text = structure if isinstance(structure, str) else json.dumps(structure)
     known = {"format": "fost", "version": "1", "structure": text}
     known["checksum"] = storage.digest(text, arrays)
-    path.write_bytes(safetensors.numpy.save(arrays, {**known, **metadata}))
+    try:
+        data = safetensors.numpy.save(arrays, {**known, **metadata})
+    except safetensors.SafetensorError as error:  # of complex numbers, by an old version
+        pytest.skip(str(error))
+    path.write_bytes(data)
 
 
 def test_a_file_written_by_hand(path: Path) -> None:
