@@ -66,7 +66,9 @@ def main(seed: int, first: int, stop: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
     faulthandler.enable()
     for number in range(first, stop):
-        faulthandler.dump_traceback_later(SECONDS, exit=True)
+        # On a busy machine a call has a share of a processor only.
+        share = min(1.0, (os.cpu_count() or 1) / max(os.getloadavg()[0], 1e-9))
+        faulthandler.dump_traceback_later(SECONDS / share, exit=True)
         print(json.dumps(make(seed, number)), file=out, flush=True)
     faulthandler.cancel_dump_traceback_later()
 

@@ -140,10 +140,15 @@ def inpaint(fuzz: Fuzz) -> None:
     options["stride"] = None if fuzz.chance(0.3) else fuzz.pair("stride", side, 2**31 - 1)
     if options["stride"] is None:
         fuzz.bad = [b for b in fuzz.bad if b != "stride=None"]
+    seen = None
+    if getattr(missing, "shape", None) in (picture.shape, picture.shape[:2]):
+        gaps = missing if missing.ndim == picture.ndim else missing[..., None]
+        seen = np.broadcast_to(gaps == 0, picture.shape)
+        if fuzz.bad == ["image is not finite"] and np.isfinite(np.asarray(image)[seen]).all():
+            fuzz.bad, picture = [], np.where(seen, image, 0.5)  # it is where nothing is seen
     restored = fuzz.call(images.inpaint, image, missing, dictionary, method=method, **options)
+    assert seen is not None
     check_restored(fuzz, restored, picture)
-    gaps = missing if missing.ndim == picture.ndim else missing[..., None]
-    seen = np.broadcast_to(~gaps, picture.shape)
     fuzz.expect(np.array_equal(restored[seen], picture[seen]), "observed pixels stay")
 
 
@@ -233,8 +238,10 @@ def psnr(fuzz: Fuzz) -> None:
     reference, plain = some_picture(fuzz, "reference")
     other = plain if fuzz.chance(0.3) else plain[::-1]
     data_range = fuzz.number("data_range", 1, 300, least=1e-300)
-    if data_range is None:  # then it follows from the type
+    if data_range is None:  # then it follows from the type, if that has a range
         fuzz.bad.remove("data_range=None")
+        if plain.dtype.kind == "f" and not (plain.min() >= 0 and plain.max() <= 1):
+            fuzz.doubtful.append("data_range")
     if fuzz.spoil():
         other = fuzz.wrong("image", plain[:0], plain[None], None, "a", np.nan * plain)
     found = fuzz.call(images.psnr, reference, other, data_range)
