@@ -61,9 +61,7 @@ class Bank(Coder):
 
 class Union:
     uses_blas: bool
-    def __init__(
-        self, base: Plan, members: Sequence[Plan], atoms: NDArray[np.int32]
-    ) -> None: ...
+    def __init__(self, base: Plan, members: Sequence[Plan], atoms: NDArray[np.int32]) -> None: ...
     def pursue(
         self,
         gram: NDArray[Any],

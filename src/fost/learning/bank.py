@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,7 @@ class BankOf(Structure):
     member: Structure
     n_transforms: int
 
+    several: ClassVar[bool] = True
     starts = ("splitting", "farthest", "subsets")
 
     def __post_init__(self) -> None:
@@ -197,8 +199,8 @@ class BankOf(Structure):
 
 
 def check_member(member: object, name: str) -> Structure:
-    """A structure that banks can be made of: any but banks."""
-    if not isinstance(member, Structure) or isinstance(member, BankOf):
+    """A structure that banks can be made of: any but banks and unions."""
+    if not isinstance(member, Structure) or member.several:
         raise TypeError(f"{name} must be {known()}, got {type(member).__name__}")
     return member
 

@@ -76,9 +76,7 @@ def restored(
     return structure, state
 
 
-def _products(
-    arrays: Arrays, structure: Structure, transform: Coder
-) -> NDArray[np.float64] | None:
+def _products(arrays: Arrays, structure: Structure, transform: Coder) -> NDArray[np.float64] | None:
     """X X^T where the structure needs it."""
     if structure.never_rises:
         return None

@@ -69,6 +69,8 @@ class Structure(ABC):
     parts: ClassVar[str] = ""
     # Whether it is poor without a fixed base under it.
     wants_base: ClassVar[bool] = False
+    # Whether it makes several transforms, of which no others can be made.
+    several: ClassVar[bool] = False
     # Whether codes are the best there are, so that errors cannot rise.
     never_rises: ClassVar[bool] = True
 

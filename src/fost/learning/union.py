@@ -19,6 +19,8 @@ from fost.transforms import Coder, Several, Union, with_base
 
 # Iterations of the bank that a union starts from.
 _ITERATIONS = 10
+# How often all members are updated for the same sums, each for the latest of the others.
+_ROUNDS = 2
 # Numbers in X X^T: 2 GiB of them.
 _MOST_SUMS = 2**28
 
@@ -63,6 +65,7 @@ class UnionOf(Structure):
     member: Structure
     n_transforms: int
 
+    several: ClassVar[bool] = True
     starts = BankOf.starts
     never_rises: ClassVar[bool] = False
 
@@ -133,14 +136,14 @@ class UnionOf(Structure):
         assert statistic.products is not None
         n, members = problem.n_features, list(current.transforms)
         atoms = np.concatenate([member.matrix.T for member in members])
-        for b, member in enumerate(members):
+        for b in [*range(self.n_transforms)] * _ROUNDS:
             own = slice(b * n, (b + 1) * n)
             pairs = statistic.products[own]
-            others = pairs @ atoms - pairs[:, own] @ atoms[own]
-            matrix = statistic.matrix[own] - others
             if not pairs.any():  # nothing uses it
                 continue
-            members[b] = single(self.member.update(problem, Statistic(matrix, 0.0), member))
+            others = pairs @ atoms - pairs[:, own] @ atoms[own]
+            rest = Statistic(statistic.matrix[own] - others, 0.0)
+            members[b] = single(self.member.update(problem, rest, members[b]))
             atoms[own] = members[b].matrix.T
         return Union(members)
 
