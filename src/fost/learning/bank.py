@@ -224,7 +224,8 @@ def _coded(
     assert isinstance(bank, Bank)
     codes = bank.encode(signals, problem.n_nonzero_coefs)
     rows = np.repeat(np.arange(len(signals)), np.diff(codes.indptr))
-    squares = np.square(codes.data, dtype=np.float64)
-    kept = np.bincount(rows, squares, minlength=len(signals))
-    totals = np.square(signals, dtype=np.float64).sum(axis=1)
-    return bank.members(codes), np.maximum(totals - kept, 0)
+    with np.errstate(over="ignore", invalid="ignore"):  # which the sums of a pass complain of
+        squares = np.square(codes.data, dtype=np.float64)
+        kept = np.bincount(rows, squares, minlength=len(signals))
+        totals = np.square(signals, dtype=np.float64).sum(axis=1)
+        return bank.members(codes), np.maximum(totals - kept, 0)
