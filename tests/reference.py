@@ -275,6 +275,12 @@ def omp_steps(
         yield float(lead / np.linalg.norm(y)), x
 
 
+def code_sums(X: Array, Y: Array) -> tuple[Array, Array]:
+    """X Y^T and X X^T of codes and signals in rows."""
+    X, Y = X.astype(np.float64), Y.astype(np.float64)
+    return X.T @ Y, X.T @ X
+
+
 def sweep_atoms(Y: Array, atoms: Array, X: Array, order: Sequence[int]) -> tuple[Array, Array]:
     """One sweep of approximate K-SVD: for each atom d and coefficients x of the signals that use
     it, d' = E^T x normalised and x' = E d' with E = Y - (X D without this atom)."""

@@ -6,6 +6,7 @@
 #include "engine.hpp"
 #include "picture.hpp"
 #include "ruled.hpp"
+#include "union_plan.hpp"
 
 namespace fost {
 namespace {
@@ -115,6 +116,53 @@ template <class T> void bind_transform(nb::class_<Plan, Coder>& plan) {
            "indices"_a.noconvert(), "indptr"_a.noconvert(), "out"_a.noconvert());
 }
 
+template <class T, class I>
+Index pursue_union_array(const Union& all, const Lines<T>& gram, const Input<T>& y, int s, double tol,
+                         const Packed<T, Line>& values, const Packed<std::int32_t, Line>& indices,
+                         const Packed<I, Line>& indptr) {
+  const std::size_t count = all.indices.size(), pitch = (count + PITCH - 1) / PITCH * PITCH;
+  require(Index(y.shape(1)) == all.bank.n && s >= 1 && std::size_t(s) <= count &&
+              gram.shape(0) == count && gram.shape(1) == pitch, "shapes do not agree");
+  require(values.shape(0) >= y.shape(0) * s && indices.shape(0) >= y.shape(0) * s &&
+              indptr.shape(0) == y.shape(0) + 1, "not enough room for the codes");
+  nb::gil_scoped_release release;
+  return pursue<T, I>(all, gram.data(), view<const T>(y), s, tol, values.data(), indices.data(),
+                      indptr.data());
+}
+
+template <class T>
+void code_sums_array(const Packed<const T, Line>& values, const Packed<const std::int32_t, Line>& indices,
+                     const Packed<const std::int64_t, Line>& indptr, const Input<T>& y,
+                     const Packed<double, nb::ndim<2>>& matrix,
+                     const Packed<double, nb::ndim<2>>& products) {
+  const std::size_t atoms = matrix.shape(0);
+  require(indptr.shape(0) == y.shape(0) + 1 && values.shape(0) == indices.shape(0) &&
+              matrix.shape(1) == y.shape(1) && products.shape(0) == atoms &&
+              products.shape(1) == atoms, "shapes do not agree");
+  const SparseRows<T, std::int64_t> codes = {values.data(), indices.data(), indptr.data(),
+                                             Index(values.shape(0)), static_cast<std::int32_t>(atoms)};
+  nb::gil_scoped_release release;
+  code_sums<T>(codes, Index(atoms), view<const T>(y), matrix.data(), products.data());
+}
+
+template <class T> void bind_union(nb::module_& m, nb::class_<Union>& all) {
+  all.def("pursue", &pursue_union_array<T, std::int32_t>, "gram"_a.noconvert(), "y"_a.noconvert(),
+          "s"_a, "tol"_a, "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
+  all.def("pursue", &pursue_union_array<T, std::int64_t>, "gram"_a.noconvert(), "y"_a.noconvert(),
+          "s"_a, "tol"_a, "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
+  m.def("code_sums", &code_sums_array<T>, "values"_a.noconvert(), "indices"_a.noconvert(),
+        "indptr"_a.noconvert(), "y"_a.noconvert(), "matrix"_a.noconvert(), "products"_a.noconvert());
+}
+
+// Atoms of a bank's members, ascending.
+std::vector<std::int32_t> checked_atoms(const Packed<const std::int32_t, Line>& atoms, Index count) {
+  std::vector<std::int32_t> indices(atoms.data(), atoms.data() + atoms.shape(0));
+  for (std::size_t k = 0; k < indices.size(); ++k)
+    require(indices[k] < count && indices[k] >= (k ? indices[k - 1] + 1 : 0), "atoms must ascend");
+  require(!indices.empty(), "there must be atoms");
+  return indices;
+}
+
 }  // namespace
 
 void bind_coders(nb::module_& m) {
@@ -156,6 +204,16 @@ void bind_coders(nb::module_& m) {
   nb::class_<Bank, Coder>(m, "Bank")
       .def(nb::init<const Plan&, const std::vector<const Plan*>&>(), "base"_a, "members"_a,
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+
+  nb::class_<Union> all(m, "Union");
+  all.def("__init__", [](Union* self, const Plan& base, const std::vector<const Plan*>& members,
+                         const Packed<const std::int32_t, Line>& atoms) {
+    const Index count = Index(base.n) * static_cast<Index>(members.size());
+    new (self) Union(base, members, checked_atoms(atoms, count));
+  }, "base"_a, "members"_a, "atoms"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+  all.def_prop_ro("uses_blas", [](const Union& self) { return self.bank.uses_blas; });
+  bind_union<float>(m, all);
+  bind_union<double>(m, all);
 }
 
 }  // namespace fost

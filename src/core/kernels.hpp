@@ -65,6 +65,11 @@ template <class T> struct Kernels {
   bool (*pursue_observed)(const Atoms<T>&, const View<const T>& y, const View<const bool>& missing,
                           Index first, Index last, const Codes<T>&, const PursuitMemory<T>&);
 
+  // The same in the atoms of several transforms, of whole signals.
+  bool (*pursue_union)(const UnionProgram<T>&, const Atoms<T>&, const View<const T>& y, Index first,
+                       Index last, const Codes<T>&, const PursuitMemory<T>&, const BankMemory<T>&,
+                       const Workspace<T>&);
+
   // Updates the atoms of `order` and the coefficients of the signals that use them, together
   // with the residual, one atom after another.
   void (*sweep_atoms)(const AtomUses<T>&, int n, const std::int32_t* order, int count, T* atoms,

@@ -11,6 +11,7 @@
 #include "patch_pass.hpp"
 #include "reflector_sweep.hpp"
 #include "rotation_sweep.hpp"
+#include "union.hpp"
 #include "within_pass.hpp"
 
 namespace fost {
@@ -41,6 +42,7 @@ template <class T> constexpr Kernels<T> table() {
           Clean<upper_inner_products<T>>::call,
           Clean<pursue<T>>::call,
           Clean<pursue_observed<T>>::call,
+          Clean<pursue_union<T>>::call,
           Clean<sweep_atoms<T>>::call,
           Clean<shrink<T>>::call};
 }

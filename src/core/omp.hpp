@@ -11,6 +11,7 @@
 
 #include "gram.hpp"
 #include "pursuit_types.hpp"
+#include "select.hpp"
 #include "shuffle.hpp"
 
 namespace fost {
@@ -174,6 +175,7 @@ Vec<T> subtract_direction(const Atoms<T>& atoms, const Pursuit<T>& pursuit, cons
     for (int v = 0; v < V; ++v) sums[v] = load(gram + k + v * L);
     for (int i = 0; i < last; ++i) {
       const T factor = factors[i];
+      if (factor == 0) continue;  // the atoms of a union often have nothing in common
 #pragma GCC unroll 16
       for (int v = 0; v < V; ++v) sums[v] -= factor * load(directions + i * PITCH + v * L);
     }
@@ -227,58 +229,77 @@ template <class T> struct PursuitState {
   }
 };
 
+// Signals in contiguous rows.
+template <class T> struct SignalRows {
+  const T* data;
+  Index stride;
+};
+
+// `count` signals where they lie, or, where that is not in such rows, copied.
+template <class T> SignalRows<T> rows_of(const View<const T>& y, Index begin, int count, T* copy) {
+  const Index n = y.columns;
+  const T* rows = y.data + begin * y.row_stride;
+  if (y.column_stride == 1 && y.row_stride >= n && y.row_stride < (1 << 30)) return {rows, y.row_stride};
+  for (Index r = 0; r < count; ++r)
+    for (Index i = 0; i < n; ++i) copy[r * n + i] = rows[r * y.row_stride + i * y.column_stride];
+  return {copy, n};
+}
+
+// The codes of `count` signals whose correlations are in memory. False where an entry is not finite
+// or a row not within reach.
+template <class T>
+bool pursue_tile(const Atoms<T>& atoms, const SignalRows<T>& rows, int count, Codes<T> codes,
+                 const PursuitMemory<T>& memory) {
+  const int s = codes.s;
+  // A step is a chain of results that wait for each other, so several signals take each
+  // step one after the other, and the processor works on them side by side.
+  for (int r = 0; r < count; r += memory.together, advance(codes, memory.together)) {
+    PursuitState<T> states[PURSUITS];
+    const int some = count - r < memory.together ? count - r : memory.together;
+    for (int p = 0; p < some; ++p) {
+      const T* row = rows.data + (r + p) * rows.stride;
+      const double energy = squared_norm(row, atoms.n);
+      if (!within_reach(energy, row, atoms.n)) return false;
+      const T* alpha0 = memory.correlations + static_cast<Index>(r + p) * atoms.pitch;
+      states[p] = {{s, 0, codes.indices + static_cast<Index>(p) * s,
+                    memory.factor + static_cast<Index>(p) * s * s, memory.c + p * s, energy},
+                   energy,
+                   alpha0,
+                   memory.alpha + static_cast<Index>(p) * atoms.pitch,
+                   memory.directions + static_cast<Index>(p) * s * atoms.pitch,
+                   memory.x + p * s,
+                   memory.factors + p * s,
+                   top_strengths(alpha0, atoms.scales, atoms.pitch),
+                   true};
+    }
+    for (bool any = true; any;) {
+      any = false;
+      for (int p = 0; p < some; ++p) {
+        if (!states[p].going || states[p].pursuit.done(memory.tol)) continue;
+        states[p].going = states[p].step(atoms, memory.tol);
+        any |= states[p].going;
+      }
+    }
+    for (int p = 0; p < some; ++p) {
+      states[p].pursuit.solve(states[p].x);
+      write_code(states[p].pursuit.count, states[p].x, codes, p);
+    }
+  }
+  return true;
+}
+
 // The codes of the rows first:last of y. False where an entry is not finite or a row not within
 // reach.
 template <class T>
 bool pursue(const Atoms<T>& atoms, const View<const T>& y, Index first, Index last,
             const Codes<T>& codes, const PursuitMemory<T>& memory) {
-  const int n = atoms.n, s = codes.s;
-  const bool direct = y.column_stride == 1 && y.row_stride >= n && y.row_stride < (1 << 30);
-  for (Index begin = first; begin < last; begin += memory.tile) {
-    const int width = static_cast<int>(last - begin < memory.tile ? last - begin : memory.tile);
-    const T* rows = y.data + begin * y.row_stride;
-    if (!direct) {
-      for (Index r = 0; r < width; ++r)
-        for (Index i = 0; i < n; ++i)
-          memory.rows[r * n + i] = rows[r * y.row_stride + i * y.column_stride];
-      rows = memory.rows;
-    }
-    const Index stride = direct ? y.row_stride : n;
-    correlate(atoms, atoms.rows, rows, stride, width, memory.correlations, memory.gemm);
-    // A step is a chain of results that wait for each other, so several signals take each
-    // step one after the other, and the processor works on them side by side.
-    for (int r = 0; r < width; r += memory.together) {
-      PursuitState<T> states[PURSUITS];
-      const int some = width - r < memory.together ? width - r : memory.together;
-      for (int p = 0; p < some; ++p) {
-        const T* row = rows + (r + p) * stride;
-        const double energy = squared_norm(row, n);
-        if (!within_reach(energy, row, n)) return false;
-        const T* alpha0 = memory.correlations + static_cast<Index>(r + p) * atoms.pitch;
-        states[p] = {{s, 0, codes.indices + (begin + r + p) * s,
-                      memory.factor + static_cast<Index>(p) * s * s, memory.c + p * s, energy},
-                     energy,
-                     alpha0,
-                     memory.alpha + static_cast<Index>(p) * atoms.pitch,
-                     memory.directions + static_cast<Index>(p) * s * atoms.pitch,
-                     memory.x + p * s,
-                     memory.factors + p * s,
-                     top_strengths(alpha0, atoms.scales, atoms.pitch),
-                     true};
-      }
-      for (bool any = true; any;) {
-        any = false;
-        for (int p = 0; p < some; ++p) {
-          if (!states[p].going || states[p].pursuit.done(memory.tol)) continue;
-          states[p].going = states[p].step(atoms, memory.tol);
-          any |= states[p].going;
-        }
-      }
-      for (int p = 0; p < some; ++p) {
-        states[p].pursuit.solve(states[p].x);
-        write_code(states[p].pursuit.count, states[p].x, codes, begin + r + p);
-      }
-    }
+  Codes<T> here = codes;
+  advance(here, first);
+  for (Index begin = first; begin < last; begin += memory.tile, advance(here, memory.tile)) {
+    const int count = static_cast<int>(last - begin < memory.tile ? last - begin : memory.tile);
+    const SignalRows<T> rows = rows_of(y, begin, count, memory.rows);
+    correlate(atoms, atoms.rows, rows.data, rows.stride, count, memory.correlations, memory.gemm);
+    if (!pursue_tile(atoms, rows, count, here, memory)) return false;
   }
   return true;
 }

@@ -34,6 +34,21 @@ constexpr int PITCH = 32;
 // Signals that are pursued side by side at most.
 constexpr int PURSUITS = 8;
 
+// Those atoms of one member of a union that count: not those that a member before it has too.
+template <class T> struct UnionMember {
+  int first;                   // the number of the first of them
+  int count;
+  const std::int32_t* places;  // the row of each coefficient on the board, see BankMember
+  const T* scales;             // a factor of each coefficient
+};
+
+// Several transforms whose atoms are one dictionary.
+template <class T> struct UnionProgram {
+  CoderProgram<T> bank;
+  const UnionMember<T>* members;
+  const std::int32_t* indices;  // of the atoms, by their numbers: i + n b is atom i of member b
+};
+
 // Memory of one thread for pursuit, for `tile` signals at a time. What is wanted per signal is
 // wanted for those `together`, or, where entries are missing, for the whole tile; the lower part
 // is for missing entries alone.

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
         Imputer,
         OrthonormalDictionary,
     )
-    from fost.learning import BankOf, Full, LearningResult, Reflectors, Rotations, Structure, learn
+    from fost.learning import (
+        BankOf,
+        Full,
+        LearningResult,
+        Reflectors,
+        Rotations,
+        Structure,
+        UnionOf,
+        learn,
+    )
     from fost.plotting import plot_frontier
     from fost.pursuit import omp
     from fost.selection import select
@@ -31,6 +40,7 @@ if TYPE_CHECKING:
         Hadamard,
         Householder,
         Transform,
+        Union,
         Wavelet,
         load,
     )
@@ -60,6 +70,8 @@ __all__ = [
     "Rotations",
     "Structure",
     "Transform",
+    "Union",
+    "UnionOf",
     "Wavelet",
     "baselines",
     "diagnostics",
@@ -95,6 +107,7 @@ _LATE = {
         "Reflectors",
         "Rotations",
         "Structure",
+        "UnionOf",
         "learn",
     ),
     "fost.plotting": ("plot_frontier",),
@@ -110,6 +123,7 @@ _LATE = {
         "Hadamard",
         "Householder",
         "Transform",
+        "Union",
         "Wavelet",
         "load",
     ),

@@ -65,6 +65,28 @@ class Plan(Coder):
 class Bank(Coder):
     def __init__(self, base: Plan, members: Sequence[Plan]) -> None: ...
 
+class Union:
+    uses_blas: bool
+    def __init__(self, base: Plan, members: Sequence[Plan], atoms: NDArray[np.int32]) -> None: ...
+    def pursue(
+        self,
+        gram: NDArray[Any],
+        y: NDArray[Any],
+        s: int,
+        tol: float,
+        values: NDArray[Any],
+        indices: NDArray[np.int32],
+        indptr: NDArray[Any],
+    ) -> int: ...
+
+def code_sums(
+    values: NDArray[Any],
+    indices: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    y: NDArray[Any],
+    matrix: NDArray[np.float64],
+    products: NDArray[np.float64],
+) -> None: ...
 def sum_atoms(
     atoms: NDArray[Any],
     values: NDArray[Any],

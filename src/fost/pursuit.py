@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,7 +88,7 @@ def omp(
     dictionary = (
         atoms.prepared(*way) if isinstance(atoms, Atoms) else PreparedAtoms(D, *way, squares)
     )
-    codes = _pursue(signals, dictionary, s, gaps, tol)
+    codes = pursue_in(dictionary, signals, s, gaps, tol)
     if codes is None:
         raise ValueError("Y contains NaN or infinity")
     return codes
@@ -103,12 +104,25 @@ def pursue(
 ) -> csr_array | None:
     """`omp` of checked arguments; None where signals are not finite."""
     dictionary = PreparedAtoms(atoms, Y.dtype, normalize=False, masked=missing is not None)
-    return _pursue(Y, dictionary, s, missing, tol)
+    return pursue_in(dictionary, Y, s, missing, tol)
 
 
-def _pursue(
+class Dictionary(Protocol):
+    """Atoms in which the core pursues signals within reach."""
+
+    @property
+    def taken_out(self) -> NDArray[np.int64] | None:
+        """Exponents that were taken out of the atoms, one for each; None where there are none."""
+
+    def pursue(
+        self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, tol: float
+    ) -> csr_array | None:
+        """Codes; None where signals are not finite or not within reach."""
+
+
+def pursue_in(
+    dictionary: Dictionary,
     Y: Floats,
-    dictionary: PreparedAtoms,
     s: int,
     missing: NDArray[np.bool_] | None,
     tol: float | None,
@@ -136,7 +150,7 @@ def _pursue(
 
 
 def _by_shift(
-    dictionary: PreparedAtoms,
+    dictionary: Dictionary,
     Y: Floats,
     missing: NDArray[np.bool_] | None,
     s: int,

@@ -11,6 +11,7 @@ from fost.learning.rotations import Rotations
 from fost.learning.sources import Source, Statistic, as_source
 from fost.learning.state import InterruptedWarning, LearningResult, ObjectiveRoseWarning
 from fost.learning.structure import Problem, Structure
+from fost.learning.union import UnionOf
 
 __all__ = [
     "BankOf",
@@ -26,6 +27,7 @@ __all__ = [
     "Source",
     "Statistic",
     "Structure",
+    "UnionOf",
     "as_source",
     "kinds",
     "learn",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,7 @@ class BankOf(Structure):
     member: Structure
     n_transforms: int
 
+    several: ClassVar[bool] = True
     starts = ("splitting", "farthest", "subsets")
 
     def __post_init__(self) -> None:
@@ -101,7 +103,7 @@ class BankOf(Structure):
     def start(self, problem: Problem, init: str | Coder) -> Coder:
         if not isinstance(init, Bank) or init.n_transforms >= self.n_transforms:
             return super().start(problem, init)
-        members = [_single(self.member.restart(problem, member)) for member in init.transforms]
+        members = [single(self.member.restart(problem, member)) for member in init.transforms]
         return self._split(problem, self._sample(problem), members)
 
     def takes(self, coder: Coder) -> bool:
@@ -113,7 +115,7 @@ class BankOf(Structure):
                 f"init must be a bank of at most {self.n_transforms} transforms, or a name, "
                 f"got {coder!r}"
             )
-        return Bank(_single(self.member.restart(problem, member)) for member in coder.transforms)
+        return Bank(single(self.member.restart(problem, member)) for member in coder.transforms)
 
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Bank:
         members, unused = [], []
@@ -121,7 +123,7 @@ class BankOf(Structure):
             zip(self._parts(statistic), current.transforms, strict=True)
         ):
             if matrix.any():
-                member = _single(self.member.update(problem, Statistic(matrix, 0.0), member))
+                member = single(self.member.update(problem, Statistic(matrix, 0.0), member))
             else:
                 unused.append(b)
             members.append(member)
@@ -151,7 +153,7 @@ class BankOf(Structure):
         else:
             own = signals if places is None else signals.part(places)
         quick = problem.but(source=own, max_iter=_ITERATIONS)
-        return _single(alternate(quick, self.member, self.member.starts[0]).transform)
+        return single(alternate(quick, self.member, self.member.starts[0]).transform)
 
     def _split(self, problem: Problem, signals: Source, members: list[Transform]) -> Bank:
         """Until there are enough, the signals that the worst member represents worst get one."""
@@ -200,8 +202,8 @@ class BankOf(Structure):
 
 
 def check_member(member: object, name: str) -> Structure:
-    """A structure that banks can be made of: any but banks."""
-    if not isinstance(member, Structure) or isinstance(member, BankOf):
+    """A structure that banks can be made of: any but banks and unions."""
+    if not isinstance(member, Structure) or member.several:
         raise TypeError(f"{name} must be {known()}, got {type(member).__name__}")
     return member
 
@@ -211,7 +213,7 @@ def most_members(n_features: int) -> int:
     return max(1, _MOST_SUMS // n_features**2)
 
 
-def _single(coder: Coder) -> Transform:
+def single(coder: Coder) -> Transform:
     """What a member structure makes: one transform."""
     assert isinstance(coder, Transform)
     return coder

@@ -93,6 +93,8 @@ class Checkpoint:
             "statistic": state.statistic.matrix,
             "errors": np.array(state.errors),
         }
+        if state.statistic.products is not None:
+            arrays["products"] = state.statistic.products
         notes = {
             "settings": self._settings,
             "structure": decided_fields(structure),

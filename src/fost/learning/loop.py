@@ -201,4 +201,4 @@ def alternate(
             InterruptedWarning,
             stacklevel=4,  # the caller of learn, beyond the decorator
         )
-    return state.result(problem, interrupted)
+    return state.result(problem, structure, interrupted)

@@ -64,6 +64,7 @@ def restored(
         statistic=Statistic(
             sums(arrays, "statistic", (transform.n_atoms, problem.n_features)),
             check_number(notes["energy"], "energy", 0),
+            products=_products(arrays, structure, transform),
         ),
         errors=errors.tolist(),
         own_start=_flag(notes, "own_start"),
@@ -74,6 +75,13 @@ def restored(
         reseeded=[check_integer(count, "reseeded", 0, 2**31 - 1) for count in reseeded],
     )
     return structure, state
+
+
+def _products(arrays: Arrays, structure: Structure, transform: Coder) -> NDArray[np.float64] | None:
+    """X X^T where the structure needs it."""
+    if structure.never_rises:
+        return None
+    return sums(arrays, "products", (transform.n_atoms, transform.n_atoms))
 
 
 def _transform(

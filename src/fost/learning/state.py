@@ -20,14 +20,15 @@ class LearningResult:
 
     Attributes
     ----------
-    transform : Transform or Bank
+    transform : Transform, Bank or Union
         What was learned; with a base, the chain of both.
     errors : ndarray of shape (n_iter + 1,)
         Relative error ||Y - U X||_F^2 / ||Y||_F^2 of the start and after each iteration. The
         start's may lie below the next one where it is not of the structure: a start at the DCT
-        can be better than any single reflector. From then on errors never rise. With a threshold
-        they are (||Y - U X||_F^2 + threshold^2 ||X||_0) / ||Y||_F^2, with missing entries those of
-        the observed ones.
+        can be better than any single reflector. From then on errors never rise, but for unions,
+        whose codes are not the best there are: `transform` is the best of all iterations.
+        With a threshold they are (||Y - U X||_F^2 + threshold^2 ||X||_0) / ||Y||_F^2, with missing
+        entries those of the observed ones.
     n_iter : int
         Iterations done.
     converged : bool
@@ -78,7 +79,7 @@ class State:
     @classmethod
     def at(cls, problem: Problem, structure: Structure, start: Coder) -> State:
         """The beginning, with the codes of any transform."""
-        transform, statistic = structure.restart(problem, start), problem.code(start)
+        transform, statistic = structure.restart(problem, start), structure.code(problem, start)
         error = problem.error(statistic)
         return cls(transform, statistic, [error], transform == start, transform, error)
 
@@ -90,7 +91,7 @@ class State:
         """One iteration: update the transform, code the signals."""
         self.reseeded.append(structure.n_unused(self.statistic))
         transform = structure.update(problem, self.statistic, self.transform)
-        statistic = problem.code(transform, self.refills)
+        statistic = structure.code(problem, transform, self.refills)
         error, before = problem.error(statistic), self.errors[-1]
         first = self.n_iter == 0 and not self.own_start
         if problem.source.gaps:
@@ -102,18 +103,21 @@ class State:
             if error > before and not first:  # a step that is not taken
                 transform, statistic, error = self.transform, self.statistic, before
         if not first:
-            _check_descent(problem, transform, error, before, self.n_iter + 1)
+            if structure.never_rises:
+                _check_descent(problem, transform, error, before, self.n_iter + 1)
             self.converged = abs(before - error) < problem.tol
         if first or error <= self.best_error:
             self.best, self.best_error = transform, error
         self.transform, self.statistic = transform, statistic
         self.errors.append(error)
 
-    def result(self, problem: Problem, interrupted: bool = False) -> LearningResult:
+    def result(
+        self, problem: Problem, structure: Structure, interrupted: bool = False
+    ) -> LearningResult:
         errors = self.errors
         if self.n_iter == 0 and not self.own_start:
             # What is returned is not the start, so its own error is reported.
-            errors = [problem.error(problem.code(self.best))]
+            errors = [problem.error(structure.code(problem, self.best))]
         reseeded = np.array(self.reseeded, dtype=np.intp)
         return LearningResult(
             self.best, np.array(errors), self.n_iter, self.converged, reseeded, interrupted

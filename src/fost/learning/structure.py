@@ -83,6 +83,10 @@ class Structure(ABC):
     parts: ClassVar[str] = ""
     # Whether it is poor without a fixed base under it.
     wants_base: ClassVar[bool] = False
+    # Whether it makes several transforms, of which no others can be made.
+    several: ClassVar[bool] = False
+    # Whether codes are the best there are, so that errors cannot rise.
+    never_rises: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -144,6 +148,10 @@ class Structure(ABC):
     @abstractmethod
     def restart(self, problem: Problem, coder: Coder) -> Coder:
         """The transform to update first when the codes of any `coder` start the learning."""
+
+    def code(self, problem: Problem, coder: Coder, refills: int = REFILLS) -> Statistic:
+        """One pass over the signals: what `update` needs to know of their codes."""
+        return problem.code(coder, refills)
 
     @abstractmethod
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Coder:

@@ -1,6 +1,6 @@
 """Orthonormal transforms: what they are, not how they are learned."""
 
-from fost.transforms.bank import Bank, beyond, with_base
+from fost.transforms.bank import Bank, Several, beyond, with_base
 from fost.transforms.base import Chain, Transform
 from fost.transforms.coder import Coder
 from fost.transforms.dct import DCT
@@ -9,6 +9,7 @@ from fost.transforms.givens import Givens
 from fost.transforms.hadamard import Hadamard
 from fost.transforms.householder import Householder
 from fost.transforms.storage import load, read_metadata
+from fost.transforms.union import Union
 from fost.transforms.wavelet import Wavelet
 
 __all__ = [
@@ -20,7 +21,9 @@ __all__ = [
     "Givens",
     "Hadamard",
     "Householder",
+    "Several",
     "Transform",
+    "Union",
     "Wavelet",
     "beyond",
     "load",

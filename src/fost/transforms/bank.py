@@ -1,4 +1,4 @@
-"""Several transforms, of which each signal uses the one that suits it best."""
+"""Several transforms, and banks of them: each signal uses the one that suits it best."""
 
 from __future__ import annotations
 
@@ -20,35 +20,11 @@ from fost.transforms.dense import Dense
 _MOST_ATOMS = 2**31 - 1
 
 
-class Bank(Coder):
-    """B orthonormal transforms of the same size; each signal is coded in one of them.
+class Several(Coder):
+    """Orthonormal transforms of the same size whose codes have a column for each atom of each.
 
-    That one is the member whose s largest coefficients keep the most of the signal's energy, the
-    first of equals. All members are tried in one pass, while the signals are in the cache; a base
-    that all of them begin with is applied once. Codes have n_transforms * n_features columns, in
-    which atom i of member b has the number b * n_features + i: a row uses the columns of one
-    member only.
-
-    Parameters
-    ----------
-    transforms : iterable of transforms
-        At least one, all of the same n_features.
-
-    Examples
-    --------
-    >>> import fost, numpy as np
-    >>> bank = fost.Bank([fost.DCT(4), fost.Dense(np.eye(4))])
-    >>> bank
-    Bank(n_features=4, n_transforms=2, flops=42)
-    >>> codes = bank.encode([[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 3.0, 0.0]], n_nonzero_coefs=1)
-    >>> bank.members(codes)
-    array([0, 1])
-    >>> bank.decode(codes).round(12)
-    array([[1., 1., 1., 1.],
-           [0., 0., 3., 0.]])
+    Atom i of member b has the number b * n_features + i.
     """
-
-    kind = "bank"
 
     def __init__(self, transforms: Iterable[Transform]) -> None:
         self._transforms = check_parts(transforms, "transforms")
@@ -75,7 +51,7 @@ class Bank(Coder):
 
     @property
     def flops(self) -> int:
-        """Operations to try all members on one signal: the base once, then each of them."""
+        """Operations to transform one signal by all members: the base once, then each of them."""
         shared, rests = self._split
         return sum(member.flops for rest in (shared, *rests) for member in rest)
 
@@ -84,30 +60,6 @@ class Bank(Coder):
         """Numbers that must be stored to describe all members, a shared base once."""
         shared, rests = self._split
         return sum(member.n_parameters for rest in (shared, *rests) for member in rest)
-
-    def members(self, codes: Any) -> NDArray[np.intp]:
-        """Which member each code uses; 0 for codes without entries.
-
-        Parameters
-        ----------
-        codes : sparse array or array-like of shape (n_signals, n_transforms * n_features)
-            From `encode`.
-
-        Returns
-        -------
-        ndarray of shape (n_signals,)
-        """
-        if not issparse(codes):
-            codes = csr_array(check_signals(codes, "codes", self.n_atoms, self._owner))
-        codes = decoding.check_codes(codes, self.n_atoms, self._owner)
-        if not codes.data.all():  # zeros that are stored are no entries
-            codes = codes.copy()
-            codes.eliminate_zeros()
-        starts = codes.indptr[:-1]
-        used = np.diff(codes.indptr) > 0
-        chosen = np.zeros(len(starts), dtype=np.intp)
-        chosen[used] = codes.indices[starts[used]] // self.n_features
-        return chosen
 
     def _uses(self, codes: csr_array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The member of each entry of the codes, and its row."""
@@ -137,7 +89,7 @@ class Bank(Coder):
     def _decode_backwards(self, codes: csr_array) -> Floats:
         """The sum over members of what each makes of its own entries, from the first to the last.
 
-        A code from `encode` has entries of one member only, and then nothing is added up.
+        A code of a bank has entries of one member only, and then nothing is added up.
         """
         n = self.n_features
         codes = decoding.check_codes(codes, self.n_atoms, self._owner)
@@ -182,7 +134,9 @@ class Bank(Coder):
         return stages[0][:count], tuple(s[count:] for s in stages)
 
     @cached_property
-    def _plan(self) -> _core.Bank:
+    def _plans(self) -> tuple[_core.Plan, list[_core.Plan]]:
+        """The base and the members beyond it, compiled."""
+
         def plan(stages: Iterable[Transform]) -> _core.Plan:
             made = _core.Plan(self.n_features)
             for stage in stages:
@@ -192,11 +146,11 @@ class Bank(Coder):
         shared, rests = self._split
         if len(rests) == 1:  # there is nothing to choose from
             shared, rests = rests[0], ((),)
-        return _core.Bank(plan(shared), [plan(rest) for rest in rests])
+        return plan(shared), [plan(rest) for rest in rests]
 
     @property
     def _owner(self) -> str:
-        return "this Bank"
+        return f"this {type(self).__name__}"
 
     def _described(self) -> dict[str, Any]:
         return {"n_transforms": self.n_transforms}
@@ -208,12 +162,71 @@ class Bank(Coder):
         return self._transforms[index]
 
 
+class Bank(Several):
+    """B orthonormal transforms of the same size; each signal is coded in one of them.
+
+    That one is the member whose s largest coefficients keep the most of the signal's energy, the
+    first of equals. All members are tried in one pass, while the signals are in the cache; a base
+    that all of them begin with is applied once. Codes have n_transforms * n_features columns, in
+    which atom i of member b has the number b * n_features + i: a row uses the columns of one
+    member only.
+
+    Parameters
+    ----------
+    transforms : iterable of transforms
+        At least one, all of the same n_features.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> bank = fost.Bank([fost.DCT(4), fost.Dense(np.eye(4))])
+    >>> bank
+    Bank(n_features=4, n_transforms=2, flops=42)
+    >>> codes = bank.encode([[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 3.0, 0.0]], n_nonzero_coefs=1)
+    >>> bank.members(codes)
+    array([0, 1])
+    >>> bank.decode(codes).round(12)
+    array([[1., 1., 1., 1.],
+           [0., 0., 3., 0.]])
+    """
+
+    kind = "bank"
+
+    def members(self, codes: Any) -> NDArray[np.intp]:
+        """Which member each code uses; 0 for codes without entries.
+
+        Parameters
+        ----------
+        codes : sparse array or array-like of shape (n_signals, n_transforms * n_features)
+            From `encode`.
+
+        Returns
+        -------
+        ndarray of shape (n_signals,)
+        """
+        if not issparse(codes):
+            codes = csr_array(check_signals(codes, "codes", self.n_atoms, self._owner))
+        codes = decoding.check_codes(codes, self.n_atoms, self._owner)
+        if not codes.data.all():  # zeros that are stored are no entries
+            codes = codes.copy()
+            codes.eliminate_zeros()
+        starts = codes.indptr[:-1]
+        used = np.diff(codes.indptr) > 0
+        chosen = np.zeros(len(starts), dtype=np.intp)
+        chosen[used] = codes.indices[starts[used]] // self.n_features
+        return chosen
+
+    @cached_property
+    def _plan(self) -> _core.Bank:
+        return _core.Bank(*self._plans)
+
+
 def beyond(base: Transform | None, coder: Coder) -> Coder:
     """What remains of a coder of signals when a base has been applied already."""
     if base is None:
         return coder
     members = [_rest(base, member) for member in coder.transforms]
-    return Bank(members) if isinstance(coder, Bank) else members[0]
+    return type(coder)(members) if isinstance(coder, Several) else members[0]
 
 
 def _rest(base: Transform, transform: Transform) -> Transform:
@@ -230,12 +243,12 @@ def _rest(base: Transform, transform: Transform) -> Transform:
 @overload
 def with_base(base: Transform | None, coder: Transform) -> Transform: ...
 @overload
-def with_base(base: Transform | None, coder: Bank) -> Bank: ...
+def with_base(base: Transform | None, coder: Several) -> Several: ...
 @overload
 def with_base(base: Transform | None, coder: Coder) -> Coder: ...
 def with_base(base: Transform | None, coder: Coder) -> Coder:
-    """A transform, or each member of a bank, beyond a base."""
+    """A transform, or each member of several, beyond a base."""
     if base is None:
         return coder
     chains = [Chain([base, member]) for member in coder.transforms]
-    return Bank(chains) if isinstance(coder, Bank) else chains[0]
+    return type(coder)(chains) if isinstance(coder, Several) else chains[0]

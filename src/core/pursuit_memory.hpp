@@ -1,0 +1,72 @@
+// The memory of pursuits, as drivers allocate it for each thread.
+#pragma once
+
+#include <algorithm>
+
+#include "blas.hpp"
+#include "buffer.hpp"
+#include "pursuit.hpp"
+
+namespace fost {
+
+// Signals whose correlations are computed by one product: enough to make packing the atoms
+// worth while, few enough to stay in the cache.
+constexpr Index MOST_SIGNALS = 256;
+constexpr Index LEAST_SIGNALS = 16;
+constexpr Index TILE_BYTES = 256 * 1024;
+
+// What the signals that are pursued side by side may fill of the second-level cache.
+constexpr Index TOGETHER_BYTES = 128 * 1024;
+
+template <class T> Index tile_of(const Atoms<T>& atoms, Index rows, int s, bool observed) {
+  const Index bytes = sizeof(T) * (observed ? Index(atoms.n) * s : Index(atoms.pitch));
+  const Index most = std::clamp(TILE_BYTES / bytes, LEAST_SIGNALS, MOST_SIGNALS);
+  return rows <= FEW_SIGNALS ? std::max<Index>(rows, 1) : most;
+}
+
+template <class T> Index together(const Atoms<T>& atoms, Index rows, int s) {
+  const Index bytes = sizeof(T) * Index(atoms.pitch) * s;
+  return std::min(std::clamp<Index>(TOGETHER_BYTES / bytes, 1, PURSUITS), std::max<Index>(rows, 1));
+}
+
+// The memory behind one PursuitMemory.
+template <class T> class PursuitBuffers {
+ public:
+  PursuitBuffers(const Atoms<T>& atoms, Index tile, Index rows, int s, bool observed, double tol)
+      : tile_(tile),
+        together_(together(atoms, rows, s)),
+        tol_(tol),
+        gemm_(rows <= FEW_SIGNALS ? nullptr : gemm<T>()),
+        rows_(tile_ * atoms.n),
+        correlations_(tile_ * atoms.pitch),
+        alpha_(together_ * atoms.pitch),
+        factor_((observed ? tile_ : together_) * s * s),
+        c_((observed ? tile_ : together_) * s),
+        x_(together_ * s),
+        factors_(together_ * s),
+        directions_(observed ? tile_ * s * atoms.n : together_ * s * atoms.pitch),
+        observed_(observed ? tile_ * atoms.n : 0),
+        scales_(observed && atoms.squares ? tile_ * atoms.pitch : 0),
+        left_(observed ? tile_ : 0) {
+    // Products fill the first `count` of each row; the others stay zero.
+    std::fill_n(correlations_.get(), tile_ * atoms.pitch, T(0));
+    if (scales_.get()) std::fill_n(scales_.get(), tile_ * atoms.pitch, T(0));
+  }
+
+  PursuitMemory<T> memory() const {
+    return {static_cast<int>(tile_), static_cast<int>(together_), tol_, rows_.get(),
+            correlations_.get(), alpha_.get(), factor_.get(), c_.get(), x_.get(), factors_.get(),
+            directions_.get(), observed_.get(), scales_.get(), left_.get(), gemm_};
+  }
+
+ private:
+  Index tile_, together_;
+  double tol_;
+  Gemm<T> gemm_;
+  Buffer<T> rows_, correlations_, alpha_;
+  Buffer<double> factor_, c_, x_;
+  Buffer<T> factors_, directions_, observed_, scales_;
+  Buffer<double> left_;
+};
+
+}  // namespace fost

@@ -1,0 +1,175 @@
+"""Unions of one structure: pursuit in the atoms of all members, each of which is then updated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from fost import _core
+from fost._typing import Floats
+from fost._validation import check_integer
+from fost.learning.bank import BankOf, check_member, single
+from fost.learning.loop import alternate
+from fost.learning.passes import REFILLS, Weights
+from fost.learning.sources import Statistic
+from fost.learning.structure import Problem, Structure, store
+from fost.streams import Sums
+from fost.transforms import Coder, Several, Union, with_base
+
+# Iterations of the bank that a union starts from.
+_ITERATIONS = 10
+# How often all members are updated for the same sums, each for the latest of the others.
+_ROUNDS = 2
+# Numbers in X X^T: 2 GiB of them.
+_MOST_SUMS = 2**28
+
+
+@dataclass(frozen=True)
+class UnionOf(Structure):
+    """Unions of transforms of one structure: codes may use atoms of all members.
+
+    Signals are coded by orthogonal matching pursuit in the atoms of all members. Then each member
+    in turn is updated for what the others leave, from M_b = X_b (Y - the others' parts)^T, which
+    follows from two sums over the signals, X Y^T and X X^T. An update never raises the error for
+    given codes. Pursuit is greedy, though, and its next codes may be worse than the last ones,
+    which learning, that keeps sums and no codes, cannot go back to. The error may thus rise a
+    little now and then; the result is the best of all iterations.
+
+    Starts by name are those of `BankOf`, by which a bank is learned first. A bank or a union of as
+    many members is a start too.
+
+    Parameters
+    ----------
+    member : Structure
+        What the members are: `Full`, `Reflectors`, `Rotations`.
+    n_transforms : int
+        How many there are, B; at most 2^14 / n, since learning keeps (B n)^2 sums.
+
+    Examples
+    --------
+    Waves with spikes:
+
+    >>> import fost, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> Y = np.cumsum(rng.standard_normal((1000, 16)), axis=1)
+    >>> Y[np.arange(1000), rng.integers(16, size=1000)] += 20
+    >>> union = fost.learn(Y, fost.UnionOf(fost.Full(), 2), n_nonzero_coefs=3, random_state=0)
+    >>> union.transform
+    Union(n_features=16, n_transforms=2, flops=992)
+    >>> bank = fost.learn(Y, fost.BankOf(fost.Full(), 2), n_nonzero_coefs=3, random_state=0)
+    >>> bool(union.errors.min() < bank.errors[-1])
+    True
+    """
+
+    member: Structure
+    n_transforms: int
+
+    several: ClassVar[bool] = True
+    starts = BankOf.starts
+    never_rises: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_member(self.member, "member")
+        store(self, n_transforms=check_integer(self.n_transforms, "n_transforms", 1, 2**20))
+
+    @property
+    def label(self) -> str:
+        return f"union of {self.n_transforms} x {self.member.label}"
+
+    @property
+    def family(self) -> str:
+        return f"unions of {self.member.family}"
+
+    @property
+    def bank(self) -> BankOf:
+        """The banks that it starts from."""
+        return BankOf(self.member, self.n_transforms)
+
+    def flops(self, n_features: int) -> int:
+        return self.n_transforms * self.member.flops(n_features)
+
+    def fit_to(self, problem: Problem) -> UnionOf:
+        if problem.source.gaps:
+            raise ValueError("missing must be None for a union, which is learned from whole signals")
+        if not problem.rule.is_fixed:
+            raise ValueError("threshold must be None for a union: pursuit keeps n_nonzero_coefs")
+        most = max(1, int(_MOST_SUMS**0.5) // problem.n_features)
+        if self.n_transforms > most:
+            raise ValueError(
+                f"n_transforms must be at most {most} for n_features={problem.n_features}, since "
+                f"learning keeps a sum for each pair of atoms and 2**28 in all, "
+                f"got {self.n_transforms}"
+            )
+        return replace(self, member=self.member.fit_to(problem))
+
+    def initial(self, problem: Problem, init: str) -> Union:
+        quick = problem.but(max_iter=min(_ITERATIONS, problem.max_iter))
+        return Union(alternate(quick, self.bank, init).transform.transforms)
+
+    def start(self, problem: Problem, init: str | Coder) -> Coder:
+        if isinstance(init, str):
+            return super().start(problem, init)
+        return self.restart(problem, init)
+
+    def takes(self, coder: Coder) -> bool:
+        return True  # restart says what is wrong with those that are neither banks nor unions
+
+    def restart(self, problem: Problem, coder: Coder) -> Union:
+        if not isinstance(coder, Several) or coder.n_transforms != self.n_transforms:
+            raise ValueError(
+                f"init must be a bank or a union of {self.n_transforms} transforms, or a name, "
+                f"got {coder!r}"
+            )
+        return Union(single(self.member.restart(problem, member)) for member in coder.transforms)
+
+    def code(self, problem: Problem, coder: Coder, refills: int = REFILLS) -> Statistic:
+        union = with_base(problem.base, coder)
+        assert isinstance(union, Union)
+        matrix, products = problem.source.total(
+            SumsOf(union, problem.n_nonzero_coefs, problem.source.name)
+        )
+        atoms = union.matrix.T
+        # Of what the codes X keep, 2 <Y, U X> - ||U X||^2.
+        kept = 2 * np.vdot(matrix, atoms) - np.vdot(products @ atoms, atoms)
+        if problem.base is not None:
+            matrix = matrix @ problem.base
+        return Statistic(matrix, max(0.0, float(kept)), products=products)
+
+    def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Union:
+        assert statistic.products is not None
+        n, members = problem.n_features, list(current.transforms)
+        atoms = np.concatenate([member.matrix.T for member in members])
+        for b in [*range(self.n_transforms)] * _ROUNDS:
+            own = slice(b * n, (b + 1) * n)
+            pairs = statistic.products[own]
+            if not pairs.any():  # nothing uses it
+                continue
+            others = pairs @ atoms - pairs[:, own] @ atoms[own]
+            rest = Statistic(statistic.matrix[own] - others, 0.0)
+            members[b] = single(self.member.update(problem, rest, members[b]))
+            atoms[own] = members[b].matrix.T
+        return Union(members)
+
+
+@dataclass(frozen=True)
+class SumsOf:
+    """X W Y^T and X W X^T of a block of signals, their codes in a union and their weights W."""
+
+    union: Union
+    s: int
+    name: str
+
+    def __call__(self, block: Floats, weights: Weights | None = None) -> Sums:
+        codes = self.union.encode(block, self.s)
+        values = codes.data
+        if weights is not None:
+            roots = np.sqrt(weights).astype(block.dtype)
+            block, values = block * roots[:, None], values * np.repeat(roots, np.diff(codes.indptr))
+        n_atoms = self.union.n_atoms
+        matrix, products = np.empty((n_atoms, block.shape[1])), np.empty((n_atoms, n_atoms))
+        indptr = codes.indptr.astype(np.int64)
+        indices = codes.indices.astype(np.int32, copy=False)
+        _core.code_sums(values, indices, indptr, block, matrix, products)
+        return matrix, products

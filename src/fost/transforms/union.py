@@ -1,0 +1,210 @@
+"""Several transforms whose atoms are one dictionary."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from fost import _core
+from fost._typing import DType, Floats
+from fost._validation import check_integer, check_number, check_signals, not_finite
+from fost.atoms import PreparedAtoms
+from fost.coding import collect
+from fost.pursuit import check_missing, pursue_in
+from fost.streams import as_stream, is_lazy
+from fost.transforms.bank import Several
+from fost.transforms.base import Chain
+
+# Atoms that agree to so many digits are the same.
+_DIGITS = 10
+
+
+class Union(Several):
+    """B orthonormal transforms of the same size; the code of a signal may use atoms of all.
+
+    Codes are found by orthogonal matching pursuit, as `omp` finds them in the concatenated atoms.
+    The correlations with all atoms are computed by the fast transforms themselves, a base that all
+    members begin with is applied once, and atoms that several members have in common (of features
+    that they leave alone) are those of the first. Codes have n_transforms * n_features columns, in
+    which atom i of member b has the number b * n_features + i.
+
+    Parameters
+    ----------
+    transforms : iterable of transforms
+        At least one, all of the same n_features.
+
+    Examples
+    --------
+    A step and a spike, in two transforms of which neither is good at both:
+
+    >>> import fost, numpy as np
+    >>> union = fost.Union([fost.DCT(4), fost.Dense(np.eye(4))])
+    >>> union
+    Union(n_features=4, n_transforms=2, flops=42)
+    >>> codes = union.encode([[1.0, 1.0, 9.0, 1.0]], n_nonzero_coefs=2)
+    >>> codes.toarray().round(12)
+    array([[2., 0., 0., 0., 0., 0., 8., 0.]])
+    >>> union.decode(codes).round(12)
+    array([[1., 1., 9., 1.]])
+    """
+
+    kind = "union"
+
+    @property
+    def n_distinct_atoms(self) -> int:
+        """Atoms that pursuit chooses from: those that several members have count once."""
+        return len(self._distinct)
+
+    def encode(
+        self,
+        Y: Any,
+        n_nonzero_coefs: int | None = None,
+        *,
+        tol: float | None = None,
+        threshold: float | None = None,
+        missing: ArrayLike | None = None,
+    ) -> csr_array:
+        """Sparse codes by orthogonal matching pursuit in the atoms of all members.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_signals, n_features)
+            Or anything else that `fost.learning.as_source` takes, where nothing is missing.
+        n_nonzero_coefs : int, optional
+            Entries per code at most, s. May be left out where `tol` is given.
+        tol : float, optional
+            Stop where the squared norm of the residual (over observed entries) is no larger.
+        threshold : None
+            For transforms and banks alone: pursuit has no use for it.
+        missing : array-like of bool of shape (n_signals, n_features), optional
+            True where an entry of Y is unobserved; see `omp`.
+
+        Returns
+        -------
+        csr_array of shape (n_signals, n_atoms)
+            With sorted indices. For a Dask array, a lazy Dask array whose blocks are such
+            csr_arrays.
+        """
+        if threshold is not None:
+            raise ValueError("threshold must be None for a Union, whose codes are found by pursuit")
+        s, limit = self._bounds(n_nonzero_coefs, tol)
+        if not is_lazy(Y):
+            signals = check_signals(Y, "Y", self.n_features, self._owner)
+            gaps = None if missing is None else check_missing(missing, signals.shape)
+            return self._pursued(s, limit, "Y", signals, gaps)
+        stream = as_stream(Y)
+        if stream.n_features != self.n_features:
+            raise ValueError(
+                f"{stream.name} has {stream.n_features} features, but {self._owner} was built "
+                f"for {self.n_features}"
+            )
+        if missing is not None:
+            raise ValueError("missing must be None where Y is not in memory")
+        return stream.map_blocks(partial(self._pursued, s, limit, stream.name))
+
+    def _bounds(self, n_nonzero_coefs: object, tol: object) -> tuple[int, float | None]:
+        if n_nonzero_coefs is None and tol is None:
+            raise ValueError("n_nonzero_coefs or tol must be given")
+        n = self.n_features
+        s = n if n_nonzero_coefs is None else n_nonzero_coefs
+        s = check_integer(s, "n_nonzero_coefs", 1, n, "n_features")
+        return s, None if tol is None else check_number(tol, "tol", 0)
+
+    def _pursued(
+        self,
+        s: int,
+        tol: float | None,
+        name: str,
+        Y: Floats,
+        missing: NDArray[np.bool_] | None = None,
+    ) -> csr_array:
+        codes = pursue_in(self._dictionary(Y.dtype, missing is not None), Y, s, missing, tol)
+        if codes is None:
+            raise not_finite(Y, name)
+        return codes
+
+    @cached_property
+    def _beyond(self) -> NDArray[np.float64]:
+        """The atoms in rows, as the members beyond the base have them: often mostly zeros."""
+        n = self.n_features
+        rests = self._split[1]
+        return np.concatenate([Chain(rest).matrix.T if rest else np.eye(n) for rest in rests])
+
+    @cached_property
+    def _distinct(self) -> NDArray[np.int32]:
+        """The atoms that no member before has, up to their signs."""
+        atoms = self._beyond
+        first = np.argmax(np.abs(atoms) > 0.5 / np.sqrt(self.n_features), axis=1)
+        signs = np.sign(atoms[np.arange(len(atoms)), first])
+        rounded = np.round(atoms * signs[:, None], _DIGITS) + 0.0
+        return np.sort(np.unique(rounded, axis=0, return_index=True)[1]).astype(np.int32)
+
+    @cached_property
+    def _plan(self) -> _core.Union:  # type: ignore[override]
+        return _core.Union(*self._plans, self._distinct)
+
+    @cached_property
+    def _dictionaries(self) -> dict[tuple[DType, bool], UnionAtoms | ExplicitAtoms]:
+        return {}
+
+    def _dictionary(self, dtype: DType, masked: bool) -> UnionAtoms | ExplicitAtoms:
+        """What pursuit works with for signals of a type, kept for the next call."""
+        key = dtype, masked
+        if key not in self._dictionaries:
+            self._dictionaries[key] = (
+                ExplicitAtoms(self.matrix.T[self._distinct], self._distinct, self.n_atoms, dtype)
+                if masked
+                else UnionAtoms(self._plan, self._beyond[self._distinct], self.n_atoms, dtype)
+            )
+        return self._dictionaries[key]
+
+
+class UnionAtoms:
+    """The atoms of a union as the kernels take them: transforms, and inner products."""
+
+    taken_out = None
+
+    def __init__(
+        self, plan: _core.Union, atoms: NDArray[np.float64], n_atoms: int, dtype: DType
+    ) -> None:
+        self._plan, self._n_atoms = plan, n_atoms
+        pitch = -(-len(atoms) // _core.PITCH) * _core.PITCH
+        self._gram = np.zeros((len(atoms), pitch), dtype)
+        # Of what lies beyond the base, so that inner products of atoms apart are exactly zero.
+        self._gram[:, : len(atoms)] = atoms @ atoms.T
+
+    def pursue(
+        self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, tol: float
+    ) -> csr_array | None:
+        assert missing is None
+        return collect(
+            lambda *out: self._plan.pursue(self._gram, Y, s, tol, *out),
+            (len(Y), self._n_atoms),
+            s,
+            Y.dtype,
+        )
+
+
+class ExplicitAtoms:
+    """The same atoms one by one, for signals with missing entries."""
+
+    def __init__(
+        self, atoms: NDArray[np.float64], places: NDArray[np.int32], n_atoms: int, dtype: DType
+    ) -> None:
+        self._atoms = PreparedAtoms(atoms, dtype, normalize=False, masked=True)
+        self._places, self._n_atoms = places, n_atoms
+        self.taken_out = self._atoms.taken_out
+
+    def pursue(
+        self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, tol: float
+    ) -> csr_array | None:
+        codes = self._atoms.pursue(Y, missing, s, tol)
+        if codes is None:
+            return None
+        indices = self._places[codes.indices].astype(codes.indices.dtype)
+        shape = (len(Y), self._n_atoms)
+        return csr_array((codes.data, indices, codes.indptr), shape=shape)

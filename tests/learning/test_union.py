@@ -1,0 +1,160 @@
+"""Learning unions: their sums, updates, starts and special cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fost
+from fost.learning.sources import ArraySource
+from fost.learning.structure import Problem
+from fost.learning.union import SumsOf
+from tests import reference
+from tests.cases import dtypes, random_orthonormal, seeds
+from tests.learning.test_bank import mixed
+
+STRUCTURES = [fost.Full(), fost.Reflectors(3), fost.Rotations(12)]
+
+
+def problem(Y, s=2, base=None, max_iter=10):
+    return Problem(ArraySource(Y), base, s, np.random.default_rng(0), max_iter, 0.0)
+
+
+def spikes_and_waves(count=600, n=16, seed=0):
+    """What no single orthonormal transform is good at: sums of a spike and a wave."""
+    rng = np.random.default_rng(seed)
+    Y = np.zeros((count, n))
+    Y[np.arange(count), rng.integers(n, size=count)] += 3 + rng.random(count)
+    waves = fost.DCT(n).matrix.T[rng.integers(n, size=count)]
+    return Y + waves * (3 + rng.random((count, 1)))
+
+
+@given(seeds, st.sampled_from([1, 7, 300, 5_000]), dtypes)
+def test_sums_equal_the_reference(seed, count, dtype):
+    rng = np.random.default_rng(seed)
+    union = fost.Union([fost.DCT(8), fost.Dense(random_orthonormal(rng, 8))])
+    Y = rng.standard_normal((count, 8)).astype(dtype)
+    found = SumsOf(union, 3, "Y")(Y)
+    wanted = reference.code_sums(union.encode(Y, 3).toarray(), Y)
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10 * count)
+
+
+def test_threads_change_no_sum(set_threads):
+    rng = np.random.default_rng(0)
+    union = fost.Union([fost.DCT(16), fost.Dense(random_orthonormal(rng, 16))])
+    Y = rng.standard_normal((20_000, 16)).astype(np.float32)
+    set_threads(1)
+    one = SumsOf(union, 3, "Y")(Y)
+    set_threads(6)
+    for a, b in zip(SumsOf(union, 3, "Y")(Y), one, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("with_base", [False, True])
+@pytest.mark.parametrize("member", STRUCTURES, ids=lambda member: member.label)
+def test_an_update_never_raises_the_error_for_given_codes(member, with_base):
+    Y = mixed(count=600)
+    base = fost.DCT(16) if with_base else None
+    asked = problem(Y, 3, base)
+    structure = fost.UnionOf(member, 3).fit_to(asked)
+    union = structure.start(asked, "splitting")
+    Z = Y if base is None else base.forward(Y)
+    before = np.inf
+    for _ in range(4):
+        statistic = structure.code(asked, union)
+        X = union.encode(Z, 3)
+        error = np.linalg.norm(Z - union.decode(X)) ** 2
+        kept = np.linalg.norm(Z) ** 2 - error
+        assert statistic.energy == pytest.approx(kept, rel=1e-9)
+        following = structure.update(asked, statistic, union)
+        updated = np.linalg.norm(Z - following.decode(X)) ** 2
+        assert updated <= error * (1 + 1e-9) + 1e-12
+        assert isinstance(following, fost.Union)
+        union, before = following, min(before, updated)
+
+
+def test_finds_what_no_bank_can():
+    """Two atoms of different members explain each signal; no member alone has both."""
+    Y = spikes_and_waves()
+    options = {"init": fost.Bank([fost.DCT(16), fost.Dense(np.eye(16))]), "max_iter": 5}
+    union = fost.learn(Y, fost.UnionOf(fost.Full(), 2), 2, **options)
+    bank = fost.learn(Y, fost.BankOf(fost.Full(), 2), 2, **options)
+    assert union.errors[-1] < 0.05
+    assert bank.errors[-1] > 2 * union.errors[-1]
+
+
+@pytest.mark.parametrize("member", STRUCTURES, ids=lambda member: member.label)
+def test_is_better_than_the_bank_that_it_starts_from(member):
+    Y = mixed(count=1200)
+    union = fost.learn(Y, fost.UnionOf(member, 3), 3, max_iter=8, random_state=0)
+    bank = fost.Bank(union.transform.transforms)
+    kept = np.square(bank.encode(Y, 3).data).sum()
+    assert union.errors.min() < 1 - kept / np.square(Y).sum()
+    found = union.transform
+    error = np.linalg.norm(Y - found.decode(found.encode(Y, 3))) ** 2 / np.linalg.norm(Y) ** 2
+    assert error == pytest.approx(union.errors.min(), rel=1e-6)
+
+
+def test_streams_and_arrays_find_the_same():
+    Y = mixed(count=900)
+    structure = fost.UnionOf(fost.Rotations(10), 2)
+    options = {"base": fost.DCT(16), "max_iter": 4, "init": fost.Bank([fost.DCT(16)] * 2)}
+    options["init"] = fost.Bank(
+        [fost.Chain([fost.DCT(16), fost.Dense(np.eye(16))]), fost.Chain([fost.DCT(16)])]
+    )
+
+    class Blocks:
+        def __iter__(self):
+            return iter(np.array_split(Y, 4))
+
+    whole = fost.learn(Y, structure, 2, **options)
+    parts = fost.learn(Blocks(), structure, 2, **options)
+    np.testing.assert_allclose(parts.errors, whole.errors, atol=1e-6)
+
+
+def test_checkpoints_go_on_to_the_last_bit(tmp_path):
+    Y = mixed(count=600)
+    structure = fost.UnionOf(fost.Rotations(10), 2)
+    options = {"max_iter": 6, "random_state": 0, "tol": 0.0}
+    plain = fost.learn(Y, structure, 2, **options)
+    file = tmp_path / "union.checkpoint"
+    fost.learn(Y, structure, 2, checkpoint=file, callback=lambda i, *_: i == 3, **options)
+    resumed = fost.learn(Y, structure, 2, checkpoint=file, **options)
+    assert resumed.transform == plain.transform
+    np.testing.assert_array_equal(resumed.errors, plain.errors)
+
+
+def test_more_members_than_signals():
+    Y = np.random.default_rng(0).standard_normal((3, 8))
+    result = fost.learn(Y, fost.UnionOf(fost.Full(), 5), 2, max_iter=3, random_state=0)
+    assert result.transform.n_transforms == 5
+    assert result.errors.min() < 1e-6 or result.errors[-1] <= result.errors[0] + 1e-9
+
+
+def test_signals_of_zeros():
+    result = fost.learn(np.zeros((10, 8)), fost.UnionOf(fost.Full(), 2), 2, max_iter=3)
+    assert (result.errors == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: fost.UnionOf(fost.UnionOf(fost.Full(), 2), 2), "member must be"),
+        (lambda: fost.BankOf(fost.UnionOf(fost.Full(), 2), 2), "member must be"),
+        (lambda: fost.UnionOf(fost.Full(), 0), "n_transforms must be"),
+        (
+            lambda: fost.learn(np.ones((9, 4)), fost.UnionOf(fost.Full(), 2), 2, init=fost.DCT(4)),
+            "init must be a bank or a union of 2",
+        ),
+        (
+            lambda: fost.learn(np.ones((9, 128)), fost.UnionOf(fost.Full(), 2**19), 2),
+            "n_transforms must be at most 128",
+        ),
+    ],
+)
+def test_wrong_arguments(make, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        make()
