@@ -23,14 +23,14 @@ template <class T> struct Columns {
 };
 
 // Magnitudes of WIDE signals in float64, with the sum of their squares and the largest of them.
-struct Magnitudes {
+struct SignalMagnitudes {
   const double* of;  // feature i of lane l is of[i * WIDE + l]
   int n;
   Vec<double> energy, largest;
 };
 
 // False where a coefficient is not finite.
-template <class T> bool load_magnitudes(const Columns<T>& in, double* scratch, Magnitudes& out) {
+template <class T> bool load_magnitudes(const Columns<T>& in, double* scratch, SignalMagnitudes& out) {
   Vec<double> zeros = {};
   out.of = scratch;
   out.n = in.n;
@@ -51,7 +51,7 @@ struct Split {
   Vec<double> dropped;
 };
 
-FOST_INLINE Split split_at(const Magnitudes& a, Vec<double> level) {
+FOST_INLINE Split split_at(const SignalMagnitudes& a, Vec<double> level) {
   Mask<double> counts[2] = {};
   Vec<double> dropped[2] = {};
   const Vec<double> none = {};
@@ -80,7 +80,7 @@ struct Levels {
 
 // The largest levels that are enough for a rule. Where nothing needs to be kept, or all above a
 // threshold, no other level is looked for. No error at all is a threshold of zero.
-inline Levels find_levels(const Magnitudes& a, const Rule& rule) {
+inline Levels find_levels(const SignalMagnitudes& a, const Rule& rule) {
   const bool by_threshold = rule.threshold >= 0 || rule.tol == 0;
   const Vec<double> none = {}, tol = none + (by_threshold ? -1.0 : rule.tol);
   const Mask<double> one = Mask<double>{} + 1, most = Mask<double>{} + rule.s;
@@ -121,7 +121,7 @@ inline Levels find_levels(const Magnitudes& a, const Rule& rule) {
 }
 
 // What the rule leaves of lane l.
-inline Kept kept_of(const Magnitudes& a, const Rule& rule, const Levels& levels, int l) {
+inline Kept kept_of(const SignalMagnitudes& a, const Rule& rule, const Levels& levels, int l) {
   const double level = from_bits(levels.low)[l];
   std::int32_t count = static_cast<std::int32_t>(levels.at_low.count[l]);
   const std::int32_t above = static_cast<std::int32_t>(levels.count_above[l]);

@@ -19,7 +19,7 @@ bool code_within(const Program<T>& program, const Rule& rule, int rows, Codes<T>
   double* scratch = reinterpret_cast<double*>(work.scratch);
   for (int lane = 0; lane < rows; lane += WIDE) {
     const Columns<T> in = {tile + lane, work.width, program.n};
-    Magnitudes magnitudes;
+    SignalMagnitudes magnitudes;
     if (!load_magnitudes(in, scratch, magnitudes)) return false;
     const Levels levels = find_levels(magnitudes, rule);
     const int here = rows - lane < WIDE ? rows - lane : WIDE;
@@ -100,7 +100,7 @@ template <class T> struct BankWithin {
   bool compare(int b, int first, int rows, T* chosen, Kept* best) const {
     const int n = program.base.n;
     const Columns<T> in = {work.scratch + first, WIDTH<T>, n};
-    Magnitudes magnitudes;
+    SignalMagnitudes magnitudes;
     if (!load_magnitudes(in, reinterpret_cast<double*>(work.scratch + n * WIDTH<T>), magnitudes))
       return false;
     const Levels levels = find_levels(magnitudes, rule);

@@ -92,7 +92,9 @@ class UnionOf(Structure):
 
     def fit_to(self, problem: Problem) -> UnionOf:
         if problem.source.gaps:
-            raise ValueError("missing must be None for a union, which is learned from whole signals")
+            raise ValueError(
+                "missing must be None for a union, which is learned from whole signals"
+            )
         if not problem.rule.is_fixed:
             raise ValueError("threshold must be None for a union: pursuit keeps n_nonzero_coefs")
         most = max(1, int(_MOST_SUMS**0.5) // problem.n_features)
