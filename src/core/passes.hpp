@@ -19,11 +19,12 @@ bool apply(const Program<T>& program, bool inverse, const View<const T>& y, cons
     Prefetch ahead = next_tile(y, row, last, work.width);
     const T* tile = inverse ? run<T, true>(program, work.tile, work, ahead)
                             : run<T, false>(program, work.tile, work, ahead);
-    finite &= all_finite(tile, static_cast<Index>(program.n) * work.width, ahead);
-    if (work.staged)
-      stream_tile(tile, work.width, x, row, rows, work.staged);
-    else
+    if (work.staged) {
+      finite &= stream_tile(tile, work.width, x, row, rows, work.staged, ahead);
+    } else {
+      finite &= all_finite(tile, static_cast<Index>(program.n) * work.width, ahead);
       store_tile(tile, work.width, x, row, rows);
+    }
   }
   if (work.staged) end_streams();
   return finite;

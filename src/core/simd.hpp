@@ -23,6 +23,8 @@
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #define FOST_STREAM(p, v) _mm_stream_si128(reinterpret_cast<__m128i*>(p), (__m128i)(v))
+#else
+#define FOST_STREAM(p, v) store(p, v)
 #endif
 #endif
 
@@ -81,23 +83,6 @@ template <class T> FOST_INLINE Vec<T> load(const T* p) {
 }
 template <class T> FOST_INLINE void store(T* p, Vec<T> v) {
   *reinterpret_cast<typename VectorOf<T>::unaligned*>(p) = v;
-}
-
-// Copies numbers to memory past the caches, lines of which would be read only to be overwritten.
-template <class T> FOST_INLINE void stream(const T* from, Index count, T* to) {
-#if defined(__SSE2__)
-  Index i = 0;
-  for (; i < count && reinterpret_cast<std::uintptr_t>(to + i) % 64; ++i) to[i] = from[i];
-  for (; i + 64 / Index(sizeof(T)) <= count; i += 64 / Index(sizeof(T)))
-#pragma GCC unroll 4
-    for (int v = 0; v < 64 / FOST_VECTOR_BYTES; ++v) {
-      const Vec<T> a = load(from + i + v * LANES<T>);
-      FOST_STREAM(to + i + v * LANES<T>, a);
-    }
-  for (; i < count; ++i) to[i] = from[i];
-#else
-  for (Index i = 0; i < count; ++i) to[i] = from[i];
-#endif
 }
 
 // Keeps the compiler from loading a value again from memory instead of holding on to it.
@@ -308,6 +293,33 @@ class Prefetch {
   const char* next_;
   const char* end_;
 };
+
+// Copies numbers to memory past the caches, lines of which would be read only to be overwritten.
+// NaN where one is not finite, else zeros.
+template <class T>
+FOST_INLINE Vec<T> stream(const T* from, Index count, T* to, Prefetch& ahead) {
+  constexpr Index LINE = 64 / static_cast<Index>(sizeof(T));
+  constexpr int VECTORS = 64 / FOST_VECTOR_BYTES;
+  Vec<T> zeros[VECTORS] = {};
+  const auto copy = [&](Index i) {
+    to[i] = from[i];
+    zeros[0][0] += from[i] * T(0);
+  };
+  Index i = 0;
+  for (; i < count && reinterpret_cast<std::uintptr_t>(to + i) % 64; ++i) copy(i);
+  for (; i + LINE <= count; i += LINE) {
+#pragma GCC unroll 4
+    for (int v = 0; v < VECTORS; ++v) {
+      const Vec<T> a = load(from + i + v * LANES<T>);
+      FOST_STREAM(to + i + v * LANES<T>, a);
+      zeros[v] += a * T(0);
+    }
+    ahead.step();
+  }
+  for (; i < count; ++i) copy(i);
+  for (int v = 1; v < VECTORS; ++v) zeros[0] += zeros[v];
+  return zeros[0];
+}
 
 }  // namespace FOST_NAMESPACE
 }  // namespace fost

@@ -7,7 +7,7 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-template <class T>
+template <class T, int STRIDE>
 void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index width);
 
 // A number of float16, by its bits and without branches, so that compilers make vectors of it.
@@ -22,34 +22,50 @@ FOST_INLINE float of_half(std::uint16_t half) {
   return __builtin_bit_cast(float, bits | sign);
 }
 
-struct Cast {
-  template <class S> FOST_INLINE float operator()(S number) const { return static_cast<float>(number); }
+// `count` numbers, `step` apart, as float32.
+template <class S> FOST_INLINE void convert(const S* from, Index step, Index count, float* to) {
+  if (step == 1)
+    for (Index i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
+  else
+    for (Index i = 0; i < count; ++i) to[i] = static_cast<float>(from[i * step]);
+}
+
+// Of float16.
+struct Half {
+  std::uint16_t bits;
 };
-struct CastHalf {
-  FOST_INLINE float operator()(std::uint16_t number) const { return of_half(number); }
-};
+FOST_INLINE void convert(const Half* from, Index step, Index count, float* to) {
+  Index i = 0;
+#if defined(__F16C__)
+  if (step == 1)
+    for (; i + 8 <= count; i += 8)
+      _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+#endif
+  if (step == 1)
+    for (; i < count; ++i) to[i] = of_half(from[i].bits);
+  else
+    for (; i < count; ++i) to[i] = of_half(from[i * step].bits);
+}
 
 // Features at a time.
 constexpr int STORED_FEATURES = 64;
 
-template <class S, class Convert>
-void load_converted(const View<const float>& y, Index first, int rows, float* out, Index width,
-                    const Convert& convert) {
+template <class S>
+void load_converted(const View<const float>& y, Index first, int rows, float* out, Index width) {
   constexpr int L = LANES<float>;
   const int here = rows < L ? rows : L;
   float block[L * STORED_FEATURES];
   const S* signals = reinterpret_cast<const S*>(y.data) + first * y.row_stride;
   for (Index begin = 0; begin < y.columns; begin += STORED_FEATURES) {
     const Index left = y.columns - begin, count = left < STORED_FEATURES ? left : STORED_FEATURES;
-    for (int l = 0; l < here; ++l) {
-      const S* from = signals + l * y.row_stride + begin * y.column_stride;
-      float* to = block + l * count;
-      if (y.column_stride == 1)
-        for (Index i = 0; i < count; ++i) to[i] = convert(from[i]);
-      else
-        for (Index i = 0; i < count; ++i) to[i] = convert(from[i * y.column_stride]);
-    }
-    load_lanes<float>({block, here, count, count, 1}, 0, here, out + begin * width, width);
+    for (int l = 0; l < here; ++l)
+      convert(signals + l * y.row_stride + begin * y.column_stride, y.column_stride, count,
+              block + l * count);
+    const View<const float> converted = {block, here, count, count, 1};
+    if (width == WIDTH<float>)
+      load_lanes<float, WIDTH<float>>(converted, 0, here, out + begin * width, width);
+    else
+      load_lanes<float, 0>(converted, 0, here, out + begin * width, width);
   }
 }
 
@@ -57,12 +73,12 @@ void load_converted(const View<const float>& y, Index first, int rows, float* ou
 inline void load_stored(const View<const double>&, Index, int, double*, Index) { impossible(); }
 inline void load_stored(const View<const float>& y, Index first, int rows, float* out, Index width) {
   switch (y.stored) {
-    case Stored::same: return load_lanes(y, first, rows, out, width);
-    case Stored::int8: return load_converted<std::int8_t>(y, first, rows, out, width, Cast{});
-    case Stored::uint8: return load_converted<std::uint8_t>(y, first, rows, out, width, Cast{});
-    case Stored::int16: return load_converted<std::int16_t>(y, first, rows, out, width, Cast{});
-    case Stored::uint16: return load_converted<std::uint16_t>(y, first, rows, out, width, Cast{});
-    case Stored::float16: return load_converted<std::uint16_t>(y, first, rows, out, width, CastHalf{});
+    case Stored::same: return load_lanes<float, 0>(y, first, rows, out, width);
+    case Stored::int8: return load_converted<std::int8_t>(y, first, rows, out, width);
+    case Stored::uint8: return load_converted<std::uint8_t>(y, first, rows, out, width);
+    case Stored::int16: return load_converted<std::int16_t>(y, first, rows, out, width);
+    case Stored::uint16: return load_converted<std::uint16_t>(y, first, rows, out, width);
+    case Stored::float16: return load_converted<Half>(y, first, rows, out, width);
   }
   impossible();
 }

@@ -26,10 +26,12 @@ template <class T> void load_short(const T* signals, Index stride, int n, T* out
     if (i < n) store(out + i * width, block[i]);
 }
 
-// out[i * width + l] = y[first + l, i] for l < rows, and 0 for rows <= l < LANES.
-template <class T>
-void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index width) {
+// out[i * width + l] = y[first + l, i] for l < rows, and 0 for rows <= l < LANES. STRIDE is the
+// width where that is known, here and below: addresses are constants then.
+template <class T, int STRIDE>
+void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index any_width) {
   constexpr int L = LANES<T>;
+  const Index width = STRIDE ? STRIDE : any_width;
   const int n = static_cast<int>(y.columns), here = rows < L ? rows : L;
   const T* signals = y.data + first * y.row_stride;
   int i = 0;
@@ -60,10 +62,12 @@ void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index wid
 template <class T>
 void load_tile(const View<const T>& y, Index first, int rows, T* tile, int width) {
   for (int lane = 0; lane < width; lane += LANES<T>) {
-    if (y.stored == Stored::same)
-      load_lanes(y, first + lane, rows - lane, tile + lane, width);
-    else
+    if (y.stored != Stored::same)
       load_stored(y, first + lane, rows - lane, tile + lane, width);
+    else if (width == WIDTH<T>)
+      load_lanes<T, WIDTH<T>>(y, first + lane, rows - lane, tile + lane, width);
+    else
+      load_lanes<T, 0>(y, first + lane, rows - lane, tile + lane, width);
   }
 }
 
@@ -76,9 +80,10 @@ template <class T> Prefetch next_tile(const View<const T>& y, Index first, Index
 }
 
 // x[first + l, i] = tile[i * width + l] for l < rows.
-template <class T>
-void store_tile(const T* tile, int width, const View<T>& x, Index first, int rows) {
+template <class T, int STRIDE>
+void store_lanes(const T* tile, int any_width, const View<T>& x, Index first, int rows) {
   constexpr int L = LANES<T>;
+  const Index width = STRIDE ? STRIDE : any_width;
   const int n = static_cast<int>(x.columns);
   for (int lane = 0; lane < rows; lane += L) {
     T* signals = x.data + (first + lane) * x.row_stride;
@@ -90,30 +95,44 @@ void store_tile(const T* tile, int width, const View<T>& x, Index first, int row
         const int at = i + L <= n ? i : n - L;
         Vec<T> block[L];
 #pragma GCC unroll 16
-        for (int l = 0; l < L; ++l) block[l] = load(in + (at + l) * static_cast<Index>(width));
+        for (int l = 0; l < L; ++l) block[l] = load(in + (at + l) * width);
         transpose<T>(block);
 #pragma GCC unroll 16
         for (int l = 0; l < L; ++l) store(signals + l * x.row_stride + at, block[l]);
       }
     } else if (here == L && x.row_stride == 1) {
       for (; i < n; ++i)
-        store(signals + i * x.column_stride, load(in + i * static_cast<Index>(width)));
+        store(signals + i * x.column_stride, load(in + i * width));
     }
     for (; i < n; ++i)
       for (int l = 0; l < here; ++l)
-        signals[l * x.row_stride + i * x.column_stride] = in[i * static_cast<Index>(width) + l];
+        signals[l * x.row_stride + i * x.column_stride] = in[i * width + l];
   }
 }
 
-// The same for the rows of one piece in memory, past the caches.
 template <class T>
-void stream_tile(const T* tile, int width, const View<T>& x, Index first, int rows, T* staged) {
+void store_tile(const T* tile, int width, const View<T>& x, Index first, int rows) {
+  if (width == WIDTH<T>)
+    store_lanes<T, WIDTH<T>>(tile, width, x, first, rows);
+  else
+    store_lanes<T, 0>(tile, width, x, first, rows);
+}
+
+// The same for the rows of one piece in memory, past the caches. False where an entry is NaN or
+// infinite.
+template <class T>
+bool stream_tile(const T* tile, int width, const View<T>& x, Index first, int rows, T* staged,
+                 Prefetch& ahead) {
+  Vec<T> zeros = {};
+  Prefetch local = ahead;
   const View<T> stage = {staged, WIDTH<T>, x.columns, x.columns, 1};
   for (int lane = 0; lane < rows; lane += WIDTH<T>) {
     const int here = rows - lane < WIDTH<T> ? rows - lane : WIDTH<T>;
     store_tile(tile + lane, width, stage, 0, here);
-    stream(staged, here * x.columns, x.data + (first + lane) * x.columns);
+    zeros += stream(staged, here * x.columns, x.data + (first + lane) * x.columns, local);
   }
+  ahead = local;
+  return all_zero<T>(zeros);
 }
 
 template <class T> void copy_tile(const T* from, T* to, Index size) {

@@ -95,7 +95,7 @@ def _typed(rng: Rng, values: Array, kinds: list[str]) -> tuple[Array, Array]:
         made = np.clip(np.rint(np.clip(values, -1e15, 1e15) * 4), *bounds).astype(kind)
     else:
         made = values.astype(kind if _fits(values, kind) else "f8")
-    plain = made.astype(np.float32 if made.dtype == np.float32 else np.float64)
+    plain = made.astype(np.float32 if np.can_cast(made.dtype, np.float32) else np.float64)
     if made.ndim == 2 and rng.random() < 0.6:
         made = _one_of(rng, list(cases.LAYOUTS.values()))(made)
     return made, plain

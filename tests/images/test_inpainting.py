@@ -271,6 +271,7 @@ def test_verbose_reports_on_stderr(camera, capsys):
     assert "iteration 5/5" in err
 
 
+@pytest.mark.parametrize("method", ["shrinkage", "pursuit"])
 def test_float64_is_restored_in_float32(camera, method):
     image = camera[:48, :48] / 255
     missing = np.random.default_rng(0).random(image.shape) < 0.3

@@ -28,7 +28,8 @@ class Transform(Coder):
     Signals are rows: `forward` maps Y to ``Y @ U`` (the correlations U^T y of the paper) and
     `inverse` maps X to ``X @ U.T`` (the reconstruction U x). The columns of U are the atoms.
     What float32 holds exactly (float32, float16, integers of 8 and 16 bits) is computed in float32,
-    everything else in float64. ``Y @ U`` and ``X @ U.T`` may be written like that, ``U @ V`` is a `Chain`, and none of them makes a matrix.
+    everything else in float64. ``Y @ U`` and ``X @ U.T`` may be written like that, ``U @ V`` is a
+    `Chain`, and none of them makes a matrix.
 
     Notes
     -----

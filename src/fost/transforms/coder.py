@@ -124,7 +124,7 @@ class Coder(Described, ABC):
         """Signals with given codes, sparse (from `encode`) or dense.
 
         A sparse code is decoded as a sum of atoms or by running the transforms backwards,
-        whichever takes fewer operations; never as a sum where the matrix of all atoms would have
+        whichever should take less time; never as a sum where the matrix of all atoms would have
         to be made and is large.
 
         Parameters
