@@ -18,6 +18,17 @@ from fost.estimators import checks
 from tests.learning.test_loop import correlated
 
 
+def left_to_rounding(estimator):
+    """Checks that fewer signals than features do not decide.
+
+    Many rotations are equally good for them, and sums that are equal but for their last bits lead
+    to different ones; `test_weights_are_repetitions` has enough signals.
+    """
+    if isinstance(estimator, fost.GivensDictionary):
+        return {"check_sample_weight_equivalence_on_dense_data": "too few signals for rotations"}
+    return {}
+
+
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
@@ -33,7 +44,10 @@ from tests.learning.test_loop import correlated
             n_nonzero_coefs=1, max_transforms=3, max_iter=2, random_state=0, sparse_output=False
         ),
         fost.AutoDictionary(n_nonzero_coefs=1, max_transforms=1, max_iter=2, random_state=0),
-    ]
+        fost.OrthonormalDictionary(n_nonzero_coefs=None, threshold=0.5),
+        fost.BankDictionary(2, 1, fost.Full(), max_iter=3),
+    ],
+    expected_failed_checks=left_to_rounding,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
