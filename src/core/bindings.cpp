@@ -1,5 +1,6 @@
 // The module fost._core: types and shapes are checked here, everything else in Python.
 #include "bindings.hpp"
+#include "completion.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -118,6 +119,19 @@ void sweep_atoms_array(const Packed<T, nb::ndim<2>>& atoms, const Packed<T, nb::
                  atoms.data(), residual.data());
 }
 
+void complete_array(const Packed<const double, nb::ndim<2>>& covariance,
+                    const Packed<const double, nb::ndim<2>>& precision,
+                    const Packed<const bool, nb::ndim<2>>& missing,
+                    const Packed<double, nb::ndim<2>>& rows) {
+  const std::size_t n = rows.shape(1);
+  require(covariance.shape(0) == n && covariance.shape(1) == n && precision.shape(0) == n &&
+              precision.shape(1) == n && missing.shape(0) == rows.shape(0) && missing.shape(1) == n,
+          "shapes do not agree");
+  nb::gil_scoped_release release;
+  complete_rows(covariance.data(), precision.data(), static_cast<int>(n), missing.data(),
+                Index(rows.shape(0)), rows.data());
+}
+
 // The function behind a capsule of scipy.linalg.cython_blas or cython_lapack.
 template <class Function> Function function_of(nb::capsule capsule) {
   void* pointer = PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr()));
@@ -169,6 +183,8 @@ NB_MODULE(_core, m) {
         "vectors"_a.noconvert());
   m.def("sweep_rotations", &sweep_rotations_array, "statistic"_a.noconvert(),
         "pairs"_a.noconvert(), "blocks"_a.noconvert(), "gains"_a.noconvert(), "least"_a);
+  m.def("complete_rows", &complete_array, "covariance"_a.noconvert(), "precision"_a.noconvert(),
+        "missing"_a.noconvert(), "rows"_a.noconvert());
   m.attr("PITCH") = PITCH;
   m.attr("FEW_SIGNALS") = FEW_SIGNALS;
   m.def("registers_clean", &registers_clean);

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost._typing import DType, Floats
-from fost.learning.filling import prior_of
+from fost.learning.filling import Prior
 from fost.learning.moments import EnergiesOf, GramOf, PairsOf, mean_moments, overflow
 from fost.learning.passes import REFILLS, Coding, StatisticOf
 from fost.selection import Rule
@@ -137,9 +137,9 @@ class Source(Stream):
         return Coding(coder, rule, self.name, self.prior, refills)
 
     @cached_property
-    def prior(self) -> NDArray[np.float64] | None:
+    def prior(self) -> Prior | None:
         """What gaps are filled by at first; None where nothing is missing."""
-        return prior_of(self._moments[0]) if self.gaps else None
+        return Prior.of(self._moments[0]) if self.gaps else None
 
     def sample(self, count: int) -> Source:
         """About `count` signals, always the same, spread over all; all where there are fewer."""
@@ -208,9 +208,10 @@ class Source(Stream):
             return np.asarray(gram), energy
         sums, counts, nonzero = self._stream.total(PairsOf(self.gaps, self.name))
         energy = float(np.trace(sums))
-        self._check_total(energy, nonzero)
         if not counts.any():
-            raise ValueError(f"{self.name} has no observed entries, all are missing")
+            weights = ", or of signals whose sample_weight is zero" if self.weighted else ""
+            raise ValueError(f"{self.name} has no observed entries, all are missing{weights}")
+        self._check_total(energy, nonzero)
         return mean_moments(sums, counts) if self.gaps else sums, energy
 
 
