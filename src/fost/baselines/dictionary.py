@@ -72,7 +72,7 @@ class GeneralDictionary:
         n_nonzero_coefs: int | None = None,
         *,
         tol: float | None = None,
-        missing: Any = None,
+        missing: object = None,
     ) -> csr_array:
         """Codes by `fost.omp`, shape (n_signals, n_atoms).
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -206,7 +206,7 @@ def encode_picture(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
     return made(psnr if np.isfinite(psnr) else None)
 
 
-def _coded(model: Model, rows: Any, rule: Rule) -> Any:
+def _coded(model: Model, rows: object, rule: Rule) -> csr_array:
     return model.transform.encode(rows, rule.s, tol=rule.tol, threshold=rule.threshold)
 
 

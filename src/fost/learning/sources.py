@@ -22,6 +22,7 @@ from fost.learning.passes import REFILLS, Coding, StatisticOf
 from fost.selection import Rule
 from fost.streams import Measure, Stream, Sums, as_stream
 from fost.streams.annotated import Annotated
+from fost.streams.base import Piece
 from fost.streams.local import Array
 from fost.transforms import Coder, Transform, with_base
 
@@ -85,7 +86,7 @@ class Source(Stream):
     def blocks(self) -> Iterator[Floats]:
         return self._stream.blocks()
 
-    def pieces(self) -> Iterator[tuple[Any, ...]]:
+    def pieces(self) -> Iterator[Piece]:
         return self._stream.pieces()
 
     def total(self, measure: Measure) -> Sums:

@@ -78,7 +78,7 @@ class Coder(Described, ABC):
         *,
         tol: float | None = None,
         threshold: float | None = None,
-        missing: Any = None,
+        missing: object = None,
     ) -> csr_array:
         """Best sparse codes: the coefficients of largest magnitude, T_s(U^T y).
 
