@@ -18,6 +18,19 @@ from fost.estimators import checks
 from tests.learning.test_loop import correlated
 
 
+def left_to_rounding(estimator):
+    """Checks that fewer signals than features do not decide, or all signals at the start.
+
+    Many rotations, and atoms that no signal uses, are equally good for them, and sums that are
+    equal but for their last bits lead to different ones; tests/learning/test_weights.py has enough
+    signals. Banks start from those that are represented worst, a half of them, however often.
+    """
+    settled = (fost.OrthonormalDictionary, fost.HouseholderDictionary)
+    if isinstance(estimator, settled) and estimator.threshold is None:
+        return {}
+    return {"check_sample_weight_equivalence_on_dense_data": "left to rounding, or to the start"}
+
+
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
@@ -33,7 +46,10 @@ from tests.learning.test_loop import correlated
             n_nonzero_coefs=1, max_transforms=3, max_iter=2, random_state=0, sparse_output=False
         ),
         fost.AutoDictionary(n_nonzero_coefs=1, max_transforms=1, max_iter=2, random_state=0),
-    ]
+        fost.OrthonormalDictionary(n_nonzero_coefs=None, threshold=0.5),
+        fost.BankDictionary(2, 1, fost.Full(), max_iter=3),
+    ],
+    expected_failed_checks=left_to_rounding,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -147,7 +163,7 @@ def test_errors_about_the_signals_call_them_x(estimator):
             with pytest.raises(ValueError, match=r"^X is too (small|large)"):
                 clone(estimator).fit(factor * Y)
     fitted = clone(estimator).fit(Y)
-    wrong = [np.zeros((2, 3)), np.full((2, 4), np.nan), [["a"] * 4], "text", None, np.zeros(4)]
+    wrong = [np.zeros((2, 3)), np.full((2, 4), np.inf), [["a"] * 4], "text", None, np.zeros(4)]
     for X in (*wrong, csr_array(Y), {"a": [1.0]}, Y * 1j, [[10**400] * 4]):
         for method in (fitted.transform, fitted.score, clone(estimator).fit):
             if X is wrong[0] and method.__name__ == "fit":

@@ -240,6 +240,25 @@ def test_encode_to_an_error(run: Run) -> None:
         assert "on average" in run(*words, "-o", "codes.npz").stdout
 
 
+def test_learn_with_a_threshold(run: Run) -> None:
+    signals = np.load("signals.npy")
+    words = ("learn", "signals.npy", "-o", "own.safetensors", "--iterations", "5", "--force")
+    run(*words, "--structure", "full", "--threshold", "0.8")
+    result = fost.learn(signals, fost.Full(), threshold=0.8, max_iter=5)
+    transform = fost.load("own.safetensors")
+    assert transform == result.transform
+    assert read_metadata("own.safetensors")["threshold"] == "0.8"
+    run("encode", "own.safetensors", "signals.npy", "-o", "codes.npz", "--force")
+    codes = transform.encode(signals, threshold=0.8)
+    told = json.loads(run("encode", "own.safetensors", "signals.npy", "-o", "codes.npz", "--force",
+                          "--json").stdout)  # fmt: skip
+    assert told["n_entries"] == codes.nnz
+    noted = float(read_metadata("own.safetensors")["relative_error"])
+    assert noted == pytest.approx(told["relative_error"], rel=1e-4)
+    run(*words, "--structure", "bank", "--members", "2", "--size", "4", "--threshold", "0.8")
+    assert fost.load("own.safetensors").n_transforms == 2
+
+
 def test_a_model_without_metadata_is_used_for_square_patches(run: Run) -> None:
     fost.Householder(np.eye(16)[:2]).save("plain.safetensors")
     run("encode", "plain.safetensors", "picture.png", "-o", "codes.npz", "-s", "16")

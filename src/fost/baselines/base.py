@@ -24,7 +24,7 @@ from fost._validation import (
 )
 from fost.atoms import Atoms, check_atoms
 from fost.baselines.dictionary import GeneralDictionary
-from fost.baselines.factorisation import Factorisation, normalised, random_atoms, squared_norm
+from fost.baselines.factorisation import Factorisation, Gaps, normalised, random_atoms, squared_norm
 from fost.decoding import decode_by_atoms
 from fost.estimators.base import DictionaryEstimator
 from fost.estimators.checks import validated
@@ -46,6 +46,7 @@ class GeneralEstimator(DictionaryEstimator):
     callback: Callback | None
     verbose: bool
     dictionary_: GeneralDictionary
+    _takes_gaps = True
 
     @abstractmethod
     def _n_steps(self, n_components: int, s: int) -> int:
@@ -53,7 +54,12 @@ class GeneralEstimator(DictionaryEstimator):
 
     @abstractmethod
     def _start(
-        self, Y: Floats, n_components: int, s: int, random: np.random.Generator
+        self,
+        Y: Floats,
+        missing: Gaps | None,
+        n_components: int,
+        s: int,
+        random: np.random.Generator,
     ) -> Factorisation:
         """Where learning starts."""
 
@@ -65,9 +71,7 @@ class GeneralEstimator(DictionaryEstimator):
         """What is left to do after the last step."""
 
     def _fit(self, signals: Stream) -> None:
-        rows = as_source(signals).in_memory()
-        if not np.isfinite(rows).all():
-            raise not_finite(rows, signals.name)
+        rows, missing = completed(as_source(signals).in_memory(), signals)
         Y = within_reach(rows)
         n = self.n_features_in_
         n_components = n if self.n_components is None else self.n_components
@@ -80,7 +84,7 @@ class GeneralEstimator(DictionaryEstimator):
         verbose = check_verbose(self.verbose)
         random = as_generator(self.random_state)
         with single_threaded_blas:
-            state = self._start(Y, n_components, s, random)
+            state = self._start(Y, missing, n_components, s, random)
             errors = [state.error]
             self._learn(state, errors, n_steps, random, verbose)
             self._finish(state, n_components)
@@ -122,6 +126,8 @@ class GeneralEstimator(DictionaryEstimator):
     def score(self, X: ArrayLike, y: None = None) -> float:
         """Minus the relative error ||X - decoded codes||_F^2 / ||X||_F^2; higher is better.
 
+        Where entries are missing (NaN), that of the others.
+
         Parameters
         ----------
         X : array-like of shape (n_signals, n_features)
@@ -129,13 +135,18 @@ class GeneralEstimator(DictionaryEstimator):
             Ignored.
         """
         check_is_fitted(self, "dictionary_")
-        Y = within_reach(validated(self, X, reset=False))
+        rows = validated(self, X, reset=False)
+        missing = np.isnan(rows)
+        Y = within_reach(np.where(missing, rows.dtype.type(0), rows) if missing.any() else rows)
         atoms = self.dictionary_.atoms.astype(Y.dtype)
         left = total = 0.0
         for begin in range(0, len(Y), _BLOCK):
-            block = Y[begin : begin + _BLOCK]
-            codes = self.dictionary_.encode(block, self.n_nonzero_coefs)
-            left += squared_norm(block - decode_by_atoms(atoms, codes))
+            block, gaps = Y[begin : begin + _BLOCK], missing[begin : begin + _BLOCK]
+            where = gaps if gaps.any() else None
+            codes = self.dictionary_.encode(block, self.n_nonzero_coefs, missing=where)
+            rest = block - decode_by_atoms(atoms, codes)
+            rest[gaps] = 0
+            left += squared_norm(rest)
             total += squared_norm(block)
         return -left / total if total > 0 else 0.0
 
@@ -143,6 +154,18 @@ class GeneralEstimator(DictionaryEstimator):
     def components_(self) -> NDArray[np.float64]:
         """The atoms in rows, shape (n_components, n_features)."""
         return self.dictionary_.atoms
+
+
+def completed(rows: Floats, signals: Stream) -> tuple[Floats, Gaps | None]:
+    """Signals of which what is missing is guessed, and where that is; None for nowhere."""
+    missing = np.isnan(rows) if signals.gaps else None
+    if missing is None or not missing.any():
+        if not np.isfinite(rows).all():
+            raise not_finite(rows, signals.name)
+        return rows, None
+    source = as_source(signals)
+    assert source.prior is not None, "signals with gaps have a prior"
+    return source.prior.filled(rows, missing), missing
 
 
 def initial_atoms(

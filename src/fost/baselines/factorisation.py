@@ -19,18 +19,22 @@ from fost.pursuit import pursue
 # Two atoms closer than this (the magnitude of their inner product) are one.
 _SAME = 1 - 1e-6
 
+Gaps = NDArray[np.bool_]
+
 
 class Factorisation:
     """Signals Y, atoms D in rows and codes X of at most s entries per signal.
 
     `residual` is Y - X D at all times but between a change of the atoms and the next `code`.
-    Everything has the type of the signals.
+    Everything has the type of the signals. Entries that are `missing` are filled from each new
+    code, which is one of the others alone, and only those count in the error.
     """
 
-    def __init__(self, Y: Floats, atoms: Floats, s: int) -> None:
+    def __init__(self, Y: Floats, atoms: Floats, s: int, missing: Gaps | None = None) -> None:
         self.Y = np.ascontiguousarray(Y)
+        self.missing = missing
         self.s = s
-        self.energy = squared_norm(self.Y)
+        self.energy = self._observed(self.Y)
         self.set_atoms(atoms)
 
     def set_atoms(self, atoms: Floats) -> None:
@@ -40,16 +44,30 @@ class Factorisation:
 
     def code(self) -> None:
         """X by orthogonal matching pursuit."""
-        codes = pursue(self.Y, self.atoms, min(self.s, len(self.atoms)))
+        s = min(self.s, len(self.atoms))
+        codes = pursue(self.Y, self.atoms, s, missing=self.missing)
         if codes is None:
             raise not_finite(self.Y, "Y")
         self.codes: csr_array = codes
-        self.residual: Floats = self.Y - decode_by_atoms(self.atoms, self.codes)
+        decoded = decode_by_atoms(self.atoms, self.codes)
+        if self.missing is not None:
+            self.Y = np.where(self.missing, decoded, self.Y)
+        self.residual: Floats = self.Y - decoded
+
+    def part(self, rows: NDArray[np.intp], atoms: Floats) -> Factorisation:
+        """Some of the signals, in other atoms."""
+        gaps = None if self.missing is None else self.missing[rows]
+        return Factorisation(self.Y[rows], atoms, self.s, gaps)
 
     @property
     def error(self) -> float:
         """||Y - X D||_F^2 / ||Y||_F^2"""
-        return squared_norm(self.residual) / self.energy if self.energy > 0 else 0.0
+        return self._observed(self.residual) / self.energy if self.energy > 0 else 0.0
+
+    def _observed(self, rows: Floats) -> float:
+        """The squared norm of what is observed."""
+        known = rows if self.missing is None else np.where(self.missing, rows.dtype.type(0), rows)
+        return squared_norm(known)
 
     @property
     def atom_energies(self) -> NDArray[np.float64]:

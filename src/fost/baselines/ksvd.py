@@ -10,7 +10,7 @@ from fost._typing import Floats
 from fost._validation import check_flag
 from fost.atoms import Atoms
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
-from fost.baselines.factorisation import Factorisation
+from fost.baselines.factorisation import Factorisation, Gaps
 
 
 class KSVD(GeneralEstimator):
@@ -102,9 +102,14 @@ class KSVD(GeneralEstimator):
         return check_steps(self.max_iter, self.tol)
 
     def _start(
-        self, Y: Floats, n_components: int, s: int, random: np.random.Generator
+        self,
+        Y: Floats,
+        missing: Gaps | None,
+        n_components: int,
+        s: int,
+        random: np.random.Generator,
     ) -> Factorisation:
-        return Factorisation(Y, initial_atoms(self.init, Y, n_components, random), s)
+        return Factorisation(Y, initial_atoms(self.init, Y, n_components, random), s, missing)
 
     def _step(self, state: Factorisation, step: int, random: np.random.Generator) -> None:
         # The start has been coded already.

@@ -12,7 +12,7 @@ from fost._random import RandomState
 from fost._typing import Floats
 from fost.atoms import Atoms
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
-from fost.baselines.factorisation import Factorisation, normalised
+from fost.baselines.factorisation import Factorisation, Gaps, normalised
 from fost.decoding import decode_by_atoms
 
 
@@ -93,9 +93,14 @@ class MOD(GeneralEstimator):
         return check_steps(self.max_iter, self.tol)
 
     def _start(
-        self, Y: Floats, n_components: int, s: int, random: np.random.Generator
+        self,
+        Y: Floats,
+        missing: Gaps | None,
+        n_components: int,
+        s: int,
+        random: np.random.Generator,
     ) -> Factorisation:
-        return Factorisation(Y, initial_atoms(self.init, Y, n_components, random), s)
+        return Factorisation(Y, initial_atoms(self.init, Y, n_components, random), s, missing)
 
     def _step(self, state: Factorisation, step: int, random: np.random.Generator) -> None:
         if step > 1:  # the start has been coded already

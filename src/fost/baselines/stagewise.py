@@ -9,7 +9,7 @@ from fost._random import RandomState
 from fost._typing import Floats
 from fost._validation import check_flag, check_integer, check_number
 from fost.baselines.base import Callback, GeneralEstimator
-from fost.baselines.factorisation import Factorisation, leading_directions
+from fost.baselines.factorisation import Factorisation, Gaps, leading_directions
 from fost.baselines.ksvd import improve
 
 
@@ -119,9 +119,14 @@ class StagewiseKSVD(GeneralEstimator):
         return -(-(n_components - s) // (int(self.atoms_per_stage) - 1))
 
     def _start(
-        self, Y: Floats, n_components: int, s: int, random: np.random.Generator
+        self,
+        Y: Floats,
+        missing: Gaps | None,
+        n_components: int,
+        s: int,
+        random: np.random.Generator,
     ) -> Factorisation:
-        state = Factorisation(Y, leading_directions(Y, s), s)
+        state = Factorisation(Y, leading_directions(Y, s), s, missing)
         for _ in range(self.n_inner):
             improve(state, random)
         state.code()
@@ -149,7 +154,7 @@ class StagewiseKSVD(GeneralEstimator):
             part, only = state, None
             state.set_atoms(atoms)
         else:
-            part = Factorisation(state.Y[worst], atoms, state.s)
+            part = state.part(worst, atoms)
             only = np.arange(len(kept), len(atoms), dtype=np.int32)
         for inner in range(self.n_inner):
             improve(part, random, coded=inner == 0, only=only)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -43,7 +43,7 @@ def encode(
             "-s",
             metavar="S",
             min=1,
-            help="Entries per code; those the model was learned for if not given. With --tol or "
+            help="Entries per code; what the model was learned for if not given. With --tol or "
             "--threshold, at most so many, and if not given as many as that takes.",
         ),
     ] = None,
@@ -112,6 +112,7 @@ def _rule(sparsity: int | None, tol: float | None, threshold: float | None, mode
     if sparsity is not None and sparsity > n:
         raise UserError(f"--sparsity must be at most the {n} features of the model, got {sparsity}")
     if tol is None and threshold is None:
+        threshold = None if sparsity else model.threshold
         sparsity = sparsity or model.sparsity
     try:
         return check_rule(sparsity, tol, threshold, n)
@@ -205,7 +206,7 @@ def encode_picture(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
     return made(psnr if np.isfinite(psnr) else None)
 
 
-def _coded(model: Model, rows: Any, rule: Rule) -> Any:
+def _coded(model: Model, rows: object, rule: Rule) -> csr_array:
     return model.transform.encode(rows, rule.s, tol=rule.tol, threshold=rule.threshold)
 
 

@@ -114,8 +114,26 @@ def learn(
         ),
     ] = None,
     sparsity: Annotated[
-        int, typer.Option("--sparsity", "-s", metavar="S", min=1, help="Entries per code.")
-    ] = 4,
+        int | None,
+        typer.Option(
+            "--sparsity",
+            "-s",
+            metavar="S",
+            min=1,
+            help="Entries per code; 4 if not given. With --threshold, at most so many, and if not "
+            "given as many as it takes.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            metavar="T",
+            min=0.0,
+            help="Codes keep all entries of a magnitude above this, each of which counts as much "
+            "as a squared error of T squared.",
+        ),
+    ] = None,
     patch: Annotated[
         str | None,
         typer.Option(
@@ -177,7 +195,7 @@ def learn(
     was killed goes on from its checkpoint and ends with the same model.
     """
     sizes = {"": size, "reflectors": reflectors, "rotations": rotations}
-    plan = Plan(structure, base, sizes, members, sparsity, iterations, seed)
+    plan = Plan(structure, base, sizes, members, sparsity, iterations, seed, threshold)
     plan.check(max_flops, max_error, checkpoint)
     shape = options.parse_patch(patch) if patch else None
     step = options.parse_patch(stride, "--stride") if stride else None
@@ -236,9 +254,9 @@ def _learn(
         output,
         kind=signals.kind,
         patch=signals.patch,
-        sparsity=plan.sparsity,
+        rule=plan.rule(signals.n_features),
         error=learned.error,
-        usage=usage_of(learned.transform, signals, plan.sparsity),
+        usage=usage_of(learned.transform, signals, plan.rule(signals.n_features)),
     )
     if learned.interrupted:
         raise Interrupted(f"interrupted; the best transform so far is in {str(output)!r}")

@@ -5,6 +5,7 @@ The metadata of a model (see `fost.transforms.read_metadata`) has
 ``signals``         "picture" or "array": what it was learned on
 ``patch``           "8x8": height and width of a patch, where signals are patches
 ``sparsity``        "4": entries per code
+``threshold``       "0.05": those above this only, where it was learned with a threshold
 ``relative_error``  "0.0123": that of the signals it was learned on
 ``usage``           "0.25 0.75": shares of the signals that use each member of a bank
 """
@@ -21,6 +22,7 @@ from fost.cli.errors import UserError, reading, writing
 from fost.cli.options import format_patch, parse_patch
 
 if TYPE_CHECKING:
+    from fost.selection import Rule
     from fost.transforms import DCT, Coder
 
 _DEFAULT_SPARSITY = 4
@@ -71,6 +73,19 @@ class Model:
         return min(wanted, self.transform.n_features)
 
     @property
+    def threshold(self) -> float | None:
+        """The magnitude above which entries are kept, where it was learned with one."""
+        noted = self.metadata.get("threshold")
+        if noted is None:
+            return None
+        from fost._validation import check_number
+
+        try:
+            return check_number(float(noted), "threshold", 0)
+        except ValueError as error:
+            raise UserError(f"{str(self.path)!r} is damaged: its threshold is {noted!r}") from error
+
+    @property
     def usage(self) -> list[float]:
         """The share of signals that each member of a bank was used for, where it is noted."""
         try:
@@ -117,11 +132,13 @@ def save_model(
     *,
     kind: str,
     patch: tuple[int, int] | None,
-    sparsity: int,
+    rule: Rule,
     error: float,
     usage: list[float] | None = None,
 ) -> None:
-    metadata = {"signals": kind, "sparsity": str(sparsity), "relative_error": f"{error:.6g}"}
+    metadata = {"signals": kind, "sparsity": str(rule.s), "relative_error": f"{error:.6g}"}
+    if rule.threshold is not None:
+        metadata["threshold"] = repr(rule.threshold)
     if patch is not None:
         metadata["patch"] = format_patch(patch)
     if usage is not None:

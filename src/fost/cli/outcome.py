@@ -11,13 +11,14 @@ from fost.cli.console import show
 if TYPE_CHECKING:
     from fost.cli.plan import Learned
     from fost.cli.signals import Signals
+    from fost.selection import Rule
     from fost.transforms import Coder
 
 # Signals from which the usage of a bank's members is told.
 _JUDGED = 65536
 
 
-def usage_of(coder: Coder, signals: Signals, sparsity: int) -> list[float] | None:
+def usage_of(coder: Coder, signals: Signals, rule: Rule) -> list[float] | None:
     """The share of signals that each member of a bank is used for, from some of them."""
     import numpy as np
 
@@ -27,7 +28,7 @@ def usage_of(coder: Coder, signals: Signals, sparsity: int) -> list[float] | Non
     if not isinstance(coder, Bank):
         return None
     rows = as_source(signals.rows).sample(_JUDGED).in_memory()
-    members = coder.members(coder.encode(rows, sparsity))
+    members = coder.members(coder.encode(rows, rule.s, threshold=rule.threshold))
     counts = np.bincount(members, minlength=coder.n_transforms)
     return [float(count) / len(rows) for count in counts]
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fost.cli.signals import Signals
     from fost.learning.registry import Kind
     from fost.learning.structure import Structure
+    from fost.selection import Rule
     from fost.transforms import Coder
 
 # What `--structure` may be besides the names that structures are registered by.
@@ -21,6 +22,8 @@ BANK, AUTO = "bank", "auto"
 # What a bank is made of, and how many members it has, where nobody says.
 _MEMBER = "givens"
 _MEMBERS = 8
+# Entries per code where nobody says.
+_SPARSITY = 4
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,10 @@ class Plan:
     base: str | None
     sizes: dict[str, int | None]
     members: int | None
-    sparsity: int
+    sparsity: int | None
     iterations: int
     seed: int
+    threshold: float | None = None
 
     def check(
         self, max_flops: int | None, max_error: float | None, checkpoint: Path | None
@@ -69,6 +73,8 @@ class Plan:
             raise UserError(
                 f"--max-flops and --max-error are for the structure auto, not for {name}"
             )
+        if self.threshold is not None and name == AUTO:
+            raise UserError("--threshold is for one structure, not for auto")
         if checkpoint is not None and name == AUTO:
             raise UserError("--checkpoint is for one structure, not for auto")
 
@@ -86,10 +92,10 @@ class Plan:
                 )
 
     def check_signals(self, n_features: int) -> None:
-        if self.sparsity > n_features:
+        if self.entries(n_features) > n_features:
             raise UserError(
                 f"--sparsity must be at most the {n_features} entries of a signal, "
-                f"got {self.sparsity}"
+                f"got {self.entries(n_features)}"
             )
         if self.size is None:
             return
@@ -100,6 +106,16 @@ class Plan:
                 f"{option} must be at most {ladder.most} for signals of {n_features} entries, "
                 f"got {self.size}"
             )
+
+    def entries(self, n_features: int) -> int:
+        """Entries per code at most."""
+        return self.sparsity or (_SPARSITY if self.threshold is None else n_features)
+
+    def rule(self, n_features: int) -> Rule:
+        """What codes keep."""
+        from fost.selection import Rule
+
+        return Rule(self.entries(n_features), threshold=self.threshold)
 
     @property
     def size(self) -> int | None:
@@ -166,13 +182,15 @@ def _made_of(parts: str) -> list[str]:
 def learn_one(plan: Plan, signals: Signals, checkpoint: Path | None, quiet: bool) -> Learned:
     """A transform of one structure."""
     import fost
+    from fost.learning import as_source
 
     n = signals.n_features
     with progress("iteration", plan.iterations, options.shown(quiet)) as advance:
         result = fost.learn(
             signals.rows,
             plan.built(n),
-            plan.sparsity,
+            plan.entries(n),
+            threshold=plan.threshold,
             base=bases.base_of(plan.base_name, signals.patch or n),
             max_iter=plan.iterations,
             random_state=plan.seed,
@@ -180,6 +198,8 @@ def learn_one(plan: Plan, signals: Signals, checkpoint: Path | None, quiet: bool
             callback=lambda k, error, _: advance(k, f"relative error {error:.4%}"),
         )
     error = float(result.errors[-1])
+    if plan.threshold is not None:  # without the price of entries
+        error = as_source(signals.rows).relative_error(result.transform, plan.rule(n))
     return Learned(result.transform, error, result.n_iter, result.converged, result.interrupted)
 
 
@@ -191,7 +211,7 @@ def learn_best(
 
     n = signals.n_features
     auto = fost.AutoDictionary(
-        plan.sparsity,
+        plan.entries(n),
         None if plan.base_name == bases.NONE else signals.patch or n,
         max_flops,
         max_error,
@@ -209,5 +229,6 @@ def fixed_error(plan: Plan, signals: Signals) -> float | None:
     from fost.cli.models import dct_of
     from fost.learning import as_source
 
+    rule = plan.rule(signals.n_features)
     dct = dct_of(signals.patch or signals.n_features)
-    return None if dct is None else as_source(signals.rows).relative_error(dct, plan.sparsity)
+    return None if dct is None else as_source(signals.rows).relative_error(dct, rule)

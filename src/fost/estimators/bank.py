@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from fost._random import RandomState
-from fost.estimators.base import LearnedDictionary
+from fost.estimators.learned import LearnedDictionary
 from fost.learning import BankOf, LearningResult, Rotations, Structure
 from fost.learning.bank import check_member
 from fost.learning.loop import Callback
@@ -24,8 +24,8 @@ class BankDictionary(LearnedDictionary):
     ----------
     n_transforms : int
         Members, B.
-    n_nonzero_coefs : int
-        Entries per code, s.
+    n_nonzero_coefs : int or None
+        Entries per code, s; at most so many where there is a threshold, and None for no limit.
     structure : Structure, optional
         What the members are: `fost.Full()`, `fost.Reflectors(m)`, `fost.Rotations(g)`; as many
         rotations as features if None.
@@ -50,6 +50,11 @@ class BankDictionary(LearnedDictionary):
     forgetting : float or "auto"
         How much of the sums of earlier batches `partial_fit` remembers at each call, from 0
         (the last batch alone) to 1 (all equally).
+    threshold : float, optional
+        Codes keep all entries of a magnitude above this, in learning as in `transform`, which
+        minimises ||Y - U X||_F^2 + threshold^2 ||X||_0 (with ``n_nonzero_coefs=None``).
+    transform_tol : float, optional
+        `transform` keeps as few entries as make the squared error of a signal at most this.
 
     Attributes
     ----------
@@ -86,7 +91,7 @@ class BankDictionary(LearnedDictionary):
     def __init__(
         self,
         n_transforms: int = 8,
-        n_nonzero_coefs: int = 4,
+        n_nonzero_coefs: int | None = 4,
         structure: Structure | None = None,
         base: Transform | None = None,
         *,
@@ -99,6 +104,8 @@ class BankDictionary(LearnedDictionary):
         sparse_output: bool = True,
         checkpoint: str | os.PathLike[str] | None = None,
         forgetting: Forgetting = "auto",
+        threshold: float | None = None,
+        transform_tol: float | None = None,
     ) -> None:
         self.n_transforms = n_transforms
         self.n_nonzero_coefs = n_nonzero_coefs
@@ -113,6 +120,8 @@ class BankDictionary(LearnedDictionary):
         self.sparse_output = sparse_output
         self.checkpoint = checkpoint
         self.forgetting = forgetting
+        self.threshold = threshold
+        self.transform_tol = transform_tol
 
     def _structure(self, n_features: int) -> Structure:
         member = Rotations(n_features) if self.structure is None else self.structure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, Protocol, Self
@@ -13,17 +12,14 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fost._random import RandomState
 from fost._scaling import within_reach
 from fost._typing import Floats
 from fost.estimators.checks import checked
-from fost.learning import LearningResult, Structure, as_source, learn
-from fost.learning.loop import Callback
-from fost.learning.online import Forgetting, OnlineLearner
-from fost.learning.task import Task
+from fost.learning import as_source
+from fost.selection import Rule, check_rule
 from fost.streams import Stream
 from fost.streams.local import Array
-from fost.transforms import Coder, Transform
+from fost.transforms import Coder
 
 # What estimators take for signals.
 Signals = ArrayLike | Stream | Iterable[ArrayLike]
@@ -38,7 +34,7 @@ class Dictionary(Protocol):
     @property
     def matrix(self) -> NDArray[np.float64]: ...
 
-    def encode(self, Y: Any, n_nonzero_coefs: int) -> csr_array: ...
+    def encode(self, Y: Any, n_nonzero_coefs: int | None) -> csr_array: ...
 
     def decode(self, codes: Any) -> Floats: ...
 
@@ -54,6 +50,8 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     interrupted_: bool
     # Signals that it takes at least to learn from.
     _least_signals = 1
+    # Whether entries of signals may be missing, which are NaN.
+    _takes_gaps = False
 
     @abstractmethod
     def _fit(self, signals: Stream) -> None:
@@ -116,8 +114,11 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_is_fitted(self, "dictionary_")
         return self._codes(checked(self, X, reset=False))
 
+    def _encoded(self, signals: Stream) -> csr_array:
+        return self.dictionary_.encode(signals, self.n_nonzero_coefs)
+
     def _codes(self, signals: Stream) -> csr_array | Floats:
-        codes = self.dictionary_.encode(signals, self.n_nonzero_coefs)
+        codes = self._encoded(signals)
         if self.sparse_output:
             return codes
         return codes.toarray() if issparse(codes) else codes.map_blocks(_dense, dtype=codes.dtype)
@@ -151,6 +152,7 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.allow_nan = self._takes_gaps
         return tags
 
 
@@ -159,8 +161,15 @@ class CoderEstimator(DictionaryEstimator):
 
     dictionary_: Coder
 
+    @property
+    def _rule(self) -> Rule:
+        """What `transform` codes by."""
+        return check_rule(self.n_nonzero_coefs, None, None, self.n_features_in_)
+
     def score(self, X: Signals, y: None = None) -> float:
         """Minus the relative error ||X - decoded codes||_F^2 / ||X||_F^2; higher is better.
+
+        Where entries are missing, that of the others.
 
         Parameters
         ----------
@@ -170,101 +179,11 @@ class CoderEstimator(DictionaryEstimator):
             Ignored.
         """
         check_is_fitted(self, "dictionary_")
-        signals = checked(self, X, reset=False)
-        if isinstance(signals, Array):  # a power of two, which changes no relative error
+        signals, rule = checked(self, X, reset=False), self._rule
+        if isinstance(signals, Array) and rule.is_fixed:
+            # A power of two, which changes no relative error.
             signals = Array(within_reach(signals.rows), signals.name)
-        source = as_source(signals)
-        return -source.relative_error(self.dictionary_, self.n_nonzero_coefs)
-
-
-class LearnedDictionary(CoderEstimator):
-    """A dictionary of one structure, which the parameters describe."""
-
-    base: Transform | None
-    init: str | Coder | None
-    max_iter: int
-    tol: float
-    random_state: RandomState
-    callback: Callback | None
-    verbose: bool
-    checkpoint: str | os.PathLike[str] | None
-    forgetting: Forgetting
-
-    @abstractmethod
-    def _structure(self, n_features: int) -> Structure:
-        """The structure that the parameters describe, checked."""
-
-    def _fit(self, signals: Stream) -> None:
-        result = learn(
-            signals,
-            self._structure(signals.n_features),
-            self.n_nonzero_coefs,
-            base=self.base,
-            init=self.init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            random_state=self.random_state,
-            callback=self.callback,
-            verbose=self.verbose,
-            checkpoint=self.checkpoint,
-        )
-        self._take(result)
-        self._online: OnlineLearner | None = None
-
-    def _take(self, result: LearningResult) -> None:
-        """Keep what was learned."""
-        self.dictionary_ = result.transform
-        self.errors_ = result.errors
-        self.n_iter_ = result.n_iter
-        self.interrupted_ = result.interrupted
-
-    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Learn from one more batch of signals, which is not kept: one pass and one update.
-
-        The first call starts from its batch, or from the dictionary of an earlier `fit`, so that
-        batch should have some signals per feature. Each call codes its batch with the
-        dictionary so far, adds X Y^T to a running sum, of which `forgetting` says how much is
-        remembered, and updates the dictionary. Batches should come in random order; after a
-        few epochs the error is that of `fit` within about 1 %, where `fit` itself needs no more
-        than some ten iterations to come that close, and after more epochs elsewhere.
-
-        Parameters that were set since the last call count from now on. Where they ask for
-        another structure or another base, learning goes on from the dictionary so far, without
-        the sums of earlier batches.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_signals, n_features)
-            Signals in rows.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-            `errors_` has the relative error of each batch before its own update, and `n_iter_`
-            the number of batches. `max_iter`, `tol`, `callback` and `checkpoint` are not used.
-        """
-        online: OnlineLearner | None = getattr(self, "_online", None)
-        fitted = hasattr(self, "dictionary_")
-        signals = checked(self, X, reset=not fitted)
-        task = Task(
-            self._structure(self.n_features_in_),
-            self.n_nonzero_coefs,
-            self.base,
-            self.dictionary_ if fitted else self.init,
-            random_state=self.random_state,
-        )
-        if online is None:
-            online, errors = OnlineLearner(task), np.empty(0)
-        else:
-            errors = self.errors_
-        error = online.learn(signals, task, self.forgetting)
-        self._online = online
-        self.dictionary_ = online.transform
-        self.errors_ = np.append(errors, error)
-        self.n_iter_, self.interrupted_ = online.n_batches, False
-        return self
+        return -as_source(signals).relative_error(self.dictionary_, rule)
 
 
 def _dense(block: Any) -> Floats:

@@ -15,13 +15,23 @@ from fost.streams import Stream, as_stream, is_lazy
 
 
 def checked(
-    estimator: BaseEstimator, X: object, reset: bool = True, min_samples: int = 1
+    estimator: BaseEstimator,
+    X: object,
+    reset: bool = True,
+    min_samples: int = 1,
+    sample_weight: object = None,
 ) -> Stream:
-    """Signals by scikit-learn's checks; of lazy ones only what needs no pass over them."""
+    """Signals by scikit-learn's checks; of lazy ones only what needs no pass over them.
+
+    Where the estimator takes gaps, NaN is one.
+    """
+    gaps = bool(estimator._takes_gaps)
     if not is_lazy(X):
-        return as_stream(validated(estimator, X, reset, min_samples), "X")
+        rows = validated(estimator, X, reset, min_samples)
+        missing = "nan" if gaps and np.isnan(rows).any() else None
+        return as_stream(rows, "X", missing, sample_weight)
     check_flag(estimator.sparse_output, "sparse_output")
-    stream = as_stream(X, "X")
+    stream = as_stream(X, "X", "nan" if gaps else None, sample_weight)
     n = stream.n_features
     if reset:
         estimator.n_features_in_ = n
@@ -44,9 +54,13 @@ def validated(estimator: BaseEstimator, X: Any, reset: bool = True, min_samples:
         raise ValueError("X has masked entries, which fost cannot leave out")
     if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):  # dates are no numbers
         raise TypeError(f"X must be real numbers, got dtype {X.dtype}")
-    types = [np.float64, np.float32]
+    rules = {
+        "dtype": [np.float64, np.float32],
+        "ensure_min_samples": min_samples,
+        "ensure_all_finite": "allow-nan" if estimator._takes_gaps else True,
+    }
     try:
-        X = validate_data(estimator, X, dtype=types, reset=reset, ensure_min_samples=min_samples)
+        X = validate_data(estimator, X, reset=reset, **rules)
     except (MemoryError, OSError):
         raise
     except Exception as error:  # NumPy's, and what objects that are no arrays raise

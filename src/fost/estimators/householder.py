@@ -7,7 +7,7 @@ from typing import Literal
 
 from fost._random import RandomState
 from fost._validation import check_integer
-from fost.estimators.base import LearnedDictionary
+from fost.estimators.learned import LearnedDictionary
 from fost.learning import Reflectors, Structure
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting
@@ -25,8 +25,8 @@ class HouseholderDictionary(LearnedDictionary):
     ----------
     n_reflectors : int or "auto"
         Number of reflectors, m; ``"auto"`` chooses it from the data (see `fost.Reflectors`).
-    n_nonzero_coefs : int
-        Entries per code, s.
+    n_nonzero_coefs : int or None
+        Entries per code, s; at most so many where there is a threshold, and None for no limit.
     orthogonal : bool
         Reflectors orthogonal to each other: QH_m-DLA, which learns faster and a little worse.
     order : {"cyclic", "random"}
@@ -56,6 +56,11 @@ class HouseholderDictionary(LearnedDictionary):
         How much of the sums of earlier batches `partial_fit` remembers at each call, from 0
         (the last batch alone) to 1 (all equally). ``"auto"`` remembers about the last tenth of
         all calls, so that codes of the first, bad dictionaries are soon forgotten.
+    threshold : float, optional
+        Codes keep all entries of a magnitude above this, in learning as in `transform`, which
+        minimises ||Y - U X||_F^2 + threshold^2 ||X||_0 (with ``n_nonzero_coefs=None``).
+    transform_tol : float, optional
+        `transform` keeps as few entries as make the squared error of a signal at most this.
 
     Attributes
     ----------
@@ -86,7 +91,7 @@ class HouseholderDictionary(LearnedDictionary):
     def __init__(
         self,
         n_reflectors: int | Literal["auto"] = 12,
-        n_nonzero_coefs: int = 4,
+        n_nonzero_coefs: int | None = 4,
         orthogonal: bool = False,
         *,
         order: str = "cyclic",
@@ -101,6 +106,8 @@ class HouseholderDictionary(LearnedDictionary):
         sparse_output: bool = True,
         checkpoint: str | os.PathLike[str] | None = None,
         forgetting: Forgetting = "auto",
+        threshold: float | None = None,
+        transform_tol: float | None = None,
     ) -> None:
         self.n_reflectors = n_reflectors
         self.n_nonzero_coefs = n_nonzero_coefs
@@ -117,6 +124,8 @@ class HouseholderDictionary(LearnedDictionary):
         self.sparse_output = sparse_output
         self.checkpoint = checkpoint
         self.forgetting = forgetting
+        self.threshold = threshold
+        self.transform_tol = transform_tol
 
     def _structure(self, n_features: int) -> Structure:
         count = check_count(self.n_reflectors, "n_reflectors")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from fost._random import RandomState
-from fost.estimators.base import LearnedDictionary
+from fost.estimators.learned import LearnedDictionary
 from fost.learning import Full, Structure
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting
@@ -20,8 +20,8 @@ class OrthonormalDictionary(LearnedDictionary):
 
     Parameters
     ----------
-    n_nonzero_coefs : int
-        Entries per code, s.
+    n_nonzero_coefs : int or None
+        Entries per code, s; at most so many where there is a threshold, and None for no limit.
     base : Transform, optional
         A fixed transform under the learned one.
     init : {"svd", "approximate-svd", "random"}, Transform or None
@@ -44,6 +44,11 @@ class OrthonormalDictionary(LearnedDictionary):
         How much of the sums of earlier batches `partial_fit` remembers at each call, from 0
         (the last batch alone) to 1 (all equally). ``"auto"`` remembers about the last tenth of
         all calls, so that codes of the first, bad dictionaries are soon forgotten.
+    threshold : float, optional
+        Codes keep all entries of a magnitude above this, in learning as in `transform`, which
+        minimises ||Y - U X||_F^2 + threshold^2 ||X||_0 (with ``n_nonzero_coefs=None``).
+    transform_tol : float, optional
+        `transform` keeps as few entries as make the squared error of a signal at most this.
 
     Attributes
     ----------
@@ -71,7 +76,7 @@ class OrthonormalDictionary(LearnedDictionary):
 
     def __init__(
         self,
-        n_nonzero_coefs: int = 4,
+        n_nonzero_coefs: int | None = 4,
         *,
         base: Transform | None = None,
         init: str | Coder | None = None,
@@ -83,6 +88,8 @@ class OrthonormalDictionary(LearnedDictionary):
         sparse_output: bool = True,
         checkpoint: str | os.PathLike[str] | None = None,
         forgetting: Forgetting = "auto",
+        threshold: float | None = None,
+        transform_tol: float | None = None,
     ) -> None:
         self.n_nonzero_coefs = n_nonzero_coefs
         self.base = base
@@ -95,6 +102,8 @@ class OrthonormalDictionary(LearnedDictionary):
         self.sparse_output = sparse_output
         self.checkpoint = checkpoint
         self.forgetting = forgetting
+        self.threshold = threshold
+        self.transform_tol = transform_tol
 
     def _structure(self, n_features: int) -> Structure:
         return Full()

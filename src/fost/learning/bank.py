@@ -222,8 +222,14 @@ def single(coder: Coder) -> Transform:
 def _coded(
     problem: Problem, members: list[Transform], signals: Source
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-    """Which member each signal uses, what is lost of it, and the energy that it had."""
+    """Which member each signal uses, what is lost of it, and the energy that it had.
+
+    A signal that counts several times loses as much several times.
+    """
     bank = with_base(problem.base, Bank(members))
     assert isinstance(bank, Bank)
     coded = signals.coding(bank, problem.rule).coded(signals.in_memory())
-    return bank.members(coded.codes), np.maximum(coded.lost, 0), coded.energies
+    weights = signals.weights_at(np.arange(signals.n_signals))
+    factor = 1.0 if weights is None else weights
+    lost = np.maximum(coded.lost, 0)
+    return bank.members(coded.codes), factor * lost, factor * coded.energies

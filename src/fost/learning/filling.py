@@ -13,69 +13,44 @@ that start from those of the pass before get stuck, and end with larger errors.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
+from fost import _core
+from fost._threads import single_threaded_blas
 from fost._typing import Floats
 
 # The variance of any direction is at least this share of the mean one: what is known of pairs of
 # entries from different signals need not fit together.
 _LEAST_VARIANCE = 0.01
-# Steps of conjugate gradients; more no longer change what is learned (benchmarks/gaps.py).
-_STEPS = 8
-# Entries of signals that are filled at once: what belongs to them stays in the cache.
-_ENTRIES = 2**14
 
 
-def prior_of(moments: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The nearest covariance to second moments that need not be one, up to a factor."""
-    values, vectors = np.linalg.eigh(moments)
-    least = _LEAST_VARIANCE * np.abs(values).mean()
-    if not least > 0:
-        return np.eye(len(moments))
-    prior: NDArray[np.float64] = (vectors * np.maximum(values, least) / least) @ vectors.T
-    return prior
+@dataclass(frozen=True)
+class Prior:
+    """A Gaussian of signals: the covariance, up to a factor, and its inverse."""
 
+    covariance: NDArray[np.float64]
+    precision: NDArray[np.float64]
 
-def conditional_means(
-    rows: Floats, missing: NDArray[np.bool_], prior: NDArray[np.float64]
-) -> Floats:
-    """Signals with their gaps filled by C_mo C_oo^-1 y_o, C the prior.
+    @classmethod
+    @single_threaded_blas
+    def of(cls, moments: NDArray[np.float64]) -> Prior:
+        """The one nearest to second moments that need not fit together."""
+        values, vectors = np.linalg.eigh(moments)
+        least = _LEAST_VARIANCE * float(np.abs(values).mean())
+        if not least > 0:
+            return cls(np.eye(len(moments)), np.eye(len(moments)))
+        values = np.maximum(values, least) / least
+        return cls((vectors * values) @ vectors.T, (vectors / values) @ vectors.T)
 
-    A signal without observed entries becomes zero.
-    """
-    filled, single = np.empty_like(rows), prior.astype(np.float32)
-    step = max(32, _ENTRIES // rows.shape[1])
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
-        filled[part] = _filled(rows[part], missing[part], single)
-    return filled
+    def filled(self, rows: Floats, missing: NDArray[np.bool_]) -> Floats:
+        """Signals with the conditional means of what is missing, C_mo C_oo^-1 y_o.
 
-
-def _filled(rows: Floats, missing: NDArray[np.bool_], prior: NDArray[np.float32]) -> Floats:
-    """C_oo a = y_o is solved for all signals at once: a step is a product of matrices.
-
-    In float32, since this is where filling begins, and no more.
-    """
-    observed = (~missing).astype(np.float32)
-    known = np.where(missing, 0, rows)
-    scale = np.abs(known).max(axis=1, keepdims=True, initial=0)
-    residual = (known / np.where(scale > 0, scale, 1)).astype(np.float32)
-    solution, direction = np.zeros_like(residual), residual.copy()
-    energy = np.einsum("ij,ij->i", residual, residual)
-    for _ in range(_STEPS):
-        image = direction @ prior
-        image *= observed
-        step = _ratio(energy, np.einsum("ij,ij->i", direction, image))
-        solution += step * direction
-        image *= step
-        residual -= image
-        before, energy = energy, np.einsum("ij,ij->i", residual, residual)
-        direction *= _ratio(energy, before)
-        direction += residual
-    return np.where(missing, (solution @ prior) * scale, rows)
-
-
-def _ratio(above: NDArray[np.float32], below: NDArray[np.float32]) -> NDArray[np.float32]:
-    ratio: NDArray[np.float32] = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
-    return ratio[:, None]
+        A signal without observed entries becomes zero.
+        """
+        known = np.where(missing, 0, rows).astype(np.float64, order="C")
+        gaps = np.ascontiguousarray(missing)
+        _core.complete_rows(self.covariance, self.precision, gaps, known)
+        return np.where(missing, known.astype(rows.dtype), rows)

@@ -87,7 +87,7 @@ class PairsOf:
 
 
 def pair_moments(
-    block: Floats, weights: NDArray[np.float64] | None
+    block: NDArray[np.float64], weights: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sums over signals of y_i y_j, and of weights, where both entries are observed."""
     observed = ~np.isnan(block)

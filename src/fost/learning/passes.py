@@ -17,7 +17,7 @@ from fost import _core, coding, selection
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost._validation import not_finite
-from fost.learning.filling import conditional_means
+from fost.learning.filling import Prior
 from fost.selection import Rule
 from fost.streams import Sums
 from fost.transforms import Coder
@@ -50,7 +50,7 @@ class Coding:
     coder: Coder
     rule: Rule
     name: str
-    prior: NDArray[np.float64] | None = None
+    prior: Prior | None = None
     refills: int = REFILLS
 
     @single_threaded_blas
@@ -61,7 +61,7 @@ class Coding:
             return self._complete(block)
         if np.isinf(block).any():
             raise ValueError(f"{self.name} contains infinity")
-        filled = conditional_means(block, missing, self.prior)
+        filled = self.prior.filled(block, missing)
         for _ in range(max(1, self.refills)):
             codes = selection.encode(self.coder._plan, filled, self.rule, self.name)
             decoded = self.coder.decode(codes)

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost._typing import DType, Floats
-from fost.learning.filling import prior_of
+from fost.learning.filling import Prior
 from fost.learning.moments import EnergiesOf, GramOf, PairsOf, mean_moments, overflow
 from fost.learning.passes import REFILLS, Coding, StatisticOf
 from fost.selection import Rule
 from fost.streams import Measure, Stream, Sums, as_stream
 from fost.streams.annotated import Annotated
+from fost.streams.base import Piece
 from fost.streams.local import Array
 from fost.transforms import Coder, Transform, with_base
 
@@ -92,7 +93,7 @@ class Source(Stream):
     def blocks(self) -> Iterator[Floats]:
         return self._stream.blocks()
 
-    def pieces(self) -> Iterator[tuple[Any, ...]]:
+    def pieces(self) -> Iterator[Piece]:
         return self._stream.pieces()
 
     def total(self, measure: Measure) -> Sums:
@@ -144,9 +145,9 @@ class Source(Stream):
         return Coding(coder, rule, self.name, self.prior, refills)
 
     @cached_property
-    def prior(self) -> NDArray[np.float64] | None:
+    def prior(self) -> Prior | None:
         """What gaps are filled by at first; None where nothing is missing."""
-        return prior_of(self._moments[0]) if self.gaps else None
+        return Prior.of(self._moments[0]) if self.gaps else None
 
     def sample(self, count: int) -> Source:
         """About `count` signals, always the same, spread over all; all where there are fewer."""
@@ -221,9 +222,10 @@ class Source(Stream):
             return np.asarray(gram), energy
         sums, counts, nonzero = self._stream.total(PairsOf(self.gaps, self.name))
         energy = float(np.trace(sums))
-        self._check_total(energy, nonzero)
         if not counts.any():
-            raise ValueError(f"{self.name} has no observed entries, all are missing")
+            weights = ", or of signals whose sample_weight is zero" if self.weighted else ""
+            raise ValueError(f"{self.name} has no observed entries, all are missing{weights}")
+        self._check_total(energy, nonzero)
         return mean_moments(sums, counts) if self.gaps else sums, energy
 
 

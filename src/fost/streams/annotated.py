@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fost._typing import DType, Floats, Numbers
 from fost._validation import check_array, check_real
-from fost.streams.base import Stream
+from fost.streams.base import Piece, Stream
 
 Weights = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ class Annotated(Stream):
             yield marked(block, rows(start, len(block)), self.name)
             start += len(block)
 
-    def pieces(self) -> Iterator[tuple[Any, ...]]:
+    def pieces(self) -> Iterator[Piece]:
         if self._weights is None:
             yield from super().pieces()
             return

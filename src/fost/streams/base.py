@@ -15,6 +15,8 @@ from fost._typing import DType, Numbers
 
 # Arrays and numbers that are added entry by entry.
 Sums = tuple[Any, ...]
+# A block of signals, with their weights if they have any.
+Piece = tuple[Numbers, ...]
 Measure = Callable[..., Sums]
 
 
@@ -53,7 +55,7 @@ class Stream(ABC):
         A block need not stay valid when the next one has been asked for.
         """
 
-    def pieces(self) -> Iterator[tuple[Any, ...]]:
+    def pieces(self) -> Iterator[Piece]:
         """The blocks, each with the weights of its signals if they have any."""
         return ((block,) for block in self.blocks())
 

@@ -36,7 +36,7 @@ class DaskRows(Stream):
     """
 
     def __init__(
-        self, Y: Any, name: str, gaps: bool = False, missing: Any = None, weights: Any = None
+        self, Y: Any, name: str, gaps: bool = False, missing: object = None, weights: object = None
     ) -> None:
         if np.isnan(Y.shape).any():
             raise ValueError(
@@ -47,7 +47,7 @@ class DaskRows(Stream):
         self._array = Y.rechunk({1: -1}) if Y.numblocks[1] > 1 else Y
         self.name, self.gaps = name, gaps or missing is not None
         if missing is not None:
-            self._array = self._marked(missing)
+            self._mark(missing)
         self._weights = None if weights is None else self._chunked(weights, "sample_weight")
 
     @property
@@ -66,7 +66,7 @@ class DaskRows(Stream):
     def weighted(self) -> bool:
         return self._weights is not None
 
-    def _chunked(self, rows: Any, name: str) -> Any:
+    def _chunked(self, rows: object, name: str) -> Any:
         """Something with a row for each signal, in the same chunks."""
         array = da.asarray(rows)
         if np.isnan(array.shape).any() or array.shape != self._array.shape[: array.ndim]:
@@ -74,13 +74,13 @@ class DaskRows(Stream):
             raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
         return array.rechunk(self._array.chunks[: array.ndim])
 
-    def _marked(self, missing: Any) -> Any:
-        """The signals with NaN for what is missing."""
+    def _mark(self, missing: object) -> None:
+        """NaN for what is missing."""
         mask = self._chunked(missing, "missing")
         if mask.ndim != 2 or mask.dtype != np.bool_:
             kind = TypeError if mask.ndim == 2 else ValueError
             raise kind(f"missing must be boolean and of the shape of {self.name}, got {mask}")
-        return da.map_blocks(_mark, self._array, mask, self.name, dtype=self._dtype)
+        self._array = da.map_blocks(_mark, self._array, mask, self.name, dtype=self._dtype)
 
     def blocks(self) -> Iterator[Numbers]:
         """One chunk after the other, to this process."""
@@ -92,7 +92,10 @@ class DaskRows(Stream):
         # The measure, with the transform inside, is one object of the graph, which each worker
         # gets once, not a part of every task.
         shared = dask.delayed(_Task(measure, self.name, threads_per_task()), pure=False)
-        parts = [dask.delayed(_run)(shared, *piece) for piece in self._pieces]
+        pieces = [self._parts]
+        if self._weights is not None:
+            pieces.append(list(self._weights.to_delayed().ravel()))
+        parts = [dask.delayed(_run)(shared, *piece) for piece in zip(*pieces, strict=True)]
         while len(parts) > 1:
             groups = [parts[k : k + _FAN_IN] for k in range(0, len(parts), _FAN_IN)]
             parts = [dask.delayed(add_pairwise)(group) for group in groups]
@@ -116,13 +119,6 @@ class DaskRows(Stream):
         meta = function(np.zeros((1, self.n_features), self._dtype))[:0]
         chunks = (self._array.chunks[0], (meta.shape[1],))
         return self._array.map_blocks(_run_on, shared, dtype=self._dtype, meta=meta, chunks=chunks)
-
-    @property
-    def _pieces(self) -> list[tuple[Any, ...]]:
-        """The chunks, each with that of the weights if there are any."""
-        if self._weights is None:
-            return [(part,) for part in self._parts]
-        return list(zip(self._parts, self._weights.to_delayed().ravel(), strict=True))
 
     @cached_property
     def _parts(self) -> list[Any]:

@@ -39,9 +39,10 @@ def as_stream(
         return DaskRows(Y, name, gaps, missing, sample_weight)
     stream = _plain(Y, name)
     if missing is not None and not (_is_sliced(missing) or _is_blocks(missing)):
-        rows = stream.n_signals  # not known of blocks before the first pass, which checks it too
-        mask = check_array(missing, "missing")
-        missing = check_gaps(mask, (len(mask) if rows is None else rows, stream.n_features), name)
+        mask, rows = check_array(missing, "missing"), stream.n_signals
+        if rows is None and mask.ndim == 2:  # of blocks, which the first pass compares
+            rows = len(mask)
+        missing = check_gaps(mask, (rows or 0, stream.n_features), name)
     weights = None
     if sample_weight is not None:
         weights = check_weights(sample_weight, stream.n_signals, name)

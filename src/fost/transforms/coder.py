@@ -19,6 +19,7 @@ from fost.selection import Rule, check_rule, encode
 from fost.streams import Stream, as_stream, is_lazy
 from fost.transforms import storage
 from fost.transforms.kinds import Described
+from fost.transforms.observed import encode_observed
 
 if TYPE_CHECKING:
     from fost.transforms.base import Transform
@@ -79,6 +80,7 @@ class Coder(Described, ABC):
         *,
         tol: float | None = None,
         threshold: float | None = None,
+        missing: object = None,
     ) -> csr_array:
         """Best sparse codes: the coefficients of largest magnitude, T_s(U^T y).
 
@@ -100,6 +102,11 @@ class Coder(Described, ABC):
         threshold : float, optional
             Keep the entries whose magnitude is above this, which minimises
             ||y - U x||^2 + threshold^2 ||x||_0; a bank takes the member for which that is least.
+        missing : array of bool of shape (n_signals, n_features), or "nan", optional
+            True where an entry of Y is unobserved, whatever it holds; ``"nan"``: where Y is NaN.
+            Then codes are found by pursuit on what is observed (as in `fost.omp`), which errors and
+            `tol` count alone; with a threshold by thresholding and refilling. A signal without
+            observed entries has an empty code.
 
         Returns
         -------
@@ -115,8 +122,8 @@ class Coder(Described, ABC):
         array([1, 4], dtype=int32)
         """
         rule = check_rule(n_nonzero_coefs, tol, threshold, self.n_features)
-        if is_lazy(Y):
-            return self._encode_stream(as_stream(Y), rule)
+        if is_lazy(Y) or missing is not None:
+            return self._encode_stream(as_stream(Y, missing=missing), rule)
         stored = check_stored(Y, "Y", self.n_features, self._owner)
         return encode(self._plan, stored, rule)
 
@@ -186,9 +193,11 @@ class Coder(Described, ABC):
                 f"{stream.name} has {stream.n_features} features, but {self._owner} was built "
                 f"for {n}"
             )
-        return stream.map_blocks(partial(self._encode_block, rule, stream.name))
+        return stream.map_blocks(partial(self._encode_block, rule, stream.gaps, stream.name))
 
-    def _encode_block(self, rule: Rule, name: str, block: Floats) -> csr_array:
+    def _encode_block(self, rule: Rule, gaps: bool, name: str, block: Floats) -> csr_array:
+        if gaps and np.isnan(block).any():
+            return encode_observed(self, block, rule, name)
         return encode(self._plan, block, rule, name)
 
     @property

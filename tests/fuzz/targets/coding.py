@@ -283,7 +283,7 @@ def codes_to_an_error(fuzz: Fuzz) -> None:
     coder = fuzz.transform(n) if fuzz.chance(0.6) else fuzz.bank(n)
     Y, plain = fuzz.signals("Y", n, lazy=True)
     rule = fuzz.pick(("tol", "threshold"))
-    limit = fuzz.number(rule, 0, float(fuzz.pick((1e-6, 1, 1e6))), least=0)
+    limit = fuzz.number(rule, 0, float(fuzz.pick((1e-6, 1, 1e4))), least=0)
     s = fuzz.integer("n_nonzero_coefs", 1, n) if fuzz.chance(0.3) else None
     codes = fuzz.call(coder.encode, Y, s, then=computed, **{rule: limit})
     fuzz.expect(codes.shape == (len(plain), coder.n_atoms), "shape of codes")

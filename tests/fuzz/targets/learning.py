@@ -11,7 +11,7 @@ import fost
 from fost.learning import Ladder, as_source, kinds
 from tests.fuzz.judge import Fuzz
 from tests.fuzz.targets import target
-from tests.fuzz.targets.coding import scaled
+from tests.fuzz.targets.coding import computed, scaled
 
 Array = NDArray[Any]
 
@@ -139,6 +139,56 @@ def learn(fuzz: Fuzz) -> None:
     if "checkpoint" in options:
         again = fuzz.call(fost.learn, Y, structure, s, **options)
         fuzz.expect(np.array_equal(again.errors, result.errors), "a resumed run is the same")
+
+
+@target(4)
+def learn_from_part(fuzz: Fuzz) -> None:
+    """With gaps, weights and thresholds, in any combination."""
+    n = min(fuzz.size(), 17) + 1
+    structure = some_structure(fuzz, n)
+    Y, plain = fuzz.signals("Y", n, least=1, lazy=True, columns=False)
+    shape, options = plain.shape, {"max_iter": int(fuzz.rng.integers(0, 4)), "random_state": 0}
+    s = fuzz.integer("n_nonzero_coefs", 1, n)
+    if fuzz.chance(0.5):
+        options["threshold"] = fuzz.number("threshold", 0, 2, least=0)
+    if fuzz.chance(0.6):
+        missing: Any = fuzz.rng.random(shape) < fuzz.pick((0.0, 0.3, 0.9))
+        missing[0] = False  # something is observed
+        if fuzz.spoil():
+            wrong = (missing[:, :-1], missing.astype(int), "gaps", 3, [True], ~missing | True)
+            missing = fuzz.wrong("missing", *wrong)
+        options["missing"] = missing
+    if fuzz.chance(0.6):
+        weights: Any = fuzz.rng.uniform(0.1, 3, shape[0])
+        if fuzz.spoil():
+            wrong = (-weights, weights[:, None], np.append(weights, 1), weights * np.nan, "w", 1j)
+            weights = fuzz.wrong("sample_weight", *wrong)
+        options["sample_weight"] = weights
+    result = fuzz.call(fost.learn, Y, structure, s, names=("m",), **options)
+    U = result.transform.matrix
+    for k in range(0, U.shape[1], len(U)):
+        member = U[:, k : k + len(U)]
+        fuzz.close(member.T @ member, np.eye(len(U)), "orthonormal", 10)
+    fuzz.expect(bool(np.isfinite(result.errors).all()), "errors")
+    slack = 16 * np.finfo(plain.dtype).eps * np.sqrt(len(U))
+    errors = result.errors[1:]
+    fuzz.expect(bool((np.diff(errors) <= slack * (1 + errors[:-1])).all()), "errors never rise")
+
+
+@target(2)
+def encode_what_is_observed(fuzz: Fuzz) -> None:
+    n = fuzz.size()
+    coder = fuzz.transform(n) if fuzz.chance(0.6) else fuzz.bank(n)
+    Y, plain = fuzz.signals("Y", n, least=1, lazy=True)
+    missing: Any = fuzz.rng.random(plain.shape) < 0.3
+    if fuzz.spoil():
+        missing = fuzz.wrong("missing", missing[:-1], missing.astype(float), "gaps", 3)
+    s = fuzz.integer("n_nonzero_coefs", 1, n)
+    codes = fuzz.call(coder.encode, Y, s, missing=missing, then=computed)
+    fuzz.expect(codes.shape == (len(plain), coder.n_atoms), "shape of codes")
+    fuzz.expect(bool((np.diff(codes.indptr) <= s).all()), "entries per code")
+    blank = missing.all(axis=1)
+    fuzz.expect(not np.diff(codes.indptr)[blank].any(), "empty codes where nothing is observed")
 
 
 @target(2)

@@ -1,0 +1,184 @@
+"""Dictionaries that are learned with one structure."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+
+from fost._random import RandomState
+from fost._typing import Floats
+from fost.estimators.base import CoderEstimator, Signals
+from fost.estimators.checks import checked
+from fost.learning import LearningResult, Structure, learn
+from fost.learning.loop import Callback
+from fost.learning.online import Forgetting, OnlineLearner
+from fost.learning.task import Task
+from fost.selection import Rule, check_rule
+from fost.streams import Stream
+from fost.transforms import Coder, Transform
+
+
+class LearnedDictionary(CoderEstimator):
+    """A dictionary of one structure, which the parameters describe."""
+
+    n_nonzero_coefs: int | None  # type: ignore[assignment]
+    base: Transform | None
+    init: str | Coder | None
+    max_iter: int
+    tol: float
+    random_state: RandomState
+    callback: Callback | None
+    verbose: bool
+    checkpoint: str | os.PathLike[str] | None
+    forgetting: Forgetting
+    threshold: float | None
+    transform_tol: float | None
+    _takes_gaps = True
+
+    @abstractmethod
+    def _structure(self, n_features: int) -> Structure:
+        """The structure that the parameters describe, checked."""
+
+    def fit(self, X: Signals, y: None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the dictionary.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_signals, n_features)
+            Signals in rows, or anything else that `fost.learning.as_source` takes: memory maps,
+            arrays of Zarr, Dask arrays, iterables of blocks. Entries that are NaN are missing, and
+            the error on the others is minimised.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_signals,), optional
+            How many times each signal counts.
+
+        Returns
+        -------
+        self
+            Ctrl-C is answered by a warning and what has been learned so far, once there is
+            something; `interrupted_` says so.
+        """
+        self._fit(checked(self, X, True, self._least_signals, sample_weight))
+        return self
+
+    def fit_transform(
+        self, X: Signals, y: None = None, sample_weight: ArrayLike | None = None
+    ) -> csr_array | Floats:
+        """Learn the dictionary and code the same signals: `fit` and `transform` in one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_signals, n_features)
+            As for `fit`.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_signals,), optional
+            As for `fit`.
+
+        Returns
+        -------
+        csr_array of shape (n_signals, n_atoms)
+            As of `transform`.
+        """
+        signals = checked(self, X, True, self._least_signals, sample_weight)
+        self._fit(signals)
+        return self._codes(signals)
+
+    def _fit(self, signals: Stream) -> None:
+        result = learn(
+            signals,
+            self._structure(signals.n_features),
+            self.n_nonzero_coefs,
+            threshold=self.threshold,
+            base=self.base,
+            init=self.init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=self.random_state,
+            callback=self.callback,
+            verbose=self.verbose,
+            checkpoint=self.checkpoint,
+        )
+        self._take(result)
+        self._online: OnlineLearner | None = None
+
+    @property
+    def _rule(self) -> Rule:
+        """What `transform` codes by."""
+        n = self.n_features_in_
+        if self.transform_tol is None:
+            return check_rule(self.n_nonzero_coefs, None, self.threshold, n)
+        try:
+            return check_rule(None, self.transform_tol, None, n)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"transform_{error}") from error
+
+    def _encoded(self, signals: Stream) -> csr_array:
+        rule = self._rule
+        return self.dictionary_.encode(signals, rule.s, tol=rule.tol, threshold=rule.threshold)
+
+    def _take(self, result: LearningResult) -> None:
+        """Keep what was learned."""
+        self.dictionary_ = result.transform
+        self.errors_ = result.errors
+        self.n_iter_ = result.n_iter
+        self.interrupted_ = result.interrupted
+
+    def partial_fit(
+        self, X: ArrayLike, y: None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from one more batch of signals, which is not kept: one pass and one update.
+
+        The first call starts from its batch, or from the dictionary of an earlier `fit`, so that
+        batch should have some signals per feature. Each call codes its batch with the
+        dictionary so far, adds X Y^T to a running sum, of which `forgetting` says how much is
+        remembered, and updates the dictionary. Batches should come in random order; after a
+        few epochs the error is that of `fit` within about 1 %, where `fit` itself needs no more
+        than some ten iterations to come that close, and after more epochs elsewhere.
+
+        Parameters that were set since the last call count from now on. Where they ask for
+        another structure or another base, learning goes on from the dictionary so far, without
+        the sums of earlier batches.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_signals, n_features)
+            Signals in rows; NaN for what is missing.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_signals,), optional
+            How many times each signal counts.
+
+        Returns
+        -------
+        self
+            `errors_` has the relative error of each batch before its own update, and `n_iter_`
+            the number of batches. `max_iter`, `tol`, `callback` and `checkpoint` are not used.
+        """
+        online: OnlineLearner | None = getattr(self, "_online", None)
+        fitted = hasattr(self, "dictionary_")
+        signals = checked(self, X, reset=not fitted, sample_weight=sample_weight)
+        task = Task(
+            self._structure(self.n_features_in_),
+            self.n_nonzero_coefs,
+            self.base,
+            self.dictionary_ if fitted else self.init,
+            random_state=self.random_state,
+            threshold=self.threshold,
+        )
+        if online is None:
+            online, errors = OnlineLearner(task), np.empty(0)
+        else:
+            errors = self.errors_
+        error = online.learn(signals, task, self.forgetting)
+        self._online = online
+        self.dictionary_ = online.transform
+        self.errors_ = np.append(errors, error)
+        self.n_iter_, self.interrupted_ = online.n_batches, False
+        return self

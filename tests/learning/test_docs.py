@@ -1,0 +1,18 @@
+"""The examples of docs/gaps.md run, in order."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from scipy.sparse import csr_array
+
+DOCS = Path(__file__).parents[2] / "docs" / "gaps.md"
+
+
+def test_examples() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, str(DOCS), "exec"), names)
+    assert isinstance(names["codes"], csr_array)
