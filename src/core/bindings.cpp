@@ -1,6 +1,5 @@
 // The module fost._core: types and shapes are checked here, everything else in Python.
 #include "bindings.hpp"
-#include "completion.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

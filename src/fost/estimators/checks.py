@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -45,22 +47,28 @@ def checked(
 
 
 def validated(estimator: BaseEstimator, X: Any, reset: bool = True, min_samples: int = 1) -> Floats:
-    """Signals in memory, by scikit-learn's checks, which do not look for masks.
-
-    Errors name X, which not all of theirs do.
-    """
+    """Signals in memory, by scikit-learn's checks."""
     check_flag(estimator.sparse_output, "sparse_output")
-    if has_masked(X):
-        raise ValueError("X has masked entries, which fost cannot leave out")
-    if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):  # dates are no numbers
-        raise TypeError(f"X must be real numbers, got dtype {X.dtype}")
     rules = {
         "dtype": [np.float64, np.float32],
         "ensure_min_samples": min_samples,
         "ensure_all_finite": "allow-nan" if estimator._takes_gaps else True,
     }
-    try:
+    with naming_signals(estimator, X):
         X = validate_data(estimator, X, reset=reset, **rules)
+    return np.asarray(X)
+
+
+@contextmanager
+def naming_signals(estimator: BaseEstimator, X: Any) -> Iterator[None]:
+    """Around scikit-learn's checks of X, which do not look for masks: errors name X, which not all
+    of theirs do."""
+    if has_masked(X):
+        raise ValueError("X has masked entries, which fost cannot leave out")
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):  # dates are no numbers
+        raise TypeError(f"X must be real numbers, got dtype {X.dtype}")
+    try:
+        yield
     except (MemoryError, OSError):
         raise
     except Exception as error:  # NumPy's, and what objects that are no arrays raise
@@ -68,4 +76,3 @@ def validated(estimator: BaseEstimator, X: Any, reset: bool = True, min_samples:
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"X is not what {type(estimator).__name__} takes: {error}") from error
-    return np.asarray(X)

@@ -14,8 +14,12 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from fost._random import RandomState
 from fost._typing import Floats
 from fost._validation import check_flag, check_integer
+from fost.estimators.checks import naming_signals
 from fost.gaps import Mixture, learn
 from fost.gaps.conditioning import Gaps
+
+# Features whose largest entries differ by more than this power of two are scaled differently.
+_REACH = 100
 
 
 class Imputer(TransformerMixin, BaseEstimator):
@@ -93,9 +97,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         self.indicator_ = None
         if self.add_indicator:
             self.indicator_ = MissingIndicator(error_on_new=False).fit(_marked(signals, gaps))
-        # Powers of two, which change no digit, keep squares within their type.
-        largest = np.abs(np.where(gaps, 0, signals)).max(axis=0, initial=0)
-        self._exponents = np.frexp(largest.astype(np.float64))[1][self._seen]
+        self._exponents = _exponents(signals, gaps)[self._seen]
         self.mixture_: Mixture | None = None
         if self._seen.any():
             self.mixture_ = learn(
@@ -183,10 +185,10 @@ class Imputer(TransformerMixin, BaseEstimator):
         """Signals by scikit-learn's checks, and where they have gaps."""
         marks_nan = np.isnan(self.missing_values)
         finite: Any = "allow-nan" if marks_nan else True
-        checked = validate_data(
-            self, X, dtype=[np.float64, np.float32], reset=reset, ensure_all_finite=finite
-        )
-        signals = np.asarray(checked)
+        types = [np.float64, np.float32]
+        with naming_signals(self, X):
+            X = validate_data(self, X, dtype=types, reset=reset, ensure_all_finite=finite)
+        signals = np.asarray(X)
         gaps = np.isnan(signals) if marks_nan else signals == self.missing_values
         return signals, gaps
 
@@ -200,6 +202,16 @@ class Imputer(TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = bool(np.isnan(self.missing_values))
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _exponents(signals: Floats, gaps: Gaps) -> NDArray[np.int64]:
+    """Powers of two, which change no digit, to keep squares of features within their type.
+
+    The same for all features but those that are beyond comparison.
+    """
+    largest = np.abs(np.where(gaps, 0, signals)).max(axis=0, initial=0).astype(np.float64)
+    own = np.frexp(largest)[1].astype(np.int64)
+    return np.asarray(np.where(own < own.max() - _REACH, own, own.max()))
 
 
 def _marked(signals: Floats, gaps: Gaps) -> Floats:

@@ -23,8 +23,8 @@ _SHARE, _MOST = 0.25, 600
 _SCATTERED = 0.25
 # Fewer hidden entries than this decide nothing.
 _FEWEST = 64
-# Members of a mixture that is tried, fewer where there are not so many signals per feature.
-MEMBERS = 16
+# Members of a mixture that is tried, fewer where they had not so many signals per feature.
+_MEMBERS, _SIGNALS = 16, 2
 # Steps of learning at most, and how much less the error has to be for another one.
 _STEPS_ALONE, _STEPS_APART, _GAIN = 30, 20, 0.995
 # How far beyond its end a step of one Gaussian goes: 1 is to it, 2 is as far again.
@@ -80,11 +80,21 @@ class Trial:
         """Whether enough is hidden to tell mixtures apart."""
         return int(self.hidden.sum()) >= _FEWEST
 
-    def error(self, mixture: Mixture) -> float:
-        """The mean squared error of hidden entries."""
+    def errors(self, mixture: Mixture) -> NDArray[np.float64]:
+        """The squared errors of hidden entries, added up for each signal."""
         truth = self.signals[self.judged]
         filled, _ = mixture.filled(truth, self.gaps[self.judged])
-        return float(np.mean((filled - truth)[self.hidden] ** 2))
+        return np.asarray((np.where(self.hidden, filled - truth, 0) ** 2).sum(axis=1))
+
+    def error(self, mixture: Mixture) -> float:
+        """The mean squared error of hidden entries."""
+        return float(self.errors(mixture).sum() / self.hidden.sum())
+
+    def is_better(self, several: Choice, one: Choice) -> bool:
+        """Whether a mixture is better than one Gaussian, by more than chance and than its time."""
+        gains = self.errors(one.mixture) - self.errors(several.mixture)
+        sure = gains.sum() > np.sqrt(len(gains)) * gains.std()
+        return bool(sure and several.error < _WORTH * one.error)
 
     def moments(self, mixture: Mixture) -> Sums:
         """The sums of a step, with the conditional covariances of some signals for those of all."""
@@ -98,12 +108,12 @@ def chosen(signals: Rows, gaps: Gaps, n_members: int | None, random: np.random.G
     if not trial.decides:
         trial = Trial(signals, gaps, trial.judged, np.zeros_like(trial.hidden))
     alone = _best_alone(trial)
-    most = len(signals) // signals.shape[1]
-    wanted = min(MEMBERS, most) if n_members is None else n_members
+    most = len(signals) // (_SIGNALS * signals.shape[1])
+    wanted = min(_MEMBERS, most) if n_members is None else n_members
     if wanted < 2 or (n_members is None and not trial.decides):
         return alone
     several = _best_apart(trial, alone, wanted, random)
-    return several if n_members or several.error < _WORTH * alone.error else alone
+    return several if n_members or trial.is_better(several, alone) else alone
 
 
 def _best_alone(trial: Trial) -> Choice:

@@ -51,6 +51,8 @@ class Prior:
         A signal without observed entries becomes zero.
         """
         known = np.where(missing, 0, rows).astype(np.float64, order="C")
-        gaps = np.ascontiguousarray(missing)
-        _core.complete_rows(self.covariance, self.precision, gaps, known)
+        gaps, mean = np.ascontiguousarray(missing), np.zeros(len(self.covariance))
+        _core.condition(
+            mean, self.covariance, self.precision, 0.0, known, gaps, None, None, None, None
+        )
         return np.where(missing, known.astype(rows.dtype), rows)

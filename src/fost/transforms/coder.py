@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, sparray
 
 from fost import _core, coding, decoding
-from fost._typing import DType, Floats
+from fost._typing import DType, Floats, Numbers
 from fost._validation import check_signals, check_stored
 from fost.selection import Rule, check_rule, encode
 from fost.streams import Stream, as_stream, is_lazy
@@ -125,7 +125,7 @@ class Coder(Described, ABC):
         if is_lazy(Y) or missing is not None:
             return self._encode_stream(as_stream(Y, missing=missing), rule)
         stored = check_stored(Y, "Y", self.n_features, self._owner)
-        return encode(self._plan, stored, rule)
+        return self._encode_block(rule, False, "Y", stored)
 
     def decode(self, codes: sparray | ArrayLike) -> Floats:
         """Signals with given codes, sparse (from `encode`) or dense.
@@ -195,7 +195,7 @@ class Coder(Described, ABC):
             )
         return stream.map_blocks(partial(self._encode_block, rule, stream.gaps, stream.name))
 
-    def _encode_block(self, rule: Rule, gaps: bool, name: str, block: Floats) -> csr_array:
+    def _encode_block(self, rule: Rule, gaps: bool, name: str, block: Numbers) -> csr_array:
         if gaps and np.isnan(block).any():
             return encode_observed(self, block, rule, name)
         return encode(self._plan, block, rule, name)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fost import _core
-from fost._typing import DType, Floats
-from fost._validation import check_integer, check_number, check_signals, not_finite
+from fost._typing import DType, Floats, Numbers
+from fost._validation import float_type, not_finite
 from fost.atoms import PreparedAtoms
 from fost.coding import collect
-from fost.pursuit import check_missing, pursue_in
-from fost.streams import as_stream, is_lazy
+from fost.pursuit import pursue_in
+from fost.selection import Rule
 from fost.transforms.bank import Several
 from fost.transforms.base import Chain
 
@@ -26,7 +25,9 @@ _DIGITS = 10
 class Union(Several):
     """B orthonormal transforms of the same size; the code of a signal may use atoms of all.
 
-    Codes are found by orthogonal matching pursuit, as `omp` finds them in the concatenated atoms.
+    Codes are found by orthogonal matching pursuit, as `omp` finds them in the concatenated atoms:
+    with at most `n_nonzero_coefs` entries, or as many as it takes to come within `tol`; there is no
+    `threshold`.
     The correlations with all atoms are computed by the fast transforms themselves, a base that all
     members begin with is applied once, and atoms that several members have in common (of features
     that they leave alone) are those of the first. Codes have n_transforms * n_features columns, in
@@ -59,72 +60,15 @@ class Union(Several):
         """Atoms that pursuit chooses from: those that several members have count once."""
         return len(self._distinct)
 
-    def encode(
-        self,
-        Y: Any,
-        n_nonzero_coefs: int | None = None,
-        *,
-        tol: float | None = None,
-        threshold: float | None = None,
-        missing: ArrayLike | None = None,
-    ) -> csr_array:
-        """Sparse codes by orthogonal matching pursuit in the atoms of all members.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n_signals, n_features)
-            Or anything else that `fost.learning.as_source` takes, where nothing is missing.
-        n_nonzero_coefs : int, optional
-            Entries per code at most, s. May be left out where `tol` is given.
-        tol : float, optional
-            Stop where the squared norm of the residual (over observed entries) is no larger.
-        threshold : None
-            For transforms and banks alone: pursuit has no use for it.
-        missing : array-like of bool of shape (n_signals, n_features), optional
-            True where an entry of Y is unobserved; see `omp`.
-
-        Returns
-        -------
-        csr_array of shape (n_signals, n_atoms)
-            With sorted indices. For a Dask array, a lazy Dask array whose blocks are such
-            csr_arrays.
-        """
-        if threshold is not None:
+    def _encode_block(self, rule: Rule, gaps: bool, name: str, block: Numbers) -> csr_array:
+        if rule.threshold is not None:
             raise ValueError("threshold must be None for a Union, whose codes are found by pursuit")
-        s, limit = self._bounds(n_nonzero_coefs, tol)
-        if not is_lazy(Y):
-            signals = check_signals(Y, "Y", self.n_features, self._owner)
-            gaps = None if missing is None else check_missing(missing, signals.shape)
-            return self._pursued(s, limit, "Y", signals, gaps)
-        stream = as_stream(Y)
-        if stream.n_features != self.n_features:
-            raise ValueError(
-                f"{stream.name} has {stream.n_features} features, but {self._owner} was built "
-                f"for {self.n_features}"
-            )
-        if missing is not None:
-            raise ValueError("missing must be None where Y is not in memory")
-        return stream.map_blocks(partial(self._pursued, s, limit, stream.name))
-
-    def _bounds(self, n_nonzero_coefs: object, tol: object) -> tuple[int, float | None]:
-        if n_nonzero_coefs is None and tol is None:
-            raise ValueError("n_nonzero_coefs or tol must be given")
-        n = self.n_features
-        s = n if n_nonzero_coefs is None else n_nonzero_coefs
-        s = check_integer(s, "n_nonzero_coefs", 1, n, "n_features")
-        return s, None if tol is None else check_number(tol, "tol", 0)
-
-    def _pursued(
-        self,
-        s: int,
-        tol: float | None,
-        name: str,
-        Y: Floats,
-        missing: NDArray[np.bool_] | None = None,
-    ) -> csr_array:
-        codes = pursue_in(self._dictionary(Y.dtype, missing is not None), Y, s, missing, tol)
+        signals = block.astype(float_type(block.dtype), copy=False)
+        missing = np.isnan(signals) if gaps else None
+        dictionary = self._dictionary(signals.dtype, masked=missing is not None)
+        codes = pursue_in(dictionary, signals, rule.s, missing, rule.tol)
         if codes is None:
-            raise not_finite(Y, name)
+            raise not_finite(block, name)
         return codes
 
     @cached_property

@@ -1,0 +1,137 @@
+"""Imputers on signals, patches and tables with gaps, the tables of docs/gaps.md.
+
+    python -m benchmarks.imputers [--images FOLDER] [--ecg ecg.dat] [NAME ...]
+
+FOLDER has boat.png, and ecg.dat is the file that ``scipy.datasets.electrocardiogram`` downloads;
+what is not there is left out. Times are those of all processors together, in one process with BLAS
+on one thread, so that a busy machine and the number of cores do not matter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import skimage.data
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
+from threadpoolctl import threadpool_limits
+
+import fost
+from fost import images
+
+Array = NDArray[np.float64]
+RUN = 16
+GAPS: tuple[float | str, ...] = (0.1, 0.3, 0.5, "runs")
+IMPUTERS: dict[str, Callable[[], Any]] = {
+    "mean": lambda: SimpleImputer(keep_empty_features=True),
+    "KNN": lambda: KNNImputer(keep_empty_features=True),
+    "Iterative": lambda: IterativeImputer(random_state=0, keep_empty_features=True),
+    "fost": lambda: fost.Imputer(keep_empty_features=True),
+}
+
+
+def patches(picture: NDArray[Any], count: int = 4000) -> Array:
+    """Patches of 8 x 8 pixels at random places, from 0 to 1."""
+    rng = np.random.default_rng(0)
+    windows = sliding_window_view(picture / 255, (8, 8))
+    places = (rng.integers(size, size=count) for size in windows.shape[:2])
+    return windows[tuple(places)].reshape(count, 64)
+
+
+def heartbeats(path: Path, count: int = 3000, n: int = 64) -> Array:
+    """Windows of an electrocardiogram at random places, in millivolts."""
+    with np.load(path) as file:
+        millivolts = (file["ecg"].astype(np.float64) - 1024) / 200
+    windows = sliding_window_view(millivolts, n)
+    return windows[np.random.default_rng(0).integers(len(windows), size=count)]
+
+
+def low_rank(count: int = 1000, n: int = 50, rank: int = 5) -> Array:
+    rng = np.random.default_rng(0)
+    Y = rng.standard_normal((count, rank)) @ rng.standard_normal((rank, n))
+    return Y + 0.1 * rng.standard_normal(Y.shape)
+
+
+def sparse(count: int = 2000, n: int = 64, s: int = 4) -> Array:
+    """Sums of a few atoms of a random orthonormal basis."""
+    rng = np.random.default_rng(1)
+    atoms = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    codes = rng.standard_normal((count, n))
+    places = rng.random((count, n)).argsort(axis=1)
+    return np.where(places < s, codes, 0) @ atoms.T
+
+
+def noise(count: int = 1000, n: int = 20) -> Array:
+    """A table without any structure."""
+    return np.random.default_rng(2).standard_normal((count, n))
+
+
+def gaps_of(shape: tuple[int, ...], kind: float | str) -> NDArray[np.bool_]:
+    """Missing entries: a share of all at random, or a run in every signal."""
+    rng = np.random.default_rng(5)
+    if not isinstance(kind, str):
+        return rng.random(shape) < kind
+    starts = rng.integers(0, shape[1] - RUN + 1, shape[0])[:, None]
+    columns = np.arange(shape[1])
+    return (columns >= starts) & (columns < starts + RUN)
+
+
+def compare(name: str, Y: Array) -> None:
+    """Print a line of the table for each kind of gaps."""
+    for kind in GAPS:
+        gaps = gaps_of(Y.shape, kind)
+        X = np.where(gaps, np.nan, Y)
+        cells, seconds = [], []
+        for make in IMPUTERS.values():
+            start = time.process_time()
+            filled = make().fit_transform(X)
+            seconds.append(time.process_time() - start)
+            cells.append(float(np.sqrt(np.mean((filled - Y)[gaps] ** 2))))
+        errors = [f"**{c:.4f}**" if c == min(cells) else f"{c:.4f}" for c in cells]
+        times = [f"{t:.2f}" for t in seconds[1:]]
+        label = f"runs of {RUN}" if isinstance(kind, str) else f"{kind:.0%}"
+        ratio = f"{seconds[2] / seconds[3]:.1f}"
+        print(f"| {name} | {label} | " + " | ".join([*errors, *times, ratio]) + " |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--images", type=Path, default=Path("../shared/images"))
+    parser.add_argument("--ecg", type=Path, default=Path("../shared/signals/ecg.dat"))
+    given = parser.parse_args()
+    makers: dict[str, Callable[[], Array]] = {
+        "digits": lambda: load_digits().data / 16,
+        "camera": lambda: patches(skimage.data.camera()),
+        "boat": lambda: patches(images.read(given.images / "boat.png")),
+        "brick": lambda: patches(skimage.data.brick()),
+        "ECG": lambda: heartbeats(given.ecg),
+        "low rank": low_rank,
+        "sparse": sparse,
+        "noise": noise,
+    }
+    print("| | missing | mean | KNN | Iterative | fost | KNN s | Iterative s | fost s | ratio |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        for name, make in makers.items():
+            if given.names and name not in given.names:
+                continue
+            try:
+                Y = make()
+            except OSError:
+                continue
+            compare(name, Y)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Signals with gaps: Gaussians, mixtures, what is learned and filled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import fost
+from fost.gaps import Gaussian, Mixture
+from tests.fuzz.judge import Fuzz
+from tests.fuzz.targets import target
+from tests.fuzz.targets.estimators import parameters_of
+
+Array = NDArray[Any]
+
+
+def holed(fuzz: Fuzz, count: int, n: int) -> Array:
+    """Signals of some type and size with gaps, every feature observed somewhere."""
+    Y = np.cumsum(fuzz.rng.standard_normal((count, n)), axis=1)
+    Y *= fuzz.pick((1e-30, 1, 1, 1e30))
+    X = np.where(fuzz.rng.random(Y.shape) < fuzz.pick((0, 0.1, 0.5, 0.9)), np.nan, Y)
+    X[0] = Y[0]
+    return X.astype(fuzz.pick((np.float32, np.float64)))
+
+
+def check_filled(fuzz: Fuzz, filled: Array, X: Array) -> None:
+    seen = ~np.isnan(X)
+    fuzz.expect(filled.shape == X.shape and filled.dtype == X.dtype, "shape, type")
+    fuzz.expect((filled[seen] == X[seen]).all(), "what is observed stays")
+    fuzz.expect(np.isfinite(filled).all(), "gaps are filled")
+
+
+@target(3)
+def mixture_fill(fuzz: Fuzz) -> None:
+    n = min(fuzz.size(), 17)
+    variances: Any = fuzz.rng.random(n) + 1e-3
+    if fuzz.spoil():
+        variances = fuzz.wrong("variances", -variances, variances[:-1], "x", np.nan * variances)
+    transform: Any = fuzz.transform(n)
+    if fuzz.spoil():
+        transform = fuzz.not_a_transform("transform", n)
+    gaussian = fuzz.call(Gaussian, np.zeros(n), transform, variances)
+    shares: Any = None if fuzz.chance(0.5) else [1, 2]
+    if fuzz.spoil():
+        shares = fuzz.wrong("shares", [1], [0, 1], [1, -1], "x", [np.nan, 1])
+    mixture = fuzz.call(Mixture, [gaussian] * 2, shares)
+    X = holed(fuzz, fuzz.count(1), n)
+    missing: Any = None
+    if fuzz.spoil():
+        missing = fuzz.wrong("missing", np.zeros((1, n + 1), bool), np.isnan(X) * 1, "x", 3)
+    check_filled(fuzz, fuzz.call(mixture.fill, X, missing), X)
+
+
+@target(1)
+def learn_gaps(fuzz: Fuzz) -> None:
+    n = min(fuzz.size(), 9)
+    X: Any = holed(fuzz, fuzz.count(3), n)
+    members = fuzz.integer("n_members", 1, min(3, len(X)), len(X))
+    steps = fuzz.integer("max_iter", 0, 2, 10**6)
+    coder: Any = None
+    if fuzz.chance(0.2):
+        members, coder = None, fuzz.transform(n)
+        if fuzz.spoil():
+            coder = fuzz.not_a_transform("coder", n)
+    # None stands for a choice of its own.
+    fuzz.bad = [b for b in fuzz.bad if b not in ("n_members=None", "max_iter=None")]
+    fuzz.bad = [b for b in fuzz.bad if coder is None or not b.startswith("n_members")]
+    mixture = fuzz.call(
+        fost.gaps.learn,
+        X,
+        members,
+        coder=coder,
+        max_iter=steps,
+        random_state=fuzz.random_state(),
+    )
+    check_filled(fuzz, mixture.fill(X), X)
+
+
+@target(2)
+def imputer(fuzz: Fuzz) -> None:
+    n = min(fuzz.size(), 9)
+    X = holed(fuzz, fuzz.count(2), n)
+    estimator = fost.Imputer(
+        None if fuzz.chance(0.5) else fuzz.integer("n_members", 1, 3, 2**31 - 1),
+        add_indicator=False,
+        keep_empty_features=fuzz.flag(),
+        random_state=fuzz.random_state(),
+    )
+    fuzz.bad = [b for b in fuzz.bad if b != "n_members=None"]
+    given: Any = X
+    if fuzz.spoil():
+        given = fuzz.wrong("X", X[0], "x", X * np.inf, X[:0], 3, X + 1j)
+    fuzz.call(estimator.fit, given, names=parameters_of(fost.Imputer))
+    check_filled(fuzz, fuzz.call(estimator.transform, X), X)
