@@ -39,9 +39,9 @@ class Statistic:
 
     That is ||X||_F^2; less the price of their entries, where learning has a threshold; and where
     entries are missing, the energy of what is observed less the error on it. `total` is
-    ||Y||_F^2 of what is observed, where the pass was asked for it.
-    Codes in a union are no projections: of those the energy is ||Y||_F^2 - ||Y - U X||_F^2, which it
-    is of others too, and there is X X^T.
+    ||Y||_F^2 of what is observed, where the pass was asked for it. Codes in a union are no
+    projections: of those the energy is ||Y||_F^2 - ||Y - U X||_F^2, which it is of others too, and
+    there is X X^T.
     """
 
     matrix: NDArray[np.float64]

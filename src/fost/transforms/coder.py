@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, sparray
 
-from fost import _core, coding, decoding
+from fost import _core, decoding
 from fost._typing import DType, Floats, Numbers
 from fost._validation import check_signals, check_stored
 from fost.selection import Rule, check_rule, encode
