@@ -12,7 +12,7 @@ from sklearn.linear_model import orthogonal_mp
 
 import fost
 from tests import reference
-from tests.cases import random_vectors, seeds
+from tests.cases import dtypes, random_vectors, seeds
 
 
 def problem(seed, n, n_atoms, count):
@@ -306,6 +306,20 @@ def test_scales_of_signals_and_atoms_do_not_change_a_bit(isa, seed, size, dtype,
     whole = np.abs(wanted) >= least  # others lose digits
     np.testing.assert_array_equal(far.data[whole], wanted[whole])
     np.testing.assert_allclose(far.data[~whole], wanted[~whole], rtol=0, atol=least)
+
+
+@given(seeds, st.sampled_from([1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7]), dtypes)
+def test_codes_in_nearly_dependent_atoms_are_no_worse_than_none(isa, seed, apart, dtype):
+    """Three atoms nearly in a plane, two of them nearly parallel: no wild coefficients."""
+    rng = np.random.default_rng(seed)
+    D = rng.standard_normal((9, 6))
+    D[3] = D[7] + apart * D[5] + apart**2 * rng.standard_normal(6)
+    D /= np.linalg.norm(D, axis=1)[:, None]
+    Y = rng.standard_normal((50, 6)).astype(dtype)
+    D = D.astype(dtype)
+    codes = fost.omp(Y, D, 6).astype(np.float64)
+    left = np.linalg.norm(Y - codes @ D.astype(np.float64), axis=1)
+    assert (left <= np.linalg.norm(Y, axis=1) * (1 + 1e-3)).all()
 
 
 @pytest.mark.parametrize("masked", [False, True])

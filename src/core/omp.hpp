@@ -85,6 +85,7 @@ template <class T> struct Pursuit {
   double* factor;        // s x s, L column by column, with one over its diagonal
   double* c;             // s
   double left;           // squared residual
+  double least = 1;      // of what was left of the chosen atoms' squares outside the others' span
 
   bool has(int k) const {
     for (int i = 0; i < count; ++i)
@@ -99,7 +100,9 @@ template <class T> struct Pursuit {
   bool add(int k, double square, const double* row, double correlation) {
     double rest = square;
     for (int i = 0; i < count; ++i) rest -= row[i] * row[i];
-    if (rest <= DEPENDENT<T> * square) return false;
+    // The less is left of chosen atoms, the larger are the errors of what depends on them.
+    if (rest * least <= DEPENDENT<T> * square) return false;
+    if (rest < least * square) least = rest / square;
     for (int i = 0; i < count; ++i) column(i)[count] = row[i];
     const double inverse = 1 / __builtin_sqrt(rest);
     column(count)[count] = inverse;

@@ -119,6 +119,25 @@ def encode_in_a_bank(fuzz: Fuzz) -> None:
     fuzz.close(have, best[:, None], "the energy of the best member", 10)
 
 
+@target(3)
+def encode_in_a_union(fuzz: Fuzz) -> None:
+    n = fuzz.size()
+    union = fost.Union(fuzz.bank(n).transforms)
+    Y, plain = fuzz.signals("Y", n, lazy=True)
+    s = fuzz.integer("n_nonzero_coefs", 1, n)
+    codes = fuzz.call(union.encode, Y, s, then=computed)
+    fuzz.expect(codes.shape == (len(plain), union.n_atoms), "shape of codes")
+    fuzz.expect((np.diff(codes.indptr) <= int(s)).all(), "entries per code")
+    rows, powers = scaled(plain)
+    dense = np.ldexp(codes.toarray().astype(np.float64), -powers)
+    left = np.square(rows - dense @ union.matrix.T).sum(axis=1)
+    energy = np.square(rows).sum(axis=1)
+    # The first atom is the best of all members, and more of them make nothing worse.
+    best = np.max([np.abs(reference.forward(m, rows)).max(axis=1) for m in union.transforms], axis=0)
+    room = 1e-3 if plain.dtype == np.float32 else 1e-6
+    fuzz.expect((left <= energy - best**2 + room * energy).all(), "no worse than one atom")
+
+
 def some_codes(fuzz: Fuzz, count: int, width: int) -> tuple[Any, Array]:
     """Sparse codes of any format, dense ones, or damaged ones; and what they are."""
     values = fuzz.values(count, width)

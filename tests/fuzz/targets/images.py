@@ -128,6 +128,9 @@ def inpaint(fuzz: Fuzz) -> None:
     if fuzz.spoil():
         wrong = (np.ones_like(missing), missing * 1.0, None, "mask", missing[None], [[True], []], 3)
         missing = fuzz.wrong("missing", *wrong)
+        if missing is None and isinstance(image, np.ma.MaskedArray):  # which says what is missing
+            fuzz.bad.remove("missing=None")
+            missing = np.ma.getmaskarray(image)
     method = fuzz.choice("method", ("shrinkage", "pursuit"))
     side = max(1, side_of(patch, dictionary) if not fuzz.bad else 1)
     n = side * side
@@ -136,7 +139,7 @@ def inpaint(fuzz: Fuzz) -> None:
         options["n_nonzero_coefs"] = fuzz.integer("n_nonzero_coefs", 1, min(n, 3), max(n, 300))
         options["prior"] = fuzz.number("prior", 0, 1, least=0, most=1)
     else:
-        options["max_iter"] = fuzz.optional("max_iter", 1, 3, 2**31 - 1)
+        options["max_iter"] = fuzz.optional("max_iter", 0, 3, 2**31 - 1)
     options["stride"] = None if fuzz.chance(0.3) else fuzz.pair("stride", side, 2**31 - 1)
     if options["stride"] is None:
         fuzz.bad = [b for b in fuzz.bad if b != "stride=None"]
@@ -231,7 +234,7 @@ def assembler(fuzz: Fuzz) -> None:
                 (0, 1),
             )
             where = fuzz.wrong("where", *wrong)
-        rows, _ = fuzz.array("patches", block)
+        rows, _ = fuzz.array("patches", block, finite=False)
         fuzz.call(made.add, where, rows)
     made.result()
 

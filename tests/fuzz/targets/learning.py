@@ -36,9 +36,10 @@ def rotations(fuzz: Fuzz, n: int) -> Any:
 def bank_of(fuzz: Fuzz, n: int) -> Any:
     member: Any = fuzz.pick((fost.Full(), fost.Reflectors(1), fost.Rotations(max(1, n // 2))))
     if fuzz.spoil():
-        wrong = (None, 3, "full", fost.Full, fost.BankOf(fost.Full(), 2), fost.DCT(4), [])
+        wrong = (None, 3, "full", fost.Full, fost.UnionOf(fost.Full(), 2), fost.DCT(4), [])
         member = fuzz.wrong("member", *wrong)
-    return fuzz.call(fost.BankOf, member, fuzz.integer("n_transforms", 1, 3, 2**20))
+    several = fuzz.pick((fost.BankOf, fost.UnionOf))
+    return fuzz.call(several, member, fuzz.integer("n_transforms", 1, 3, 2**20))
 
 
 @target(4)

@@ -187,6 +187,16 @@ def bank(fuzz: Fuzz) -> None:
 
 
 @target()
+def union(fuzz: Fuzz) -> None:
+    n = fuzz.size()
+    made = fuzz.call(fost.Union, _some_transforms(fuzz, "transforms", n))
+    fuzz.expect(made.n_atoms == n * len(made) == made.matrix.shape[1], "n_atoms")
+    fuzz.expect(n <= made.n_distinct_atoms <= made.n_atoms, "distinct atoms")
+    fuzz.expect(made == fost.Union(made.transforms) and hash(made) == hash(made), "equality")
+    fuzz.expect(made != fost.Bank(made.transforms), "not a bank")
+
+
+@target()
 def as_linear_operator(fuzz: Fuzz) -> None:
     n = fuzz.size()
     transform = fuzz.transform(n)
