@@ -20,8 +20,8 @@ def run(report: Report, quick: bool = False) -> None:
 
 
 def _against_scipy(report: Report, n: int, dtype: Any, quick: bool) -> None:
-    # Signals that stay in a cache of the second level: memory would be what is measured.
-    n_signals = max(2**19 // (n * np.dtype(dtype).itemsize), 64)
+    # So many that calls do not count, which have a table of their own, and few enough for caches.
+    n_signals = max(2**21 // (n * np.dtype(dtype).itemsize), 64)
     Y = noise(n_signals, n, dtype)
     report.section(
         f"Decode, n = {n}, N = {n_signals:,}, {np.dtype(dtype)}, one thread", "ns per signal"

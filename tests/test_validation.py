@@ -73,10 +73,11 @@ SMALL_TYPES = (np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.float16, ">i
 @pytest.mark.parametrize("dtype", SMALL_TYPES, ids=str)
 def test_what_float32_holds_is_read_where_it_lies(isa: str, dtype: Any, n: int) -> None:
     rng = np.random.default_rng(n)
-    plain = rng.integers(-(2**15), 2**16, (70, n)).astype(dtype)
+    plain = rng.integers(-(2**15), 2**15, (70, n)).astype(dtype)
     transform = cases.make_transform("chain", n, rng)
     for name, layout in cases.LAYOUTS.items():
-        Y = layout(plain)
+        with np.errstate(invalid="ignore"):  # layouts have NaN around them, and what becomes of it
+            Y = layout(plain)
         exact = np.asarray(Y).astype(np.float32)
         assert cases.same_bits(transform.forward(Y), transform.forward(exact)), name
         assert cases.same_bits(transform.inverse(Y), transform.inverse(exact)), name

@@ -92,9 +92,11 @@ template <class T, int N> FOST_INLINE void codelet_inverse(const T* tables, Vec<
   }
 }
 
-// `lines` lines of N features: entries of a line lie `step` apart, lines `next` apart.
-template <class T, int N, bool INVERSE>
-void codelet(const T* tables, T* first, Index step, Index lines, Index next, Prefetch& ahead) {
+// `lines` lines of N features: entries of a line lie `step` apart, which is STEP where that is
+// known, and lines `next` apart.
+template <class T, int N, bool INVERSE, int STEP = 0>
+void codelet(const T* tables, T* first, Index any_step, Index lines, Index next, Prefetch& ahead) {
+  const Index step = STEP ? STEP : any_step;
   Prefetch local = ahead;
   for (T* line = first; lines > 0; --lines, line += next) {
     Vec<T> x[N];
@@ -117,6 +119,11 @@ void codelet(const T* tables, T* first, Index step, Index lines, Index next, Pre
 template <class T, bool INVERSE>
 void run_codelet(int size, const T* tables, T* first, Index step, Index lines, Index next,
                  Prefetch& ahead) {
+  // Addresses in patches of 8 x 8 are constants.
+  if (size == 8 && step == WIDTH<T>)
+    return codelet<T, 8, INVERSE, WIDTH<T>>(tables, first, step, lines, next, ahead);
+  if (size == 8 && step == 8 * WIDTH<T>)
+    return codelet<T, 8, INVERSE, 8 * WIDTH<T>>(tables, first, step, lines, next, ahead);
   switch (size) {
     case 1: return;
 #define FOST_CODELET(N) \

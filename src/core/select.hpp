@@ -51,6 +51,7 @@ FOST_INLINE int append(const Lanes<T>& lanes, int lane, int first, std::uint64_t
   const T* x = lanes.x + first * lanes.width + lane;
   std::int32_t* indices = lanes.out.indices + lane * static_cast<Index>(s);
   T* values = lanes.out.values + lane * static_cast<Index>(s);
+#pragma GCC unroll 4
   for (; count < end; ++count, bits &= bits - 1) {
     const int i = __builtin_ctzll(bits);
     indices[count] = lanes.offsets[lane] + first + i;

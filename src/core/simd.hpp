@@ -13,18 +13,13 @@
 #if defined(__AVX512F__)
 #define FOST_VECTOR_BYTES 64
 #include <immintrin.h>
-#define FOST_STREAM(p, v) _mm512_stream_si512(reinterpret_cast<__m512i*>(p), (__m512i)(v))
 #elif defined(__AVX2__)
 #define FOST_VECTOR_BYTES 32
 #include <immintrin.h>
-#define FOST_STREAM(p, v) _mm256_stream_si256(reinterpret_cast<__m256i*>(p), (__m256i)(v))
 #else
 #define FOST_VECTOR_BYTES 16
 #if defined(__SSE2__)
 #include <emmintrin.h>
-#define FOST_STREAM(p, v) _mm_stream_si128(reinterpret_cast<__m128i*>(p), (__m128i)(v))
-#else
-#define FOST_STREAM(p, v) store(p, v)
 #endif
 #endif
 
@@ -201,13 +196,6 @@ template <class T> FOST_INLINE bool any(Mask<T> m) {
 #endif
 }
 
-// Ends what `stream` has written before other threads are told that it is there.
-FOST_INLINE void end_streams() {
-#if defined(__SSE2__)
-  _mm_sfence();
-#endif
-}
-
 template <class T> FOST_INLINE bool all_zero(Vec<T> v) { return !any<T>(Mask<T>(v != Vec<T>{})); }
 
 // Stores the lanes of v where m is set, and leaves what is in memory elsewhere.
@@ -293,33 +281,6 @@ class Prefetch {
   const char* next_;
   const char* end_;
 };
-
-// Copies numbers to memory past the caches, lines of which would be read only to be overwritten.
-// NaN where one is not finite, else zeros.
-template <class T>
-FOST_INLINE Vec<T> stream(const T* from, Index count, T* to, Prefetch& ahead) {
-  constexpr Index LINE = 64 / static_cast<Index>(sizeof(T));
-  constexpr int VECTORS = 64 / FOST_VECTOR_BYTES;
-  Vec<T> zeros[VECTORS] = {};
-  const auto copy = [&](Index i) {
-    to[i] = from[i];
-    zeros[0][0] += from[i] * T(0);
-  };
-  Index i = 0;
-  for (; i < count && reinterpret_cast<std::uintptr_t>(to + i) % 64; ++i) copy(i);
-  for (; i + LINE <= count; i += LINE) {
-#pragma GCC unroll 4
-    for (int v = 0; v < VECTORS; ++v) {
-      const Vec<T> a = load(from + i + v * LANES<T>);
-      FOST_STREAM(to + i + v * LANES<T>, a);
-      zeros[v] += a * T(0);
-    }
-    ahead.step();
-  }
-  for (; i < count; ++i) copy(i);
-  for (int v = 1; v < VECTORS; ++v) zeros[0] += zeros[v];
-  return zeros[0];
-}
 
 }  // namespace FOST_NAMESPACE
 }  // namespace fost

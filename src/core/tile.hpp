@@ -5,6 +5,7 @@
 #include "pass_types.hpp"
 #include "shuffle.hpp"
 #include "stored.hpp"
+#include "streaming.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {

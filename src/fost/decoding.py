@@ -55,6 +55,12 @@ class DecodingTimes(NamedTuple):
         each = self.operations * self.itemsize / 160 + self._signal / 8
         return lanes * each + 2.0 * n_entries
 
+    def prefer_atoms(self, n_signals: int, n_entries: int, made: bool) -> bool:
+        """Whether sums of atoms are faster; where they are not `made` yet, after that."""
+        prepare = 0.0 if made else self.by_stages(self.n_features, self.n_features)
+        by_atoms = prepare + self.by_atoms(n_signals, n_entries)
+        return by_atoms < self.by_stages(n_signals, n_entries)
+
 
 def decode_by_stages(plan: _core.Plan, codes: csr_array, n_features: int) -> Floats:
     """inverse(codes) of `ready` codes, running the transform backwards."""

@@ -27,9 +27,8 @@ class Transform(Coder):
 
     Signals are rows: `forward` maps Y to ``Y @ U`` (the correlations U^T y of the paper) and
     `inverse` maps X to ``X @ U.T`` (the reconstruction U x). The columns of U are the atoms.
-    What float32 holds exactly (float32, float16, integers of 8 and 16 bits) is computed in float32,
-    everything else in float64. ``Y @ U`` and ``X @ U.T`` may be written like that, ``U @ V`` is a
-    `Chain`, and none of them makes a matrix.
+    What float32 holds exactly is computed in float32, everything else in float64. ``Y @ U`` and
+    ``X @ U.T`` may be written like that, ``U @ V`` is a `Chain`, and none of them makes a matrix.
 
     Notes
     -----
@@ -183,15 +182,10 @@ class Transform(Coder):
         return f"this {type(self).__name__} transform"
 
     def _sums_atoms(self, codes: csr_array) -> bool:
-        n = self.n_features
-        if not self._has_matrix and n * n > MOST_ENTRIES:
-            return False
+        n, made = self.n_features, self._has_matrix
         times = DecodingTimes(n, codes.data.itemsize, self._plan.operations)
-        n_signals, n_entries = codes.shape[0], len(codes.data)
-        prepare = 0.0 if self._has_matrix else times.by_stages(n, n)
-        return prepare + times.by_atoms(n_signals, n_entries) < times.by_stages(
-            n_signals, n_entries
-        )
+        affordable = made or n * n <= MOST_ENTRIES
+        return affordable and times.prefer_atoms(codes.shape[0], len(codes.data), made)
 
     def _decode_backwards(self, codes: csr_array) -> Floats:
         return decoding.decode_by_stages(self._plan, codes, self.n_features)
