@@ -2,7 +2,7 @@
 
     python -m benchmarks.gaps FOLDER [NAMES...]
 
-Pictures are cut into bands of 64 rows. Patches of every other band, at every fourth pixel, are
+Pictures are cut into bands of 64 rows. Patches of every other band, at every third pixel, are
 learned from, without their means; 40 % of their pixels are missing, at random. What is printed is
 the relative error of complete patches of the other bands, which nothing was learned from.
 """
@@ -22,7 +22,7 @@ from fost import images
 from fost._typing import Floats
 from fost.learning import Structure
 
-SIDE, BAND, SPARSITY, MISSING = 8, 64, 4, 0.4
+SIDE, BAND, STEP, SPARSITY, MISSING = 8, 64, 3, 4, 0.4
 
 STRUCTURES: dict[str, tuple[Structure, fost.Transform | None]] = {
     "Full": (fost.Full(), None),
@@ -37,7 +37,7 @@ def patches(path: Path) -> tuple[Floats, Floats]:
     picture = picture.mean(axis=2) if picture.ndim == 3 else picture
     parts: tuple[list[Floats], list[Floats]] = ([], [])
     for k, top in enumerate(range(0, len(picture) - BAND + 1, BAND)):
-        stride = SIDE if k % 2 else SIDE // 2
+        stride = SIDE if k % 2 else STEP
         cut = images.patches(picture[top : top + BAND], (SIDE, SIDE), stride=stride)
         rows = np.asarray(cut).reshape(-1, SIDE * SIDE)
         parts[k % 2].append(rows - rows.mean(axis=1, keepdims=True))

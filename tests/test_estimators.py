@@ -47,7 +47,6 @@ def left_to_rounding(estimator):
         ),
         fost.AutoDictionary(n_nonzero_coefs=1, max_transforms=1, max_iter=2, random_state=0),
         fost.OrthonormalDictionary(n_nonzero_coefs=None, threshold=0.5),
-        fost.BankDictionary(2, 1, fost.Full(), max_iter=3),
     ],
     expected_failed_checks=left_to_rounding,
 )

@@ -302,7 +302,7 @@ BAD_COUNTS = [
     (np.float64(2), TypeError, "n_nonzero_coefs must be an integer"),
     (np.True_, TypeError, "n_nonzero_coefs must be an integer"),
     ("2", TypeError, "n_nonzero_coefs must be an integer, got '2'"),
-    (None, TypeError, "n_nonzero_coefs must be an integer, got None"),
+    (None, ValueError, "n_nonzero_coefs, tol or threshold must be given"),
     ([2], TypeError, r"n_nonzero_coefs must be an integer, got \[2\]"),
 ]
 

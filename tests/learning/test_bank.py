@@ -15,6 +15,7 @@ import fost
 from fost.learning.sources import ArraySource, Statistic
 from fost.learning.structure import Problem
 from tests.cases import random_orthonormal, seeds
+from tests.test_estimators import left_to_rounding
 
 
 def mixed(seed=0, count=900, n=16, kinds=3, s=2, dtype=np.float64):
@@ -224,7 +225,8 @@ def learn(**options):
         fost.BankDictionary(
             3, 1, structure=fost.Reflectors(1), random_state=0, max_iter=5, sparse_output=False
         ),
-    ]
+    ],
+    expected_failed_checks=left_to_rounding,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -88,8 +88,10 @@ def test_bad_batches():
     with pytest.raises(ValueError, match="X has 5 features, but HouseholderDictionary is exp"):
         estimator.partial_fit(np.eye(5))
     before = estimator.dictionary_
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match="X has no observed entries"):
         estimator.partial_fit(np.full((2, 4), np.nan))
+    with pytest.raises(ValueError, match="infinity"):
+        estimator.partial_fit(np.full((2, 4), np.inf))
     assert estimator.dictionary_ == before
     with pytest.raises(ValueError, match="forgetting must be at least 0 and at most 1"):
         fost.HouseholderDictionary(2, 2, forgetting=1.5).partial_fit(np.eye(4))

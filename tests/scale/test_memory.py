@@ -40,6 +40,7 @@ before = peak()
 for Y in (
     np.memmap("float32", np.float32, "r").reshape(-1, 64),
     np.memmap("int16", np.int16, "r").reshape(-1, 64),
+    np.memmap("gaps", np.float32, "r").reshape(-1, 64),
     Blocks(),
 ):
     fost.HouseholderDictionary(12, 4, max_iter=1).fit(Y).score(Y)
@@ -57,6 +58,11 @@ def test_memory_stays_bounded(tmp_path: Path, n_threads: int) -> None:
         with open(tmp_path / np.dtype(dtype).name, "wb") as file:
             for _ in range(30):
                 file.write(part.data)
+    part = random.standard_normal((2**14, 64)).astype(np.float32)
+    part[::50, 7] = np.nan
+    with open(tmp_path / "gaps", "wb") as file:
+        for _ in range(30):
+            file.write(part.data)
     # By their number here, not by that of the machine's cores.
     names = ("FOST_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
     subprocess.run(

@@ -70,20 +70,21 @@ class PairsOf:
     @single_threaded_blas
     def __call__(self, block: Floats, weights: NDArray[np.float64] | None = None) -> Sums:
         n = block.shape[1]
-        sums, counts, start = np.zeros((n, n)), np.zeros((n, n)), 0
-        with np.errstate(over="ignore", invalid="ignore"):
-            for part in in_doubles(block):
-                own = None if weights is None else weights[start : start + len(part)]
+        sums, counts, start, nonzero = np.zeros((n, n)), np.zeros((n, n)), 0, False
+        for part in in_doubles(block):
+            bad = np.isinf(part) if self.gaps else ~np.isfinite(part)
+            if bad.any():
+                what = "infinity" if self.gaps else "NaN or infinity"
+                raise ValueError(f"{self.name} contains {what}")
+            own = None if weights is None else weights[start : start + len(part)]
+            with np.errstate(over="ignore", invalid="ignore"):
                 found = pair_moments(part, own)
                 sums, counts = sums + found[0], counts + found[1]
-                start += len(part)
-        bad = np.isinf(block) if self.gaps else ~np.isfinite(block)
-        if bad.any():
-            what = "infinity" if self.gaps else "NaN or infinity"
-            raise ValueError(f"{self.name} contains {what}")
+            nonzero |= bool(np.nan_to_num(part).any())
+            start += len(part)
         if not np.isfinite(sums).all():
             raise overflow(self.name)
-        return sums, counts, int(np.nan_to_num(block).any())
+        return sums, counts, int(nonzero)
 
 
 def pair_moments(

@@ -20,6 +20,7 @@ from fost._validation import not_finite
 from fost.learning.filling import Prior
 from fost.selection import Rule
 from fost.streams import Sums
+from fost.streams.base import add
 from fost.transforms import Coder
 
 # How often a pass codes signals with gaps and fills them from their codes.
@@ -91,15 +92,29 @@ class StatisticOf:
     with_total: bool
 
     def __call__(self, block: Floats, weights: Weights | None = None) -> Sums:
+        if not self.coding.rule.is_fixed or weights is not None:
+            return self._in_parts(block, weights)
+        if self.coding.prior is None:
+            return self._at_once(block)
+        gaps = np.isnan(block).any(axis=1)
+        if not gaps.any():
+            return self._at_once(block)
+        found = self._in_parts(block[gaps], None)
+        return found if gaps.all() else add(found, self._at_once(block[~gaps]))
+
+    def _at_once(self, block: Floats) -> Sums:
+        """Signals that are coded and added up by the core."""
         how = self.coding
-        plain = weights is None and how.rule.is_fixed
-        if plain and (how.prior is None or not np.isnan(block).any()):
-            matrix, worth = coding.statistic(how.coder._plan, block, how.rule.s, how.name)
-            if not self.with_total:
-                return matrix, worth, 0.0, 0
-            return matrix, worth, squares(block), int(block.any())
-        n = block.shape[1]
-        matrix, worth, total, nonzero = np.zeros((how.coder.n_atoms, n)), 0.0, 0.0, 0
+        matrix, worth = coding.statistic(how.coder._plan, block, how.rule.s, how.name)
+        if not self.with_total:
+            return matrix, worth, 0.0, 0
+        return matrix, worth, squares(block), int(block.any())
+
+    def _in_parts(self, block: Floats, weights: Weights | None) -> Sums:
+        """All others."""
+        how = self.coding
+        matrix, worth = np.zeros((how.coder.n_atoms, block.shape[1])), 0.0
+        total, nonzero = 0.0, 0
         for rows in _parts(block):
             coded = how.coded(block[rows])
             own = np.ones(len(coded.lost)) if weights is None else weights[rows]
