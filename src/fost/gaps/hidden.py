@@ -18,7 +18,7 @@ from fost.gaps.start import divided, pairwise
 from fost.streams import Sums
 
 # Signals that entries are hidden from, as a share of all and at most.
-_SHARE, _MOST = 0.25, 600
+_SHARE, _MOST = 0.25, 500
 # Entries that are hidden of signals where no other has gaps.
 _SCATTERED = 0.25
 # Fewer hidden entries than this decide nothing.
@@ -34,7 +34,7 @@ _COVARIANCES = 500
 # Signals that it takes to believe in correlations; and, as multiples of the number of features,
 # in differences between members.
 _ALONE = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
-_APART = (0.25, 1.0, 4.0, 16.0)
+_APART = (0.25, 1.0, 4.0)
 # A mixture has to be better than one Gaussian by this factor to be worth its time.
 _WORTH = 0.98
 _HOPELESS = 1.05
