@@ -44,7 +44,8 @@ def patches(picture: NDArray[Any], count: int = 4000) -> Array:
     rng = np.random.default_rng(0)
     windows = sliding_window_view(picture / 255, (8, 8))
     places = (rng.integers(size, size=count) for size in windows.shape[:2])
-    return windows[tuple(places)].reshape(count, 64)
+    rows: Array = windows[tuple(places)].reshape(count, 64)
+    return rows
 
 
 def heartbeats(path: Path, count: int = 3000, n: int = 64) -> Array:
@@ -52,7 +53,8 @@ def heartbeats(path: Path, count: int = 3000, n: int = 64) -> Array:
     with np.load(path) as file:
         millivolts = (file["ecg"].astype(np.float64) - 1024) / 200
     windows = sliding_window_view(millivolts, n)
-    return windows[np.random.default_rng(0).integers(len(windows), size=count)]
+    rows: Array = windows[np.random.default_rng(0).integers(len(windows), size=count)]
+    return rows
 
 
 def low_rank(count: int = 1000, n: int = 50, rank: int = 5) -> Array:
@@ -67,7 +69,8 @@ def sparse(count: int = 2000, n: int = 64, s: int = 4) -> Array:
     atoms = np.linalg.qr(rng.standard_normal((n, n)))[0]
     codes = rng.standard_normal((count, n))
     places = rng.random((count, n)).argsort(axis=1)
-    return np.where(places < s, codes, 0) @ atoms.T
+    rows: Array = np.where(places < s, codes, 0) @ atoms.T
+    return rows
 
 
 def noise(count: int = 1000, n: int = 20) -> Array:
@@ -111,9 +114,9 @@ def main() -> None:
     given = parser.parse_args()
     makers: dict[str, Callable[[], Array]] = {
         "digits": lambda: load_digits().data / 16,
-        "camera": lambda: patches(skimage.data.camera()),
+        "camera": lambda: patches(skimage.data.camera()),  # type: ignore[no-untyped-call]
         "boat": lambda: patches(images.read(given.images / "boat.png")),
-        "brick": lambda: patches(skimage.data.brick()),
+        "brick": lambda: patches(skimage.data.brick()),  # type: ignore[no-untyped-call]
         "ECG": lambda: heartbeats(given.ecg),
         "low rank": low_rank,
         "sparse": sparse,

@@ -18,7 +18,7 @@ from fost.gaps.start import divided, pairwise
 from fost.streams import Sums
 
 # Signals that entries are hidden from, as a share of all and at most.
-_SHARE, _MOST = 0.25, 600
+_SHARE, _MOST = 0.25, 500
 # Entries that are hidden of signals where no other has gaps.
 _SCATTERED = 0.25
 # Fewer hidden entries than this decide nothing.
@@ -34,7 +34,7 @@ _COVARIANCES = 500
 # Signals that it takes to believe in correlations; and, as multiples of the number of features,
 # in differences between members.
 _ALONE = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
-_APART = (0.25, 1.0, 4.0, 16.0)
+_APART = (0.25, 1.0, 4.0)
 # A mixture has to be better than one Gaussian by this factor to be worth its time.
 _WORTH = 0.98
 _HOPELESS = 1.05
@@ -46,7 +46,7 @@ class Choice:
 
     mixture: Mixture
     shrinkage: Shrinkage
-    error: float
+    errors: NDArray[np.float64]  # of hidden entries, by signals; empty where nothing was hidden
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,8 @@ class Trial:
         return np.asarray((np.where(self.hidden, filled - truth, 0) ** 2).sum(axis=1))
 
     def error(self, mixture: Mixture) -> float:
-        """The mean squared error of hidden entries."""
-        return float(self.errors(mixture).sum() / self.hidden.sum())
-
-    def is_better(self, several: Choice, one: Choice) -> bool:
-        """Whether a mixture is better than one Gaussian, by more than chance and than its time."""
-        gains = self.errors(one.mixture) - self.errors(several.mixture)
-        sure = gains.sum() > np.sqrt(len(gains)) * gains.std()
-        return bool(sure and several.error < _WORTH * one.error)
+        """The sum of these errors; infinite where nothing is hidden that could decide."""
+        return float(self.errors(mixture).sum()) if self.decides else np.inf
 
     def moments(self, mixture: Mixture) -> Sums:
         """The sums of a step, with the conditional covariances of some signals for those of all."""
@@ -113,14 +107,21 @@ def chosen(signals: Rows, gaps: Gaps, n_members: int | None, random: np.random.G
     if wanted < 2 or (n_members is None and not trial.decides):
         return alone
     several = _best_apart(trial, alone, wanted, random)
-    return several if n_members or trial.is_better(several, alone) else alone
+    return several if n_members or _is_better(several, alone) else alone
+
+
+def _is_better(several: Choice, one: Choice) -> bool:
+    """Whether a mixture is better than one Gaussian, by more than chance and than its time."""
+    gains = one.errors - several.errors
+    sure = gains.sum() > np.sqrt(len(gains)) * gains.std()
+    return bool(sure and several.errors.sum() < _WORTH * one.errors.sum())
 
 
 def _best_alone(trial: Trial) -> Choice:
     """One Gaussian, and how much it takes to believe in correlations."""
     start = pairwise(trial.signals, trial.gaps)
     weak = Shrinkage(_ALONE[1] if trial.decides else 1.0)
-    _, sums, before = _learned(trial, start, weak, _STEPS_ALONE)
+    before, sums, _ = _learned(trial, start, weak, _STEPS_ALONE)
     return _tuned(trial, before, sums, [Shrinkage(k) for k in _ALONE] if trial.decides else [weak])
 
 
@@ -129,36 +130,36 @@ def _best_apart(trial: Trial, alone: Choice, n_members: int, random: np.random.G
     n = trial.signals.shape[1]
     several = [Shrinkage(alone.shrinkage.alone, k * n) for k in _APART]
     start = divided(alone.mixture, trial.signals, trial.gaps, n_members, several[1], random)
-    learned, sums, before = _learned(trial, start, several[1], _STEPS_APART)
+    before, sums, error = _learned(trial, start, several[1], _STEPS_APART)
     # What is far behind one Gaussian is not tuned any more.
-    if not trial.decides or trial.error(learned) > _HOPELESS * alone.error:
+    if not trial.decides or error > _HOPELESS * alone.errors.sum():
         several = several[1:2]
     return _tuned(trial, before, sums, several)
 
 
 def _learned(
     trial: Trial, mixture: Mixture, shrinkage: Shrinkage, steps: int
-) -> tuple[Mixture, Sums, Mixture]:
+) -> tuple[Mixture, Sums, float]:
     """Learn until the error of hidden entries falls no more.
 
-    Returns the last mixture that was better, the sums that made it, and the one they are of.
+    Returns the last mixture but one, its sums, which make the last one, and the error of that.
     """
     before = mixture
     sums = trial.moments(before)
     best = maximised(before, sums, shrinkage)
-    error = trial.error(best) if trial.decides else np.inf
+    error = trial.error(best)
     for _ in range(steps - 1):
         start = beyond(before, best, _RELAXATION)
         more = trial.moments(start)
         following = maximised(start, more, shrinkage)
-        reached = trial.error(following) if trial.decides else np.inf
-        if trial.decides and reached > error:
+        reached = trial.error(following)
+        if reached > error:
             break
         enough = trial.decides and reached > _GAIN * error
         before, sums, best, error = start, more, following, reached
         if enough:
             break
-    return best, sums, before
+    return before, sums, error
 
 
 def _tuned(trial: Trial, before: Mixture, sums: Sums, several: list[Shrinkage]) -> Choice:
@@ -166,6 +167,5 @@ def _tuned(trial: Trial, before: Mixture, sums: Sums, several: list[Shrinkage]) 
     choices = []
     for shrinkage in several:
         mixture = maximised(before, sums, shrinkage)
-        error = trial.error(mixture) if trial.decides else np.inf
-        choices.append(Choice(mixture, shrinkage, error))
-    return min(choices, key=lambda choice: choice.error)
+        choices.append(Choice(mixture, shrinkage, trial.errors(mixture)))
+    return min(choices, key=lambda choice: float(choice.errors.sum()))

@@ -21,7 +21,7 @@ from fost.transforms import Transform
 # Numbers that are worked on at once, of all members together.
 _ENTRIES = 2**21
 # Members that are tried for a signal.
-_CANDIDATES = 4
+_CANDIDATES = 3
 
 
 class Mixture:
@@ -167,11 +167,12 @@ class Mixture:
         all of them together have filled its gaps."""
         if len(self.members) <= _CANDIDATES:
             return np.ones((len(rows), len(self.members)), np.bool_)
-        filled = condition(self._together, rows, gaps).rows
-        scores = np.empty((len(rows), len(self.members)))
+        # Single precision is enough to see who is far behind.
+        filled = condition(self._together, rows, gaps).rows.astype(np.float32)
+        scores = np.empty((len(rows), len(self.members)), np.float32)
         for k, member in enumerate(self.members):
-            centred = filled - member.mean
-            energies = np.einsum("ij,ij->i", centred @ member.precision, centred)
+            centred = filled - member.mean.astype(np.float32)
+            energies = np.einsum("ij,ij->i", centred @ member.precision.astype(np.float32), centred)
             scores[:, k] = np.log(self.shares[k]) - (energies + member.log_determinant) / 2
         best = np.argpartition(-scores, _CANDIDATES - 1, axis=1)[:, :_CANDIDATES]
         chosen = np.zeros(scores.shape, np.bool_)

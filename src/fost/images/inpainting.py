@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,16 @@ from fost.transforms import DCT, Coder
 
 # Thresholds fall from the first to the last, in grey values from 0 to 1; the first is lower
 # where little is missing, because the start is better then.
-_FIRST, _LAST = 0.4, 0.02
-# How far beyond the shrunk picture a pass goes: 1 is to it, 2 is as far again.
-_RELAXATION = 1.7
-# Passes for a share f of missing pixels: this over (1 - f)^2, within limits.
-_PASSES, _FEWEST, _MOST = 1.8, 5, 80
+_FIRST, _LAST = 0.4, 0.005
+# How far beyond the shrunk picture a pass goes: 1 is to it, 2 is as far again. Patterns are found
+# by going far and often; irregular texture is better off with less.
+_BOLD, _GENTLE = 1.7, 1.0
+# Passes for a share f of missing pixels: this over (1 - f)^2, within limits; and how many times
+# fewer gentle ones.
+_PASSES, _FEWEST, _MOST, _FEWER = 22, 40, 80, 4
+# The share of observed pixels that tell how much of both to take, and how many it takes. Holes that
+# are wider than this power of two are not like single pixels, which say nothing about them.
+_HIDDEN, _LEAST_HIDDEN, _WIDEST = 0.03, 64, 2
 # More passes than this are refused: all their thresholds are computed at the start.
 _MOST_ASKED = 10**6
 # Above this share of missing pixels, patches of 16 x 16 pixels are better than those of 8 x 8.
@@ -64,7 +70,9 @@ def inpaint(
     The method "shrinkage" starts from a smooth fill and passes over overlapping patches again
     and again: transform, drop coefficients below a threshold that falls from pass to pass,
     transform back, and take over the missing pixels. Half-way a transform is learned from what
-    has been found, so that nothing but the damaged picture is needed.
+    has been found, so that nothing but the damaged picture is needed. This is done boldly, which
+    suits patterns, and gently, which suits what has none; how much of both is taken is found by
+    pixels that are hidden for that.
 
     The method "pursuit" codes each patch by orthogonal matching pursuit on its observed pixels,
     once. With patches that do not overlap, a dictionary learned from clean data and ``prior=0``
@@ -91,8 +99,8 @@ def inpaint(
         Height and width of a patch. If None, that of the dictionary if it is square, else 8, or
         16 for "shrinkage" where more than 60 % of the pixels are missing.
     max_iter : int, optional
-        Passes of "shrinkage". If None, 5 to 80, more the more is missing; more than that
-        gain a little.
+        Passes of "shrinkage", for those in a hurry: all bold, and no pixels are hidden. If None, 40
+        to 80 bold ones, more the more is missing, and a quarter as many gentle ones.
     prior : float
         Of "pursuit": how much it prefers atoms that other patches use with large coefficients,
         from 0 (not at all) to 1. A first pursuit finds out which these are. The default is the
@@ -162,30 +170,77 @@ def _by_shrinkage(
 ) -> Numbers:
     height, width = image.shape
     steps = checked_steps(stride, (shape[0], 1), shape)
+    known, holes = padded(image, shape), padded(missing, shape)
+    start, n_scales = fill(known, holes)
+    if max_iter is not None:
+        passes = Passes(shape, steps, max_iter, _BOLD)
+        return passes.run(start, holes, dictionary, random, verbose)[0][:height, :width]
     share = float(missing.mean())
-    estimate, n_scales = fill(padded(image, shape), padded(missing, shape))
-    holes = padded(missing, shape)
-    if max_iter is None:
-        wanted = max(_PASSES / max(1 - share, 0.05) ** 2, 5 * n_scales)
-        max_iter = round(min(max(wanted, _FEWEST), _MOST))
-    transform: Coder = dictionary if dictionary is not None else DCT(shape)
-    first = _LAST + (_FIRST - _LAST) * share
-    relaxation = holes * estimate.dtype.type(_RELAXATION)
-    with progress("iteration", max_iter, verbose) as advance:
-        for k, level in enumerate(np.geomspace(first, _LAST, max_iter)):
-            if dictionary is None and k == max_iter // 2:
-                transform = _adapted(estimate, holes, shape, random)
-            tops, lefts = (
-                _starts(size, side, step, random)
-                for size, side, step in zip(estimate.shape, shape, steps, strict=True)
-            )
-            sums, weights = threshold_at(estimate, transform, shape, tops, lefts, float(level))
-            sums /= weights
-            sums -= estimate
-            sums *= relaxation if k < max_iter - 1 else holes
-            estimate += sums
-            advance(k + 1, "")
-    return estimate[:height, :width]
+    wanted = max(_PASSES / max(1 - share, 0.05) ** 2, 5 * n_scales)
+    bold = Passes(shape, steps, round(min(max(wanted, _FEWEST), _MOST)), _BOLD)
+    hidden = ~holes & (random.random(holes.shape) < _HIDDEN)
+    if n_scales > _WIDEST or hidden.sum() < _LEAST_HIDDEN:
+        return bold.run(start, holes, dictionary, random, verbose)[0][:height, :width]
+    start, _ = fill(known, holes | hidden)
+    gentle = Passes(shape, steps, bold.count // _FEWER, _GENTLE)
+    far, learned = bold.run(start, holes | hidden, dictionary, random, verbose)
+    near, _ = gentle.run(start, holes | hidden, dictionary, random, verbose, learned)
+    return blended(near, far, known, hidden)[:height, :width]
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Passes over all patches with a threshold that falls from one to the next."""
+
+    shape: tuple[int, int]
+    steps: tuple[int, int]
+    count: int
+    relaxation: float
+
+    def run(
+        self,
+        start: Numbers,
+        holes: NDArray[np.bool_],
+        dictionary: Coder | None,
+        random: np.random.Generator,
+        verbose: bool,
+        learned: Coder | None = None,
+    ) -> tuple[Numbers, Coder | None]:
+        """What becomes of a start, and the transform that was learned half-way, if one was.
+
+        Without a dictionary, the second half of the passes uses one that is learned, unless that
+        has been done already.
+        """
+        estimate = start.copy()
+        transform: Coder = dictionary if dictionary is not None else DCT(self.shape)
+        first = _LAST + (_FIRST - _LAST) * float(holes.mean())
+        relaxation = holes * estimate.dtype.type(self.relaxation)
+        with progress("iteration", self.count, verbose) as advance:
+            for k, level in enumerate(np.geomspace(first, _LAST, self.count)):
+                if dictionary is None and k == self.count // 2:
+                    learned = learned or _adapted(estimate, holes, self.shape, random)
+                    transform = learned
+                tops, lefts = (
+                    _starts(size, side, step, random)
+                    for size, side, step in zip(estimate.shape, self.shape, self.steps, strict=True)
+                )
+                grid = self.shape, tops, lefts
+                sums, weights = threshold_at(estimate, transform, *grid, float(level))
+                sums /= weights
+                sums -= estimate
+                sums *= relaxation if k < self.count - 1 else holes
+                estimate += sums
+                advance(k + 1, "")
+        return estimate, learned
+
+
+def blended(near: Numbers, far: Numbers, known: Numbers, hidden: NDArray[np.bool_]) -> Numbers:
+    """What lies between two estimates and is nearest to known pixels that were hidden from both."""
+    way = (far - near)[hidden].astype(np.float64)
+    length = float(way @ way)
+    share = float((known - near)[hidden].astype(np.float64) @ way) / length if length > 0 else 0.0
+    mixed: Numbers = near + near.dtype.type(min(max(share, 0.0), 1.0)) * (far - near)
+    return mixed
 
 
 def _adapted(
