@@ -6,12 +6,14 @@ import argparse
 from pathlib import Path
 
 from benchmarks import (
+    bench_auto,
     bench_banks,
     bench_dct,
     bench_encode,
     bench_images,
     bench_learn,
     bench_pursuit,
+    bench_reflectors,
     bench_roofline,
 )
 from benchmarks.harness import Report, machine
@@ -19,7 +21,9 @@ from benchmarks.harness import Report, machine
 BENCHMARKS = {
     "encode": bench_encode.run,
     "dct": bench_dct.run,
+    "reflectors": bench_reflectors.run,
     "learn": bench_learn.run,
+    "auto": bench_auto.run,
     "pursuit": bench_pursuit.run,
     "images": bench_images.run,
     "banks": bench_banks.run,
