@@ -102,7 +102,7 @@ class Contest:
         winner = order(list(left.values()), [row.held_out_error for row in left.values()])[0]
         rung = next(rung for rung in todo if rung.name == winner.structure)
         on_rung(rung)
-        starts = rung.structure.starts[:1] if rung.structure else ()
+        starts = () if rung.structure is None else rung.structure.starts[:1]
         again = self._learned(rung, starts, source, _CHANGE * least, winner)
         yield min(winner, again, key=lambda row: row.held_out_error)
 

@@ -212,7 +212,7 @@ class _StatisticOf:
         matrix, energy = coding.statistic(self.coder._plan, block, self.s, self.name)
         if not self.with_total:
             return matrix, energy, 0.0, 0
-        return matrix, energy, _squares(block), int(block.any())
+        return matrix, energy, squares(block), int(block.any())
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ class _EnergiesOf:
 
     def __call__(self, block: Floats) -> Sums:
         codes = coding.encode(self.coder._plan, block, self.s, self.name).data
-        return _squares(codes), _squares(block), int(block.any())
+        return squares(codes), squares(block), int(block.any())
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ def _overflow(name: str) -> ValueError:
 
 
 @single_threaded_blas
-def _squares(array: Floats) -> float:
+def squares(array: Floats) -> float:
     """The sum of the squares of all entries."""
     return float(sum(np.vdot(part, part) for part in _in_doubles(array)))
 
