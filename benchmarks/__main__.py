@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import (
+    bench_auto,
     bench_banks,
     bench_calls,
     bench_dct,
@@ -15,6 +16,7 @@ from benchmarks import (
     bench_learn,
     bench_memory,
     bench_pursuit,
+    bench_reflectors,
     bench_roofline,
     bench_select,
 )
@@ -27,7 +29,9 @@ BENCHMARKS = {
     "calls": bench_calls.run,
     "memory": bench_memory.run,
     "dct": bench_dct.run,
+    "reflectors": bench_reflectors.run,
     "learn": bench_learn.run,
+    "auto": bench_auto.run,
     "pursuit": bench_pursuit.run,
     "images": bench_images.run,
     "banks": bench_banks.run,

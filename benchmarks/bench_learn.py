@@ -63,7 +63,7 @@ def _against_twin(report: Report, Y: NDArray[Any], iterations: int) -> None:
             lambda: twin.learn_orthogonal(Y, 8, S, iterations),
             20,
         ),
-        ("Q", fost.Full(), lambda: twin.learn_full(Y, S, iterations), 5),
+        ("Q", fost.Full(), lambda: twin.learn_full(Y, S, iterations), 6),
     ]
     for name, structure, theirs, target in cases:
         with threads(1):
@@ -129,7 +129,7 @@ def _two_threads(report: Report, Y: NDArray[Any], iterations: int) -> None:
             timed(1),
             len(Y) * iterations,
             repeats=5,
-            target=">= 1.4" if name == "H8" else "",
+            target=">= 1.5",
         )
 
 

@@ -1,4 +1,4 @@
-// Reflectors on a tile, in groups of up to eight (compact WY form):
+// Reflectors on a tile, in groups of up to twelve (compact WY form):
 //
 //     forward   y <- (I - V T V^T) y        of the groups from the last to the first
 //     inverse   y <- (I - V T^T V^T) y      of the groups from the first to the last
@@ -12,15 +12,20 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// Vectors of a group that are taken at once: as many as leave their sums in registers.
-constexpr int AT_ONCE = FOST_VECTOR_BYTES == 64 ? 8 : 4;
+// Vectors of a group that are taken at once: as many as leave their sums in registers, in equal
+// parts of the group.
+constexpr int MOST_AT_ONCE = FOST_VECTOR_BYTES == 64 ? 12 : 6;
+constexpr int at_once(int size) {
+  const int parts = (size + MOST_AT_ONCE - 1) / MOST_AT_ONCE;
+  return (size + parts - 1) / parts;
+}
 
 // dot[k] = v_k^T x for the vectors FROM ... of a group of SIZE, features begin ... n - 1.
 template <class T, int SIZE, int FROM>
 FOST_INLINE void take_dots(const ReflectorGroup<T>& group, int n, const T* x, int width,
                            Vec<T> (*dot)[UNROLL], Prefetch& ahead) {
-  constexpr int END = SIZE < FROM + AT_ONCE ? SIZE : FROM + AT_ONCE;
-#pragma GCC unroll 8
+  constexpr int END = SIZE < FROM + at_once(SIZE) ? SIZE : FROM + at_once(SIZE);
+#pragma GCC unroll 12
   for (int k = FROM; k < END; ++k)
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) dot[k][v] = Vec<T>{};
@@ -30,7 +35,7 @@ FOST_INLINE void take_dots(const ReflectorGroup<T>& group, int n, const T* x, in
     Vec<T> xi[UNROLL];
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) xi[v] = load(x + v * LANES<T>);
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int k = FROM; k < END; ++k)
 #pragma GCC unroll 4
       for (int v = 0; v < UNROLL; ++v) dot[k][v] += entries[k] * xi[v];
@@ -45,13 +50,13 @@ FOST_INLINE void take_dots(const ReflectorGroup<T>& group, int n, const T* x, in
 template <class T, int SIZE, int FROM>
 FOST_INLINE void subtract(const ReflectorGroup<T>& group, int n, T* x, int width,
                           const Vec<T> (*weight)[UNROLL]) {
-  constexpr int END = SIZE < FROM + AT_ONCE ? SIZE : FROM + AT_ONCE;
+  constexpr int END = SIZE < FROM + at_once(SIZE) ? SIZE : FROM + at_once(SIZE);
   const T* entries = group.vectors + group.begin * SIZE;
   for (int i = group.begin; i < n; ++i, entries += SIZE, x += width) {
     Vec<T> xi[UNROLL];
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) xi[v] = load(x + v * LANES<T>);
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int k = FROM; k < END; ++k)
 #pragma GCC unroll 4
       for (int v = 0; v < UNROLL; ++v) xi[v] -= entries[k] * weight[k][v];
@@ -67,13 +72,13 @@ void reflect(const ReflectorGroup<T>& group, int n, T* tile, int width, Prefetch
   T* x = tile + group.begin * static_cast<Index>(width);
   Vec<T> dot[SIZE][UNROLL], weight[SIZE][UNROLL];
   take_dots<T, SIZE, 0>(group, n, x, width, dot, ahead);
-#pragma GCC unroll 8
+#pragma GCC unroll 12
   for (int k = 0; k < SIZE; ++k)
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) {
       // Row k of the triangle, or column k for the inverse.
       Vec<T> sum = group.triangle[k * SIZE + k] * dot[k][v];
-#pragma GCC unroll 8
+#pragma GCC unroll 12
       for (int l = INVERSE ? 0 : k + 1; l < (INVERSE ? k : SIZE); ++l)
         sum += group.triangle[INVERSE ? l * SIZE + k : k * SIZE + l] * dot[l][v];
       weight[k][v] = sum;
@@ -92,6 +97,10 @@ void reflect_group(const ReflectorGroup<T>& group, int n, T* tile, int width, Pr
     case 6: return reflect<T, 6, INVERSE>(group, n, tile, width, ahead);
     case 7: return reflect<T, 7, INVERSE>(group, n, tile, width, ahead);
     case 8: return reflect<T, 8, INVERSE>(group, n, tile, width, ahead);
+    case 9: return reflect<T, 9, INVERSE>(group, n, tile, width, ahead);
+    case 10: return reflect<T, 10, INVERSE>(group, n, tile, width, ahead);
+    case 11: return reflect<T, 11, INVERSE>(group, n, tile, width, ahead);
+    case 12: return reflect<T, 12, INVERSE>(group, n, tile, width, ahead);
   }
   impossible();
 }

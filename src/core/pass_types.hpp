@@ -87,8 +87,11 @@ template <class T> struct BankMemory {
 };
 
 // Signals whose codes are added to the statistic at once: those of 64 features then take 32 KiB,
-// as the first-level cache has (benchmarks/bench_learn.py).
-template <class T> constexpr int PART = 512 / static_cast<int>(sizeof(T));
+// as the first-level cache has; more for banks, so that several add to the same row.
+template <class T> constexpr int part_size(int n_members) {
+  const int more = n_members / 2;
+  return 512 / static_cast<int>(sizeof(T)) * (more < 1 ? 1 : more > 4 ? 4 : more);
+}
 
 // Memory of one thread beyond that to add up a statistic.
 template <class T> struct BatchMemory {

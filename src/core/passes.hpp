@@ -57,6 +57,7 @@ template <class T, class Coder>
 bool accumulate_with(const Coder& coder, const View<const T>& y, Index first, Index last,
                      Statistic& sums, const BatchMemory<T>& batch, const Workspace<T>& work) {
   const int n = static_cast<int>(y.columns);
+  const int part = part_size<T>(coder.n_rows() / n);
   const bool direct = y.column_stride == 1 && y.stored == Stored::same;
   const View<T> rows = {batch.rows, batch.size, n, n, 1};
   for (Index begin = first; begin < last; begin += batch.size) {
@@ -74,11 +75,9 @@ bool accumulate_with(const Coder& coder, const View<const T>& y, Index first, In
     const Index stride = direct ? y.row_stride : n;
     const T* signals = direct ? y.data + begin * y.row_stride : batch.rows;
     codes = batch.codes;
-    for (int row = 0; row < count; row += PART<T>, signals += PART<T> * stride) {
-      add_outer_products<T>({signals, stride, rows_at(row, count, PART<T>), n, coder.n_rows(), codes,
+    for (int row = 0; row < count; row += part, signals += part * stride, advance(codes, part))
+      add_outer_products<T>({signals, stride, rows_at(row, count, part), n, coder.n_rows(), codes,
                              batch.heads, batch.links}, sums);
-      advance(codes, PART<T>);
-    }
   }
   return true;
 }

@@ -7,7 +7,7 @@
 namespace fost {
 namespace {
 
-constexpr int GROUP = 8;         // reflectors per compact WY block (see householder.hpp)
+constexpr int GROUP = 12;        // reflectors per compact WY block (see householder.hpp)
 // Most features of a dense matrix that stays in the second-level cache, where fost's own
 // product is faster than BLAS with its packing (benchmarks/bench_encode.py).
 constexpr int DENSE_IN_LANES = 256;

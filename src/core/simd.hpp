@@ -134,26 +134,6 @@ FOST_INLINE Vec<double> load_double(const float* p) {
 #endif
 }
 
-// The lower and the upper half of a vector as float64.
-FOST_INLINE Vec<double> low_half(Vec<float> v) {
-#if defined(__AVX512F__)
-  return (Vec<double>)_mm512_maskz_cvtps_pd(0xff, _mm512_castps512_ps256((__m512)v));
-#elif defined(__AVX2__)
-  return (Vec<double>)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)v));
-#else
-  return Vec<double>{v[0], v[1]};
-#endif
-}
-FOST_INLINE Vec<double> high_half(Vec<float> v) {
-#if defined(__AVX512F__)
-  return (Vec<double>)_mm512_maskz_cvtps_pd(0xff, _mm512_extractf32x8_ps((__m512)v, 1));
-#elif defined(__AVX2__)
-  return (Vec<double>)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)v, 1));
-#else
-  return Vec<double>{v[2], v[3]};
-#endif
-}
-
 // Bit l of the result is set where a[l] >= b[l]. Only here, from the conversion above
 // to gather_bits below, are there intrinsics: the vector extensions have no move-mask.
 #if defined(__AVX512F__)

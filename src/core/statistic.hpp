@@ -5,7 +5,7 @@
 // A code x has s entries, so a signal adds s scaled copies of its row y to rows of M. The
 // entries of the batch are linked by the row of M that they add to. Then a row of M, a chunk
 // of columns at a time, stays in registers while all its entries are added, in the order of
-// the signals. Of float32 a few products at a time are added up in float32 first.
+// the signals.
 #pragma once
 
 #include "pass_types.hpp"
@@ -16,10 +16,6 @@ namespace FOST_NAMESPACE {
 
 // Vectors of columns that are added up at once.
 constexpr int CHUNK = 8;
-// Products of float32 that are added up in float32: their rounding is that of the codes.
-constexpr int RUN = 16;
-// Squares of the largest codes of a batch between which products stay well within float32.
-constexpr double LEAST_SQUARE = 0x1p-80, MOST_SQUARE = 0x1p80;
 
 // A batch of signals with their codes: signals[r * stride + i] is feature i of signal r.
 template <class T> struct Batch {
@@ -33,10 +29,9 @@ template <class T> struct Batch {
   Link* links;          // of each entry
 };
 
-// Links the entries and adds up their energy; returns the largest square of an entry.
-template <class T> double link_entries(const Batch<T>& batch, Statistic& sums) {
+// Links the entries, and adds up their energy signal by signal, so that sums need not wait.
+template <class T> void link_entries(const Batch<T>& batch, Statistic& sums) {
   const Codes<T>& codes = batch.codes;
-  double largest = 0;
   for (int i = 0; i < batch.n_rows; ++i) batch.heads[i] = -1;
   for (int r = batch.rows - 1; r >= 0; --r) {
     double energy = 0;
@@ -48,10 +43,8 @@ template <class T> double link_entries(const Batch<T>& batch, Statistic& sums) {
       const double value = codes.values[entry];
       energy += value * value;
     }
-    largest = energy > largest ? energy : largest;
     sums.energy += energy;
   }
-  return largest;
 }
 
 // VECTORS vectors of columns of M, from `column` on.
@@ -78,32 +71,6 @@ void add_columns(const Batch<T>& batch, int column, double* matrix) {
   }
 }
 
-// The same by sums of RUN products in float32, which are added up in float64.
-template <int VECTORS>
-void add_columns_by_runs(const Batch<float>& batch, int column, double* matrix) {
-  constexpr int L = LANES<float>, HALF = LANES<double>;
-  for (int i = 0; i < batch.n_rows; ++i) {
-    double* row = matrix + i * static_cast<Index>(batch.n) + column;
-    for (int entry = batch.heads[i]; entry >= 0;) {
-      Vec<float> sum[VECTORS] = {};
-      for (int k = 0; k < RUN && entry >= 0; ++k) {
-        const Link link = batch.links[entry];
-        const float value = batch.codes.values[entry];
-        const float* y = batch.signals + link.row * batch.stride + column;
-#pragma GCC unroll 8
-        for (int v = 0; v < VECTORS; ++v) sum[v] += value * load(y + v * L);
-        entry = link.next;
-      }
-#pragma GCC unroll 8
-      for (int v = 0; v < VECTORS; ++v) {
-        double* to = row + v * L;
-        store(to, load(to) + low_half(sum[v]));
-        store(to + HALF, load(to + HALF) + high_half(sum[v]));
-      }
-    }
-  }
-}
-
 // The columns that do not fill a vector.
 template <class T> void add_last_columns(const Batch<T>& batch, int column, double* matrix) {
   for (int i = 0; i < batch.n_rows; ++i)
@@ -117,19 +84,8 @@ template <class T> void add_last_columns(const Batch<T>& batch, int column, doub
 
 template <class T> void add_outer_products(const Batch<T>& batch, Statistic& sums) {
   constexpr int L = LANES<double>;
-  const double largest = link_entries(batch, sums);
+  link_entries(batch, sums);
   int column = 0;
-  if constexpr (sizeof(T) == 4) {
-    // No entry of a signal is larger than its norm, so that no product can overflow.
-    if (largest > LEAST_SQUARE && largest < MOST_SQUARE) {
-      for (; column + CHUNK * 2 * L <= batch.n; column += CHUNK * 2 * L)
-        add_columns_by_runs<CHUNK>(batch, column, sums.matrix);
-      for (; column + CHUNK * L <= batch.n; column += CHUNK * L)
-        add_columns_by_runs<CHUNK / 2>(batch, column, sums.matrix);
-      for (; column + 2 * L <= batch.n; column += 2 * L)
-        add_columns_by_runs<1>(batch, column, sums.matrix);
-    }
-  }
   for (; column + CHUNK * L <= batch.n; column += CHUNK * L)
     add_columns<T, CHUNK>(batch, column, sums.matrix);
   for (; column + 4 * L <= batch.n; column += 4 * L) add_columns<T, 4>(batch, column, sums.matrix);

@@ -39,7 +39,7 @@ template <class T> struct View {
 
 // One block of reflectors U_a U_(a+1) ... U_(a+size-1) = I - V T V^T (compact WY).
 template <class T> struct ReflectorGroup {
-  int size;           // 1 to 8
+  int size;           // 1 to 12
   int begin;          // features below it are zero in every vector of the group
   const T* vectors;   // n x size, row-major: entry i of all vectors side by side
   const T* triangle;  // T, size x size, upper triangular

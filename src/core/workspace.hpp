@@ -47,7 +47,7 @@ template <class T> class WorkBuffers {
 template <class T> class BatchBuffers {
  public:
   BatchBuffers(const Coder& coder, const Kernels<T>& kernels, Index rows, int s)
-      : size_(whole_tiles(tile_width(coder, kernels.width, rows))),
+      : size_(whole_tiles(part_size<T>(coder.n_members), tile_width(coder, kernels.width, rows))),
         s_(s),
         rows_(Index(coder.n) * size_),
         values_(Index(s) * size_),
@@ -62,7 +62,7 @@ template <class T> class BatchBuffers {
   }
 
  private:
-  static int whole_tiles(int width) { return (PART<T> + width - 1) / width * width; }
+  static int whole_tiles(int size, int width) { return (size + width - 1) / width * width; }
 
   int size_, s_;
   Buffer<T> rows_, values_;

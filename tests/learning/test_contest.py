@@ -46,7 +46,7 @@ def test_few_go_on_to_all_signals():
     plan = rounds(20_000, 16, len(todo))
     assert [each.n_signals for each in plan] == [4096, 20_000]
     expected = [each.n_signals for each in plan for _ in range(each.n_candidates)]
-    assert [row.n_signals for row in rows] == expected
+    assert [row.n_signals for row in rows] == [*expected, 20_000], "the winner once more"
     last = {row.structure: row for row in rows}
     assert len(last) == len(todo)
     finalists = [row for row in rows if row.n_signals == 20_000]

@@ -34,8 +34,9 @@ class AutoDictionary(CoderEstimator):
     a dense dictionary; then banks of them with more and more members, each from the one before.
     Judges them all on signals that were held out, and continues the chosen one on all signals.
     Candidates are learned on a sample first, by a few iterations; the quarter of them that
-    promises most goes on with four times as many signals, until the last have seen all. Of
-    signals that are not in memory up to 100,000, spread over all, decide between candidates.
+    promises most goes on with four times as many signals, until the last have seen all; and the
+    best of these is learned once more from its own start, in case that is better. Of signals
+    that are not in memory up to 100,000, spread over all, decide between candidates.
 
     A bank suits mixed signals (see `fost.Bank`). Its codes have a column for each atom of each
     member: where their number must be known beforehand, or where `dictionary_` must be one
@@ -163,7 +164,7 @@ class AutoDictionary(CoderEstimator):
             train, wish.held_out, self.n_nonzero_coefs, self.max_iter, self.tol, random, "X"
         )
         found: dict[str, Candidate] = {}
-        done, total = 0, sum(each.n_candidates for each in plan)
+        done, total = 0, sum(each.n_candidates for each in plan) + 1
         self.interrupted_ = False
         with single_threaded_blas, progress("candidate", total, shown) as advance:
             learned = contest.held(todo, plan, wish.order, lambda rung: advance(done, rung.name))

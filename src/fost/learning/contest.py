@@ -5,6 +5,7 @@
    been learned from all signals.
 3. Keep the best quarter, and let them go on from where they are with four times the signals.
 4. Go on with 2 until those that are left have been learned from all signals.
+5. Learn the winner once more from its own start, and keep the better of the two.
 """
 
 from __future__ import annotations
@@ -98,6 +99,12 @@ class Contest:
                 least = min(least, left[rung.name].held_out_error)
                 yield left[rung.name]
             left = {rung.name: left[rung.name] for rung in todo}
+        winner = order(list(left.values()), [row.held_out_error for row in left.values()])[0]
+        rung = next(rung for rung in todo if rung.name == winner.structure)
+        on_rung(rung)
+        starts = () if rung.structure is None else rung.structure.starts[:1]
+        again = self._learned(rung, starts, source, _CHANGE * least, winner)
+        yield min(winner, again, key=lambda row: row.held_out_error)
 
     def _learned(
         self,

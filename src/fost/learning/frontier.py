@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
-import numpy as np
-
 from fost._scaling import within_reach
 from fost._typing import Floats
 from fost.learning.bank import BankOf
 from fost.learning.registry import families
-from fost.learning.sources import share_lost
+from fost.learning.sources import share_lost, squares
 from fost.learning.structure import Structure
 from fost.transforms import DCT, Coder, Transform
 
@@ -201,5 +199,4 @@ def _cheapest(family: type[Structure], n: int) -> int:
 def relative_error(Y: Floats, coder: Coder, n_nonzero_coefs: int) -> float:
     """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X."""
     Y = within_reach(Y)
-    kept = np.sum(np.square(coder.encode(Y, n_nonzero_coefs).data, dtype=np.float64))
-    return share_lost(float(kept), float(np.sum(np.square(Y, dtype=np.float64))))
+    return share_lost(squares(coder.encode(Y, n_nonzero_coefs).data), squares(Y))

@@ -133,7 +133,9 @@ def encode_in_a_union(fuzz: Fuzz) -> None:
     left = np.square(rows - dense @ union.matrix.T).sum(axis=1)
     energy = np.square(rows).sum(axis=1)
     # The first atom is the best of all members, and more of them make nothing worse.
-    best = np.max([np.abs(reference.forward(m, rows)).max(axis=1) for m in union.transforms], axis=0)
+    best = np.max(
+        [np.abs(reference.forward(m, rows)).max(axis=1) for m in union.transforms], axis=0
+    )
     room = 1e-3 if plain.dtype == np.float32 else 1e-6
     fuzz.expect((left <= energy - best**2 + room * energy).all(), "no worse than one atom")
 
