@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,11 +16,21 @@ from fost.cli.console import check_output, show
 from fost.cli.errors import UserError, reading, writing
 
 if TYPE_CHECKING:
-    from fost._typing import Floats, Numbers
+    from fost._typing import DType, Floats, Numbers
     from fost.cli.signals import Rows
     from fost.gaps import Mixture
 
 _TABLES = (".csv", ".parquet")
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What was filled, and by how many Gaussians."""
+
+    n_signals: int
+    n_features: int
+    n_missing: int
+    n_members: int
 
 
 def fill(
@@ -64,20 +75,21 @@ def fill(
     check_output(output, force)
     options.set_threads(threads)
     start = time.perf_counter()
-    facts = (_fill_table if tables[0] else _fill_array)(data, output, members, quiet)
-    facts |= {"seconds": time.perf_counter() - start, "output": output}
-    share = facts["n_missing"] / max(1, facts["n_signals"] * facts["n_features"])
+    filled = (_fill_table if tables[0] else _fill_array)(data, output, members, quiet)
+    seconds = time.perf_counter() - start
+    share = filled.n_missing / max(1, filled.n_signals * filled.n_features)
     lines = {
-        "filled": f"{facts['n_missing']:,} gaps ({share:.1%})",
-        "of": f"{facts['n_signals']:,} signals of {facts['n_features']} features",
-        "by": f"{facts['n_members']} Gaussian{'s' if facts['n_members'] != 1 else ''}",
-        "time": f"{facts['seconds']:.1f} s",
+        "filled": f"{filled.n_missing:,} gaps ({share:.1%})",
+        "of": f"{filled.n_signals:,} signals of {filled.n_features} features",
+        "by": f"{filled.n_members} Gaussian{'s' if filled.n_members != 1 else ''}",
+        "time": f"{seconds:.1f} s",
         "written": str(output),
     }
+    facts = {**asdict(filled), "seconds": seconds, "output": output}
     show(lines, facts, as_json=as_json, quiet=quiet)
 
 
-def _fill_array(path: Path, output: Path, members: int | None, quiet: bool) -> dict[str, Any]:
+def _fill_array(path: Path, output: Path, members: int | None, quiet: bool) -> Filled:
     """Fill the rows of an array, of which a part is in memory at a time."""
     from fost import gaps
     from fost.cli.signals import open_array
@@ -89,12 +101,7 @@ def _fill_array(path: Path, output: Path, members: int | None, quiet: bool) -> d
         except ValueError as error:
             raise UserError(f"cannot fill {str(path)!r}: {error}") from error
     n_missing = _write_array(mixture, rows, output, quiet)
-    return {
-        "n_signals": int(rows.shape[0]),
-        "n_features": int(rows.shape[1]),
-        "n_missing": n_missing,
-        "n_members": len(mixture.members),
-    }
+    return Filled(int(rows.shape[0]), int(rows.shape[1]), n_missing, len(mixture.members))
 
 
 def _write_array(mixture: Mixture, rows: Rows, output: Path, quiet: bool) -> int:
@@ -133,7 +140,9 @@ def _write_array(mixture: Mixture, rows: Rows, output: Path, quiet: bool) -> int
     return count
 
 
-def _write_zarr(blocks: Iterator[Floats], shape: Any, dtype: Any, output: Path) -> None:
+def _write_zarr(
+    blocks: Iterator[Floats], shape: tuple[int, ...], dtype: DType, output: Path
+) -> None:
     try:
         import zarr
     except ImportError as error:
@@ -144,7 +153,7 @@ def _write_zarr(blocks: Iterator[Floats], shape: Any, dtype: Any, output: Path) 
         start += len(block)
 
 
-def _fill_table(path: Path, output: Path, members: int | None, quiet: bool) -> dict[str, Any]:
+def _fill_table(path: Path, output: Path, members: int | None, quiet: bool) -> Filled:
     """Fill the columns of a table that have numbers in them."""
     import numpy as np
 
@@ -172,12 +181,8 @@ def _fill_table(path: Path, output: Path, members: int | None, quiet: bool) -> d
             table.to_csv(file, index=False)
         else:
             table.to_parquet(file, index=False)
-    return {
-        "n_signals": len(table),
-        "n_features": len(numbers),
-        "n_missing": int(gaps.sum()),
-        "n_members": len(imputer.mixture_.members) if imputer.mixture_ else 0,
-    }
+    n_members = len(imputer.mixture_.members) if imputer.mixture_ else 0
+    return Filled(len(table), len(numbers), int(gaps.sum()), n_members)
 
 
 def _read_table(path: Path) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.impute import MissingIndicator
+from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from fost._random import RandomState
@@ -154,7 +155,7 @@ class Imputer(TransformerMixin, BaseEstimator):
             out[:, self._seen] = np.ldexp(std, self._exponents)
         return out
 
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """Names of what `transform` returns.
 
         Parameters
@@ -181,14 +182,15 @@ class Imputer(TransformerMixin, BaseEstimator):
         if not isinstance(self.missing_values, Real) or isinstance(self.missing_values, bool):
             raise TypeError(f"missing_values must be a number, got {self.missing_values!r}")
 
-    def _validated(self, X: Any, reset: bool) -> tuple[Floats, Gaps]:
+    def _validated(self, X: ArrayLike, reset: bool) -> tuple[Floats, Gaps]:
         """Signals by scikit-learn's checks, and where they have gaps."""
         marks_nan = np.isnan(self.missing_values)
-        finite: Any = "allow-nan" if marks_nan else True
+        finite = "allow-nan" if marks_nan else True
         types = [np.float64, np.float32]
         with naming_signals(self, X):
-            X = validate_data(self, X, dtype=types, reset=reset, ensure_all_finite=finite)
-        signals = np.asarray(X)
+            signals = np.asarray(
+                validate_data(self, X, dtype=types, reset=reset, ensure_all_finite=finite)
+            )
         gaps = np.isnan(signals) if marks_nan else signals == self.missing_values
         return signals, gaps
 
@@ -197,7 +199,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         seen = _marked(signals, gaps)[:, self._seen].astype(np.float64)
         return np.asarray(np.ldexp(seen, -self._exponents))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = bool(np.isnan(self.missing_values))
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]

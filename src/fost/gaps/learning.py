@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fost._random import RandomState, as_generator
@@ -22,7 +20,7 @@ _SAMPLE = 2**13
 
 
 def learn(
-    Y: Any,
+    Y: object,
     n_members: int | None = None,
     *,
     coder: Coder | None = None,
