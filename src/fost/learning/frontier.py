@@ -9,8 +9,8 @@ from typing import overload
 from fost._scaling import within_reach
 from fost._typing import Floats
 from fost.learning.bank import BankOf
-from fost.learning.registry import families
 from fost.learning.passes import squares
+from fost.learning.registry import families
 from fost.learning.sources import share_lost
 from fost.learning.structure import Structure
 from fost.transforms import DCT, Coder, Transform

@@ -110,7 +110,7 @@ class Rotations(Structure):
         if init == "base":
             return self._identity(problem.n_features)
         # All numbers of rotations have the same start.
-        key = ("aligned", problem.base, problem.n_nonzero_coefs)
+        key = ("aligned", problem.base, problem.rule)
         return problem.source.once(key, lambda: _aligned(problem))
 
     def restart(self, problem: Problem, coder: Coder) -> Coder:
