@@ -36,7 +36,7 @@ class Gaussian:
     >>> gaussian = fost.gaps.Gaussian(np.zeros(4), fost.DCT(4), [4, 1, 0.1, 0.1])
     >>> mixture = fost.gaps.Mixture([gaussian])
     >>> mixture.fill([[1.0, np.nan, 1.0, 1.0]]).round(2)
-    array([[1.  , 0.97, 1.  , 1.  ]])
+    array([[1.  , 0.96, 1.  , 1.  ]])
     """
 
     def __init__(self, mean: ArrayLike, transform: Transform, variances: ArrayLike) -> None:

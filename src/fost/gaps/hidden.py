@@ -33,7 +33,7 @@ _RELAXATION = 1.7
 _COVARIANCES = 500
 # Signals that it takes to believe in correlations; and, as multiples of the number of features,
 # in differences between members.
-_ALONE = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+_ALONE = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 1e6)
 _APART = (0.25, 1.0, 4.0)
 # A mixture has to be better than one Gaussian by this factor to be worth its time.
 _WORTH = 0.98
