@@ -66,7 +66,8 @@ class Bank(Coder):
     def __init__(self, base: Plan, members: Sequence[Plan]) -> None: ...
 
 class Union:
-    uses_blas: bool
+    @property
+    def uses_blas(self) -> bool: ...
     def __init__(self, base: Plan, members: Sequence[Plan], atoms: NDArray[np.int32]) -> None: ...
     def pursue(
         self,

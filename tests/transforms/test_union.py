@@ -179,10 +179,11 @@ def test_blocks_and_lazy_arrays():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "n_nonzero_coefs or tol must be given"),
+        ({}, "n_nonzero_coefs, tol or threshold must be given"),
         ({"n_nonzero_coefs": 9}, "n_nonzero_coefs must be"),
         ({"n_nonzero_coefs": 0}, "n_nonzero_coefs must be"),
         ({"n_nonzero_coefs": 2, "tol": -1.0}, "tol must be"),
+        ({"threshold": 1.0}, "threshold must be None for a Union"),
         ({"n_nonzero_coefs": 2, "missing": [[True]]}, "missing must have the shape"),
     ],
 )

@@ -16,7 +16,8 @@ from fost.learning.passes import REFILLS, Weights
 from fost.learning.sources import Statistic
 from fost.learning.structure import Problem, Structure, store
 from fost.streams import Sums
-from fost.transforms import Coder, Several, Union, with_base
+from fost.transforms import Coder, Union, with_base
+from fost.transforms.bank import Several
 
 # Iterations of the bank that a union starts from.
 _ITERATIONS = 10

@@ -1,6 +1,6 @@
 """Orthonormal transforms: what they are, not how they are learned."""
 
-from fost.transforms.bank import Bank, Several, beyond, with_base
+from fost.transforms.bank import Bank, beyond, with_base
 from fost.transforms.base import Chain, Transform
 from fost.transforms.coder import Coder
 from fost.transforms.dct import DCT
@@ -21,7 +21,6 @@ __all__ = [
     "Givens",
     "Hadamard",
     "Householder",
-    "Several",
     "Transform",
     "Union",
     "Wavelet",
