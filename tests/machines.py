@@ -21,11 +21,12 @@ ROOT = Path(__file__).resolve().parents[1]
 # What computes; the command line, the page and files of strangers are the same everywhere.
 NUMERICAL = (
     *("tests/transforms", "tests/learning", "tests/diagnostics", "tests/images", "tests/baselines"),
+    "tests/gaps",
     *(f"tests/test_{name}.py" for name in (
-        "auto", "auto_banks", "coding", "core", "estimators", "numbers", "paper_table", "pursuit",
-        "statistic", "threads")),
+        "auto", "auto_banks", "coding", "core", "estimators", "imputer", "numbers", "paper_table",
+        "pursuit", "selection", "statistic", "threads")),
     *(f"src/fost/{room}" for room in (
-        "baselines", "diagnostics", "estimators", "learning", "transforms")),
+        "baselines", "diagnostics", "estimators", "gaps", "learning", "transforms")),
 )  # fmt: skip
 
 
