@@ -169,7 +169,7 @@ def test_the_example_of_the_guide_runs():
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL):
         exec(block, names)
-    Y, union = names["Y"], names["union"]
+    Y = names["Y"]
     assert names["codes"].shape == (2000, 128)
     assert (np.square(Y - names["Y_hat"]).sum(axis=1) <= 50.0 * (1 + 1e-9)).all()
     bank = fost.learn(Y, fost.BankOf(fost.Full(), 2), 4, init=names["start"])
