@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from types import CapsuleType  # type: ignore[attr-defined]
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fost._typing import Numbers
 
 NOT_FINITE: int
 PITCH: int
@@ -22,29 +23,29 @@ class Coder:
     def operations(self) -> float: ...
     def encode(
         self,
-        y: NDArray[Any],
+        y: Numbers,
         s: int,
-        values: NDArray[Any],
+        values: Numbers,
         indices: NDArray[np.int32],
-        indptr: NDArray[Any],
+        indptr: Numbers,
     ) -> int: ...
     def encode_within(
-        self, y: NDArray[Any], s: int, tol: float, threshold: float
-    ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]] | None: ...
+        self, y: Numbers, s: int, tol: float, threshold: float
+    ) -> tuple[Numbers, NDArray[np.int32], NDArray[np.int64]] | None: ...
     def shrink(
         self,
-        image: NDArray[Any],
-        pilot: NDArray[Any] | None,
+        image: Numbers,
+        pilot: Numbers | None,
         height: int,
         width: int,
         tops: NDArray[np.int32],
         lefts: NDArray[np.int32],
         level: float,
         sharpness: float,
-        sums: NDArray[Any],
-        weights: NDArray[Any],
+        sums: Numbers,
+        weights: Numbers,
     ) -> None: ...
-    def accumulate(self, y: NDArray[Any], s: int, matrix: NDArray[np.float64]) -> float: ...
+    def accumulate(self, y: Numbers, s: int, matrix: NDArray[np.float64]) -> float: ...
 
 class Plan(Coder):
     def __init__(self, n_features: int) -> None: ...
@@ -53,13 +54,13 @@ class Plan(Coder):
     def add_cosine(self, shape: Sequence[int]) -> None: ...
     def add_dense(self, matrix: NDArray[np.float64]) -> None: ...
     def add_plan(self, other: Plan, transposed: bool = False) -> None: ...
-    def apply(self, y: NDArray[Any], out: NDArray[Any], inverse: bool) -> bool: ...
+    def apply(self, y: Numbers, out: Numbers, inverse: bool) -> bool: ...
     def decode(
         self,
-        values: NDArray[Any],
+        values: Numbers,
         indices: NDArray[np.int32],
-        indptr: NDArray[Any],
-        out: NDArray[Any],
+        indptr: Numbers,
+        out: Numbers,
     ) -> int: ...
 
 class Bank(Coder):
@@ -71,49 +72,49 @@ class Union:
     def __init__(self, base: Plan, members: Sequence[Plan], atoms: NDArray[np.int32]) -> None: ...
     def pursue(
         self,
-        gram: NDArray[Any],
-        y: NDArray[Any],
+        gram: Numbers,
+        y: Numbers,
         s: int,
         tol: float,
-        values: NDArray[Any],
+        values: Numbers,
         indices: NDArray[np.int32],
-        indptr: NDArray[Any],
+        indptr: Numbers,
     ) -> int: ...
 
 def code_sums(
-    values: NDArray[Any],
+    values: Numbers,
     indices: NDArray[np.int32],
     indptr: NDArray[np.int64],
-    y: NDArray[Any],
+    y: Numbers,
     matrix: NDArray[np.float64],
     products: NDArray[np.float64],
 ) -> None: ...
 def sum_atoms(
-    atoms: NDArray[Any],
-    values: NDArray[Any],
+    atoms: Numbers,
+    values: Numbers,
     indices: NDArray[np.int32],
-    indptr: NDArray[Any],
-    out: NDArray[Any],
+    indptr: Numbers,
+    out: Numbers,
 ) -> int: ...
-def squared_norms(rows: NDArray[Any], out: NDArray[np.float64]) -> None: ...
-def inner_products(atoms: NDArray[Any], gram: NDArray[Any]) -> None: ...
+def squared_norms(rows: Numbers, out: NDArray[np.float64]) -> None: ...
+def inner_products(atoms: Numbers, gram: Numbers) -> None: ...
 def pursue(
-    atoms: NDArray[Any],
-    gram: NDArray[Any] | None,
-    scales: NDArray[Any] | None,
-    squares: NDArray[Any] | None,
-    y: NDArray[Any],
+    atoms: Numbers,
+    gram: Numbers | None,
+    scales: Numbers | None,
+    squares: Numbers | None,
+    y: Numbers,
     missing: NDArray[np.bool_] | None,
     s: int,
     tol: float,
-    values: NDArray[Any],
+    values: Numbers,
     indices: NDArray[np.int32],
-    indptr: NDArray[Any],
+    indptr: Numbers,
 ) -> int: ...
 def sweep_atoms(
-    atoms: NDArray[Any],
-    residual: NDArray[Any],
-    values: NDArray[Any],
+    atoms: Numbers,
+    residual: Numbers,
+    values: Numbers,
     begins: NDArray[np.int64],
     rows: NDArray[np.int32],
     places: NDArray[np.int64],
