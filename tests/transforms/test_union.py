@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import fost
+from fost.learning import as_source
 from tests import reference
 from tests.cases import dtypes, random_orthonormal, same_codes, seeds
 from tests.transforms.test_bank import members
@@ -205,3 +206,17 @@ def test_no_unions_of_unions():
     union = fost.Union([fost.DCT(8)])
     with pytest.raises(TypeError, match="transforms must be transforms, got Union"):
         fost.Union([union])
+
+
+def test_other_parts_of_fost_know_them():
+    rng = np.random.default_rng(0)
+    union = fost.Union([fost.DCT((4, 4)), fost.Dense(random_orthonormal(rng, 16))])
+    Y = rng.standard_normal((300, 16))
+    found = fost.diagnostics.report(union, Y, 3)
+    assert found is not None
+    codes = union.encode(Y, 3)
+    error = np.linalg.norm(Y - union.decode(codes)) ** 2 / np.linalg.norm(Y) ** 2
+    assert as_source(Y).relative_error(union, 3) == pytest.approx(error, rel=1e-9)
+    for restore in (fost.images.denoise, fost.images.inpaint):
+        with pytest.raises(TypeError, match="dictionary must be a transform or a bank, got Union"):
+            restore(np.ones((8, 8)), np.zeros((8, 8), bool), dictionary=union)

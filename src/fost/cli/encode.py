@@ -140,9 +140,12 @@ def encode_on_cluster(model: Model, path: Path, rule: Rule, quiet: bool) -> Code
     from fost.cli.cluster import dask_rows
     from fost.learning.sources import share_lost
     from fost.streams.cluster import explained_errors
+    from fost.transforms import Union
 
     rows = dask_rows(path)
     _check_features(model, rows, path)
+    if isinstance(model.transform, Union):
+        raise UserError("--cluster is for transforms and banks, and the model is a union")
     total = (rows.astype(np.float64) ** 2).sum()
     with progress("encoding", None, options.shown(quiet)), explained_errors():
         try:
@@ -233,7 +236,7 @@ def _encoded(
                 raise UserError(f"cannot encode {str(path)!r}: {error}") from error
             parts.append(codes)
             total += float(np.sum(np.square(block, dtype=np.float64)))
-            kept += float(np.sum(np.square(codes.data, dtype=np.float64)))
+            kept += model.transform.energy_kept(block, codes)
             done += len(block)
             advance(done, "")
     whole = parts[0] if len(parts) == 1 else vstack(parts, format="csr")

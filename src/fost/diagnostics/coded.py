@@ -20,7 +20,7 @@ from fost.diagnostics.findings import check_entries
 from fost.learning import LearningResult
 from fost.learning.sources import ArraySource
 from fost.pursuit import omp
-from fost.transforms import Chain, Coder, Dense, Householder, Transform
+from fost.transforms import Chain, Coder, Dense, Householder, Transform, Union
 
 # Atoms are orthonormal where max|D^T D - I| is at most this: more than rounding to float32 makes
 # it, less than Dense would mend.
@@ -146,6 +146,8 @@ def as_dictionary(dictionary: object) -> Dictionary:
                 raise NotFittedError(f"dictionary must be fitted, but this {kind} is not")
     if isinstance(found, Coder):
         name = f"{name}: {found!r}" if name else repr(found)
+        if isinstance(found, Union):  # whose codes are found by pursuit, as in any atoms
+            return Dictionary(found.matrix.T, None, None, base, name, count)
         single = found if isinstance(found, Transform) else None
         return Dictionary(found.matrix.T, single, found, base, name, count)
     atoms = check_atoms(found)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost._validation import check_pair
-from fost.transforms import Coder
+from fost.transforms import Coder, Union
 
 Pair = int | tuple[int, int]
 # Pictures smaller than a patch are padded to its size, which must not fill the memory.
@@ -97,7 +97,9 @@ def _starts(length: int, size: int, step: int) -> NDArray[np.intp]:
 
 def patch_shape(patch: Pair | None, dictionary: Coder | None) -> tuple[int, int]:
     """The shape of patches, from what a user said about it."""
-    if dictionary is not None and not isinstance(dictionary, Coder):
+    if dictionary is not None and (
+        not isinstance(dictionary, Coder) or isinstance(dictionary, Union)
+    ):
         raise TypeError(
             f"dictionary must be a transform or a bank, got {type(dictionary).__name__}"
         )

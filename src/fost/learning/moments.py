@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fost import selection
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost.learning.passes import in_doubles, squares
@@ -33,8 +32,8 @@ class EnergiesOf:
             known = np.where(missing, 0, block)
             left = squares(known - np.where(missing, 0, self.coder.decode(codes)))
             return squares(known) - left, squares(known), int(known.any())
-        found = selection.encode(self.coder._plan, block, self.rule, self.name).data
-        return squares(found), squares(block), int(block.any())
+        codes = self.coder._encode_block(self.rule, False, self.name, block)
+        return self.coder.energy_kept(block, codes), squares(block), int(block.any())
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,13 @@ class Coder(Described, ABC):
             return decoding.decode_by_atoms(self._atoms(codes.data.dtype), codes)
         return self._decode_backwards(codes)
 
+    def energy_kept(self, Y: Floats, codes: csr_array) -> float:
+        """||Y||_F^2 - ||Y - U X||_F^2 of signals in memory and their codes by `encode`.
+
+        Those of transforms and banks are projections, and keep ||X||_F^2.
+        """
+        return float(np.sum(np.square(codes.data, dtype=np.float64)))
+
     def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
         """Write it to a .safetensors file, replacing the old one in one step.
 

@@ -71,6 +71,11 @@ class Union(Several):
             raise not_finite(block, name)
         return codes
 
+    def energy_kept(self, Y: Floats, codes: csr_array) -> float:
+        left = Y - self.decode(codes)
+        whole, lost = (np.sum(np.square(part, dtype=np.float64)) for part in (Y, left))
+        return float(whole - lost)
+
     @cached_property
     def _beyond(self) -> NDArray[np.float64]:
         """The atoms in rows, as the members beyond the base have them: often mostly zeros."""
