@@ -220,6 +220,22 @@ def test_encode_and_decode_an_array(run: Run, dtype: Any, monkeypatch: pytest.Mo
     assert report["relative_error"] == pytest.approx(error, rel=1e-3)
 
 
+@pytest.mark.parametrize("several", [fost.Bank, fost.Union])
+def test_arrays_in_several_transforms(run: Run, several: Any) -> None:
+    """Codes have more columns than signals have entries."""
+    coder = several([fost.DCT(16), fost.Dense(np.eye(16))])
+    coder.save("several.safetensors")
+    run("encode", "several.safetensors", "signals.npy", "-o", "codes.npz", "--sparsity", "3")
+    told = json.loads(
+        run("decode", "several.safetensors", "codes.npz", "-o", "again.npy", "--json").stdout
+    )
+    Y, again = np.load("signals.npy"), np.load("again.npy")
+    assert told["shape"] == list(Y.shape) == list(again.shape)
+    np.testing.assert_allclose(again, coder.decode(coder.encode(Y, 3)), rtol=1e-6)
+    left = np.square(Y.astype(np.float64) - again).sum() / np.square(Y, dtype=np.float64).sum()
+    assert told["relative_error"] == pytest.approx(left, rel=1e-4)
+
+
 def test_encode_to_an_error(run: Run) -> None:
     signals = np.load("signals.npy")
     run("learn", "signals.npy", "-o", "own.safetensors", "--iterations", "5", "-s", "5")

@@ -56,6 +56,7 @@ def decode(
         if output.suffix.lower() != ".npy":
             raise UserError(f"cannot write {str(output)!r}: signals are written to .npy files")
         _write_array(loaded, found, output, quiet)
+        shape = (shape[0], loaded.transform.n_features)
         lines["decoded"] = f"{shape[0]:,} signals of {shape[1]} entries"
     else:
         from fost import images
@@ -130,7 +131,7 @@ def _write_array(model: Model, codes: Codes, output: Path, quiet: bool) -> None:
     header = {
         "descr": np.lib.format.dtype_to_descr(np.dtype(codes.dtype)),
         "fortran_order": False,
-        "shape": codes.codes.shape,
+        "shape": (codes.codes.shape[0], model.transform.n_features),
     }
     with writing(output), replacing(output) as file:
         np.lib.format.write_array_header_1_0(file, header)
