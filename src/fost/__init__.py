@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         HouseholderDictionary,
         Imputer,
         OrthonormalDictionary,
+        UnionDictionary,
     )
     from fost.learning import (
         BankOf,
@@ -71,6 +72,7 @@ __all__ = [
     "Structure",
     "Transform",
     "Union",
+    "UnionDictionary",
     "UnionOf",
     "Wavelet",
     "baselines",
@@ -99,6 +101,7 @@ _LATE = {
         "HouseholderDictionary",
         "Imputer",
         "OrthonormalDictionary",
+        "UnionDictionary",
     ),
     "fost.learning": (
         "BankOf",

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
 from fost.learning.sources import ArraySource
@@ -18,6 +20,7 @@ from fost.learning.union import SumsOf
 from tests import reference
 from tests.cases import dtypes, random_orthonormal, seeds
 from tests.learning.test_bank import mixed
+from tests.test_estimators import left_to_rounding
 
 STRUCTURES = [fost.Full(), fost.Reflectors(3), fost.Rotations(12)]
 
@@ -174,3 +177,49 @@ def test_the_example_of_the_guide_runs():
     assert (np.square(Y - names["Y_hat"]).sum(axis=1) <= 50.0 * (1 + 1e-9)).all()
     bank = fost.learn(Y, fost.BankOf(fost.Full(), 2), 4, init=names["start"])
     assert names["result"].errors.min() < 0.9 * bank.errors.min()
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [fost.UnionDictionary(2, 1, structure=fost.Full(), random_state=0, max_iter=4)],
+    expected_failed_checks=left_to_rounding,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_the_estimator_learns_what_learn_does():
+    Y = mixed(count=600)
+    estimator = fost.UnionDictionary(2, 3, fost.Rotations(8), fost.DCT(16), max_iter=5)
+    estimator = clone(estimator).set_params(random_state=0).fit(Y)
+    structure = fost.UnionOf(fost.Rotations(8), 2)
+    wanted = fost.learn(Y, structure, 3, base=fost.DCT(16), max_iter=5, random_state=0)
+    assert estimator.dictionary_ == wanted.transform
+    assert -estimator.score(Y) == pytest.approx(wanted.errors.min(), rel=1e-6)
+    np.testing.assert_allclose(
+        estimator.inverse_transform(estimator.transform(Y)),
+        wanted.transform.decode(wanted.transform.encode(Y, 3)),
+    )
+
+
+def test_batch_after_batch():
+    Y = mixed(count=2400)
+    estimator = fost.UnionDictionary(3, 3, fost.Full(), random_state=0)
+    for _ in range(2):
+        for batch in np.array_split(Y, 6):
+            estimator.partial_fit(batch)
+    assert estimator.errors_[-1] < estimator.errors_[1]
+    one = fost.OrthonormalDictionary(3).fit(Y)
+    assert estimator.score(Y) > one.score(Y)
+
+
+def test_weights_are_repetitions():
+    rng = np.random.default_rng(0)
+    Y = mixed(count=600)
+    counts = rng.integers(0, 4, len(Y))
+    start = fost.Bank([fost.DCT(16), fost.Dense(random_orthonormal(rng, 16))])
+    options = {"init": start, "max_iter": 4, "tol": 0.0}
+    structure = fost.UnionOf(fost.Full(), 2)
+    weighted = fost.learn(Y, structure, 3, sample_weight=counts, **options)
+    repeated = fost.learn(np.repeat(Y, counts, axis=0), structure, 3, **options)
+    np.testing.assert_allclose(weighted.errors, repeated.errors, rtol=1e-6)

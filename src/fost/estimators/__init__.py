@@ -6,6 +6,7 @@ from fost.estimators.givens import GivensDictionary
 from fost.estimators.householder import HouseholderDictionary
 from fost.estimators.imputer import Imputer
 from fost.estimators.orthonormal import OrthonormalDictionary
+from fost.estimators.union import UnionDictionary
 
 __all__ = [
     "AutoDictionary",
@@ -14,4 +15,5 @@ __all__ = [
     "HouseholderDictionary",
     "Imputer",
     "OrthonormalDictionary",
+    "UnionDictionary",
 ]

@@ -16,6 +16,7 @@ from fost._random import as_generator
 from fost._threads import single_threaded_blas
 from fost._validation import check_number
 from fost.learning.sources import Statistic, share_lost
+from fost.learning.structure import Problem, Structure
 from fost.learning.task import Task
 from fost.streams import Stream
 from fost.transforms import Coder, with_base
@@ -67,13 +68,12 @@ class OnlineLearner:
             current = structure.restart(problem, start)
         else:
             structure, sums, start = self._structure, self._statistic, current
-        found = problem.source.statistic(task.base, start, problem.rule, with_total=True)
+        found, total = _coded(problem, structure, start)
         sums = found if sums is None else self._added(sums, found, forgetting)
         self._current = structure.update(problem, sums, current)
         self._task, self._random, self._structure, self._statistic = task, random, structure, sums
         self.n_batches += 1
-        assert found.total is not None
-        return share_lost(found.energy, found.total)
+        return share_lost(found.energy, total)
 
     def _added(self, sums: Statistic, found: Statistic, forgetting: Forgetting) -> Statistic:
         """What is remembered of the sums so far, and those of one more batch."""
@@ -82,7 +82,19 @@ class OnlineLearner:
         else:
             weight = float(forgetting)
         matrix = weight * sums.matrix + found.matrix
-        return Statistic(matrix, weight * sums.energy + found.energy)
+        products = found.products
+        if products is not None and sums.products is not None:
+            products = weight * sums.products + products
+        return Statistic(matrix, weight * sums.energy + found.energy, products=products)
+
+
+def _coded(problem: Problem, structure: Structure, coder: Coder) -> tuple[Statistic, float]:
+    """One pass over a batch, and its ||Y||_F^2, from the same pass where that has it."""
+    if not structure.never_rises:
+        return structure.code(problem, coder), problem.total
+    found = problem.source.statistic(problem.base, coder, problem.rule, with_total=True)
+    assert found.total is not None
+    return found, found.total
 
 
 def _checked_forgetting(forgetting: object) -> Forgetting:

@@ -108,6 +108,18 @@ def bank_dictionary(fuzz: Fuzz) -> None:
     use(fuzz, estimator, n)
 
 
+@target(2)
+def union_dictionary(fuzz: Fuzz) -> None:
+    n = min(fuzz.size(), 9) + 1
+    structure = fuzz.pick((None, fost.Full(), fost.Reflectors(1), fost.Rotations(2)))
+    if fuzz.spoil():
+        wrong = (3, "full", fost.Full, fost.DCT(n), [], fost.UnionOf(fost.Full(), 2))
+        structure = fuzz.wrong("structure", *wrong)
+    known = fost.UnionOf(fost.Full(), 2)
+    parameters = {"structure": structure, "n_transforms": 2}
+    use(fuzz, learned(fuzz, fost.UnionDictionary, known, n, **parameters), n)
+
+
 def auto(fuzz: Fuzz, n: int) -> Any:
     shape = fuzz.pick((None, n, (n,), (1, n)))
     if fuzz.spoil():

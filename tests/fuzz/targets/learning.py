@@ -81,8 +81,12 @@ def some_start(fuzz: Fuzz, structure: Any, n: int) -> Any:
     if fuzz.spoil():
         wrong = ("", "nothing", 3, [], np.eye(n), b"svd", fost.DCT(n + 1), fost.Full(), 1.5)
         return fuzz.wrong("init", *wrong)
-    bank = isinstance(structure, fost.BankOf)
-    given = fost.Bank([fost.DCT(n)]) if bank else fuzz.transform(n)
+    given: Any = fuzz.transform(n)
+    if isinstance(structure, fost.BankOf):
+        given = fost.Bank([fost.DCT(n)])
+    elif isinstance(structure, fost.UnionOf):
+        kind = fuzz.pick((fost.Bank, fost.Union))
+        given = kind([fost.DCT(n)] * structure.n_transforms)
     return fuzz.pick((None, None, *structure.starts, given))
 
 
