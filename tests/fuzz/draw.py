@@ -186,6 +186,19 @@ class Draw:
             return made, values
         return forms.good(self.rng, values, lazy, precise)
 
+    def allow_gaps(self, name: str, array: Any) -> None:
+        """NaN may be all right: it is a gap where the call takes gaps."""
+        what = f"{name} is not finite"
+        if what in self.bad and not np.isinf(np.asarray(array, np.float64)).any():
+            self.bad.remove(what)
+            self.doubtful.append(what)
+
+    def allow_none(self, name: str) -> None:
+        """None is all right, where something else is given."""
+        if f"{name}=None" in self.bad:
+            self.bad.remove(f"{name}=None")
+            self.doubtful.append(f"{name}=None")
+
     def signals(
         self, name: str, n: int, least: int = 0, lazy: bool = False, **wrong: bool
     ) -> tuple[Any, Array]:

@@ -306,11 +306,17 @@ def codes_to_an_error(fuzz: Fuzz) -> None:
     rule = fuzz.pick(("tol", "threshold"))
     limit = fuzz.number(rule, 0, float(fuzz.pick((1e-6, 1, 1e4))), least=0)
     s = fuzz.integer("n_nonzero_coefs", 1, n) if fuzz.chance(0.3) else None
+    if limit is not None:
+        fuzz.allow_none("n_nonzero_coefs")
+    elif s is not None:
+        fuzz.allow_none(rule)
     codes = fuzz.call(coder.encode, Y, s, then=computed, **{rule: limit})
     fuzz.expect(codes.shape == (len(plain), coder.n_atoms), "shape of codes")
     counts = np.diff(codes.indptr)
     fuzz.expect(bool((counts <= (n if s is None else s)).all()), "entries per code")
     fuzz.expect(bool((codes.data != 0).all()), "zeros are not stored")
+    if limit is None:
+        return
     if rule == "threshold":
         fuzz.expect(bool((np.abs(codes.data) > limit).all()), "entries above the threshold")
     elif s is None and not fuzz.doubtful:

@@ -156,12 +156,14 @@ def learn_from_part(fuzz: Fuzz) -> None:
     s = fuzz.integer("n_nonzero_coefs", 1, n)
     if fuzz.chance(0.5):
         options["threshold"] = fuzz.number("threshold", 0, 2, least=0)
+        fuzz.allow_none("threshold")
     if fuzz.chance(0.6):
         missing: Any = fuzz.rng.random(shape) < fuzz.pick((0.0, 0.3, 0.9))
         missing[0] = False  # something is observed
         if fuzz.spoil():
             wrong = (missing[:, :-1], missing.astype(int), "gaps", 3, [True], ~missing | True)
             missing = fuzz.wrong("missing", *wrong)
+        fuzz.allow_gaps("Y", Y)
         options["missing"] = missing
     if fuzz.chance(0.6):
         weights: Any = fuzz.rng.uniform(0.1, 3, shape[0])
@@ -189,6 +191,7 @@ def encode_what_is_observed(fuzz: Fuzz) -> None:
     if fuzz.spoil():
         missing = fuzz.wrong("missing", missing[:-1], missing.astype(float), "gaps", 3)
     s = fuzz.integer("n_nonzero_coefs", 1, n)
+    fuzz.allow_gaps("Y", Y)
     codes = fuzz.call(coder.encode, Y, s, missing=missing, then=computed)
     fuzz.expect(codes.shape == (len(plain), coder.n_atoms), "shape of codes")
     fuzz.expect(bool((np.diff(codes.indptr) <= s).all()), "entries per code")
