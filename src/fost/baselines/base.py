@@ -143,7 +143,10 @@ class GeneralEstimator(DictionaryEstimator):
         for begin in range(0, len(Y), _BLOCK):
             block, gaps = Y[begin : begin + _BLOCK], missing[begin : begin + _BLOCK]
             where = gaps if gaps.any() else None
-            codes = self.dictionary_.encode(block, self.n_nonzero_coefs, missing=where)
+            try:
+                codes = self.dictionary_.encode(block, self.n_nonzero_coefs, missing=where)
+            except ValueError as error:
+                raise ValueError(f"X: {error}") from error
             rest = block - decode_by_atoms(atoms, codes)
             rest[gaps] = 0
             left += squared_norm(rest)

@@ -257,8 +257,9 @@ def omp(fuzz: Fuzz) -> None:
                 [[True], []],
             )
             options["missing"] = fuzz.wrong("missing", *wrong)
-    if {"atoms is too narrow", "Y is too narrow"} <= set(fuzz.bad):
-        return  # so they go together
+    for wrong in ("too narrow", "too wide"):
+        if {f"atoms is {wrong}", f"Y is {wrong}"} <= set(fuzz.bad):
+            return  # so they go together
     if (s is None) != (options.get("tol") is None):  # one of them is enough
         fuzz.bad = [b for b in fuzz.bad if b not in ("n_nonzero_coefs=None", "tol=None")]
     codes = fuzz.call(fost.omp, Y, atoms, s, **options)
