@@ -186,10 +186,15 @@ class Draw:
             return made, values
         return forms.good(self.rng, values, lazy, precise)
 
-    def allow_gaps(self, name: str, array: Any) -> None:
-        """NaN may be all right: it is a gap where the call takes gaps."""
+    def allow_gaps(self, name: str, array: Any, missing: Any = None) -> None:
+        """NaN may be all right: it is a gap where the call takes gaps; so is what is missing."""
         what = f"{name} is not finite"
-        if what in self.bad and not np.isinf(np.asarray(array, np.float64)).any():
+        if what not in self.bad:
+            return
+        values = np.asarray(array, np.float64)
+        if getattr(missing, "dtype", None) == bool and missing.shape == values.shape:
+            values = values[~missing]
+        if not np.isinf(values).any():
             self.bad.remove(what)
             self.doubtful.append(what)
 

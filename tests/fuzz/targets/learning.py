@@ -163,7 +163,7 @@ def learn_from_part(fuzz: Fuzz) -> None:
         if fuzz.spoil():
             wrong = (missing[:, :-1], missing.astype(int), "gaps", 3, [True], ~missing | True)
             missing = fuzz.wrong("missing", *wrong)
-        fuzz.allow_gaps("Y", Y)
+        fuzz.allow_gaps("Y", Y, missing)
         options["missing"] = missing
     if fuzz.chance(0.6):
         weights: Any = fuzz.rng.uniform(0.1, 3, shape[0])
@@ -191,7 +191,7 @@ def encode_what_is_observed(fuzz: Fuzz) -> None:
     if fuzz.spoil():
         missing = fuzz.wrong("missing", missing[:-1], missing.astype(float), "gaps", 3)
     s = fuzz.integer("n_nonzero_coefs", 1, n)
-    fuzz.allow_gaps("Y", Y)
+    fuzz.allow_gaps("Y", Y, missing)
     codes = fuzz.call(coder.encode, Y, s, missing=missing, then=computed)
     fuzz.expect(codes.shape == (len(plain), coder.n_atoms), "shape of codes")
     fuzz.expect(bool((np.diff(codes.indptr) <= s).all()), "entries per code")
