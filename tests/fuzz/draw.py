@@ -192,7 +192,7 @@ class Draw:
         if what not in self.bad:
             return
         values = np.asarray(array, np.float64)
-        if getattr(missing, "dtype", None) == bool and missing.shape == values.shape:
+        if getattr(missing, "dtype", None) == np.bool_ and missing.shape == values.shape:
             values = values[~missing]
         if not np.isinf(values).any():
             self.bad.remove(what)
