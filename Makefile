@@ -32,9 +32,10 @@ test-machines: $(VENV)/.built
 test-oldest test-newest: test-%: $(VENV)/.built
 	PYTHON=$(PYTHON) .ci/versions $*
 
-# The core's tests with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer.
+# The core's tests with AddressSanitizer and UndefinedBehaviorSanitizer, and threads with
+# ThreadSanitizer; SANITIZERS=address or thread is one of them.
 sanitize: $(VENV)/.built
-	.ci/sanitize
+	.ci/sanitize $(SANITIZERS)
 
 lint: $(VENV)/.built
 	$(BIN)/ruff check .
