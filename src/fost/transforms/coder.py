@@ -153,9 +153,11 @@ class Coder(Described, ABC):
     def energy_kept(self, Y: Floats, codes: csr_array) -> float:
         """||Y||_F^2 - ||Y - U X||_F^2 of signals in memory and their codes by `encode`.
 
-        Those of transforms and banks are projections, and keep ||X||_F^2.
+        Those of transforms and banks are projections, and keep ||X||_F^2. Not finite where squares
+        overflow.
         """
-        return float(np.sum(np.square(codes.data, dtype=np.float64)))
+        with np.errstate(over="ignore"):
+            return float(np.sum(np.square(codes.data, dtype=np.float64)))
 
     def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
         """Write it to a .safetensors file, replacing the old one in one step.

@@ -73,8 +73,9 @@ class Union(Several):
 
     def energy_kept(self, Y: Floats, codes: csr_array) -> float:
         left = Y - self.decode(codes)
-        whole, lost = (np.sum(np.square(part, dtype=np.float64)) for part in (Y, left))
-        return float(whole - lost)
+        with np.errstate(over="ignore", invalid="ignore"):
+            whole, lost = (np.sum(np.square(part, dtype=np.float64)) for part in (Y, left))
+            return float(whole - lost)
 
     @cached_property
     def _beyond(self) -> NDArray[np.float64]:
