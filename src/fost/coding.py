@@ -140,5 +140,5 @@ def _without_entries(shape: tuple[int, int]) -> dict[str, object]:
     return {key: value for key, value in vars(codes).items() if not isinstance(value, np.ndarray)}
 
 
-def blas_threads(plan: _core.Coder) -> AbstractContextManager[None]:
+def blas_threads(plan: _core.Coder | _core.Union) -> AbstractContextManager[None]:
     return single_threaded_blas if plan.uses_blas else nullcontext()

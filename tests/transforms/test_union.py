@@ -220,3 +220,15 @@ def test_other_parts_of_fost_know_them():
     for restore in (fost.images.denoise, fost.images.inpaint):
         with pytest.raises(TypeError, match="dictionary must be a transform or a bank, got Union"):
             restore(np.ones((8, 8)), np.zeros((8, 8), bool), dictionary=union)
+
+
+def test_the_error_with_gaps_is_that_of_its_codes():
+    rng = np.random.default_rng(0)
+    union = fost.Union([fost.DCT(16), fost.Dense(random_orthonormal(rng, 16))])
+    Y = rng.standard_normal((100, 16))
+    missing = rng.random(Y.shape) < 0.2
+    codes = union.encode(Y, 4, missing=missing)
+    left, seen = np.where(missing, 0, Y - union.decode(codes)), np.where(missing, 0, Y)
+    error = np.square(left).sum() / np.square(seen).sum()
+    found = as_source(Y, missing=missing).relative_error(union, 4)
+    assert found == pytest.approx(error, rel=1e-9)

@@ -145,7 +145,7 @@ def encode_on_cluster(model: Model, path: Path, rule: Rule, quiet: bool) -> Code
     rows = dask_rows(path)
     _check_features(model, rows, path)
     if isinstance(model.transform, Union):
-        raise UserError("--cluster is for transforms and banks, and the model is a union")
+        raise UserError("--scheduler is for transforms and banks, and the model is a union")
     total = (rows.astype(np.float64) ** 2).sum()
     with progress("encoding", None, options.shown(quiet)), explained_errors():
         try:

@@ -13,7 +13,6 @@ from fost.learning.passes import in_doubles, squares
 from fost.selection import Rule
 from fost.streams import Sums
 from fost.transforms import Coder
-from fost.transforms.observed import encode_observed
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class EnergiesOf:
     def __call__(self, block: Floats, weights: NDArray[np.float64] | None = None) -> Sums:
         missing = np.isnan(block) if self.gaps else None
         if missing is not None and missing.any():
-            codes = encode_observed(self.coder, block, self.rule, self.name)
+            codes = self.coder._encode_block(self.rule, True, self.name, block)
             known = np.where(missing, 0, block)
             left = squares(known - np.where(missing, 0, self.coder.decode(codes)))
             return squares(known) - left, squares(known), int(known.any())

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fost import _core
+from fost._threads import single_threaded_blas
 from fost._typing import DType, Floats, Numbers
 from fost._validation import float_type, not_finite
 from fost.atoms import PreparedAtoms
-from fost.coding import collect
+from fost.coding import blas_threads, collect
 from fost.pursuit import pursue_in
 from fost.selection import Rule
 from fost.transforms.bank import Several
@@ -125,18 +126,18 @@ class UnionAtoms:
         pitch = -(-len(atoms) // _core.PITCH) * _core.PITCH
         self._gram = np.zeros((len(atoms), pitch), dtype)
         # Of what lies beyond the base, so that inner products of atoms apart are exactly zero.
-        self._gram[:, : len(atoms)] = atoms @ atoms.T
+        with single_threaded_blas:
+            self._gram[:, : len(atoms)] = atoms @ atoms.T
 
     def pursue(
         self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, tol: float
     ) -> csr_array | None:
         assert missing is None
-        return collect(
-            lambda *out: self._plan.pursue(self._gram, Y, s, tol, *out),
-            (len(Y), self._n_atoms),
-            s,
-            Y.dtype,
-        )
+        shape = (len(Y), self._n_atoms)
+        with blas_threads(self._plan):
+            return collect(
+                lambda *out: self._plan.pursue(self._gram, Y, s, tol, *out), shape, s, Y.dtype
+            )
 
 
 class ExplicitAtoms:
