@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export PYTEST_ADDOPTS ?= -n logical --maxprocesses 8 --dist loadgroup
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.20" ninja
 
-.PHONY: demo reproduce test fuzz test-machines test-oldest test-newest sanitize lint format bench wheel-test clean
+.PHONY: demo reproduce test fuzz test-machines test-oldest test-newest sanitize lint format bench docs docs-links wheel-test clean
 
 demo: $(VENV)/.built
 	$(BIN)/fost demo demo --force
@@ -50,12 +50,21 @@ bench: $(VENV)/.built
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[compare]" || echo "competitors are left out"
 	$(BIN)/python -m benchmarks
 
+# The site, in docs/_build/html; a warning is an error.
+docs: $(VENV)/.built
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[docs]"
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+# Whether the pages that ours point to are there; needs a network.
+docs-links: docs
+	$(BIN)/python -m sphinx -q -b linkcheck docs docs/_build/links
+
 # A wheel from a clean copy of what git knows, in an empty environment without a compiler.
 wheel-test:
 	PYTHON=$(PYTHON) .ci/wheel-test
 
 clean:
-	rm -rf $(VENV) build dist demo reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist demo reproduction docs/_build docs/auto_gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit("fost needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0]) if sys.version_info < (3, 11) else 0'

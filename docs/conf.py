@@ -1,0 +1,99 @@
+"""How Sphinx makes the site; ``make docs`` runs it."""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib import metadata
+from typing import Any
+
+# Figures are drawn without a window.
+os.environ["MPLBACKEND"] = "Agg"
+
+project = "fost"
+author = "the fost developers"
+copyright = "the fost developers"
+release = metadata.version("fost")
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+nitpicky = False
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+# Names of other projects are links where their lists of names can be had; without a network the
+# site is made all the same.
+intersphinx_mapping = (
+    {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "scipy": ("https://docs.scipy.org/doc/scipy", None),
+        "sklearn": ("https://scikit-learn.org/stable", None),
+    }
+    if os.environ.get("FOST_DOCS_INTERSPHINX")
+    else {}
+)
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["gallery"],
+    "gallery_dirs": ["auto_gallery"],
+    "filename_pattern": r"\.py$",
+    "ignore_pattern": r"__init__\.py",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "abort_on_example_error": True,
+    "image_scrapers": ("matplotlib",),
+    "remove_config_comments": True,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "fost"
+html_static_path = ["_static"]
+html_css_files = ["fost.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "header_links_before_dropdown": 7,
+    "logo": {"text": "fost"},
+}
+html_sidebars = {"index": []}
+
+
+def as_plain_text(
+    app: Any, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """Docstrings are read in terminals first: bars and trailing underscores are meant as such."""
+    for k, line in enumerate(lines):
+        if line.lstrip().startswith((">>>", "..")):
+            continue
+        # A name with its type, of which the name stays as it is; so does what is in backquotes.
+        name_of, colon, rest = line.partition(" : ")
+        if not colon or not re.fullmatch(r"\s*\w+", name_of):
+            name_of, colon, rest = "", "", line
+        parts = re.split(r"(`+[^`]*`+)", rest)
+        parts[::2] = [re.sub(r"(\||(?<=\w)_(?!\w))", r"\\\1", part) for part in parts[::2]]
+        lines[k] = name_of + colon + "".join(parts)
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", as_plain_text, priority=400)

@@ -1,0 +1,47 @@
+"""
+Gaps in recordings
+==================
+
+Sensors drop out, often for several samples in a row. `fost.Imputer` learns from recordings with
+gaps what they look like, fills them, and says how sure it is.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pywt
+from numpy.lib.stride_tricks import sliding_window_view
+from sklearn.impute import KNNImputer, SimpleImputer
+
+import fost
+
+recording = pywt.data.ecg().astype(float)
+windows = sliding_window_view(recording, 64)[::3].copy()
+rng = np.random.default_rng(0)
+missing = np.zeros(windows.shape, dtype=bool)
+for row in missing:
+    for start in rng.integers(0, 56, 2):
+        row[start : start + 8] = True
+holes = np.where(missing, np.nan, windows)
+
+# %%
+# Root mean squared errors of what was filled in.
+imputers = {"mean": SimpleImputer(), "5 neighbours": KNNImputer(), "fost": fost.Imputer()}
+filled = {name: imputer.fit_transform(holes) for name, imputer in imputers.items()}
+for name, found in filled.items():
+    error = np.sqrt(np.mean((found - windows)[missing] ** 2))
+    print(f"{name:14} {error:6.1f}")
+
+# %%
+# One window, with two standard deviations of what is not sure.
+mixture = fost.gaps.learn(holes, random_state=0)
+means, deviations = mixture.fill(holes[60:61], return_std=True)
+figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
+t = np.arange(64)
+ax.fill_between(
+    t, means[0] - 2 * deviations[0], means[0] + 2 * deviations[0], color="tab:orange", alpha=0.3
+)
+ax.plot(t, means[0], color="tab:orange", label="filled")
+ax.plot(t, windows[60], "k--", linewidth=1, label="what was there")
+ax.plot(t, holes[60], "k", linewidth=2, label="observed")
+ax.set(xlabel="sample", ylabel="signal")
+ax.legend()
