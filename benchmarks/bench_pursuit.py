@@ -28,6 +28,8 @@ def run(report: Report, quick: bool = False) -> None:
     _missing(report, training_set(np.float32), quick)
     _two_threads(report, training_set(np.float32))
     _ksvd(report, training_set(np.float64), iterations=3 if quick else 20)
+    for iterations in (50,) if quick else (50, 200, 800):
+        _equal_errors(report, training_set(np.float64), iterations)
 
 
 def atoms_from(Y: NDArray[Any], count: int) -> NDArray[Any]:
@@ -190,6 +192,50 @@ def _ksvd(report: Report, Y: NDArray[Any], iterations: int) -> None:
             )
         errors = [ours.errors_[-1], theirs.error_[-1] ** 2 / np.mean(Y**2)]
         print(f"  {count} atoms: relative error {errors[0]:.6f}, dictlearn {errors[1]:.6f}")
+
+
+def _equal_errors(report: Report, Y: NDArray[Any], iterations: int) -> None:
+    """K-SVD with as many iterations as it needs to end where SPAMS does."""
+    spams = imported("spams")
+    if not spams:
+        return
+    report.section(
+        f"K-SVD to an error, N = {len(Y):,}, s = {S}, float64, one thread",
+        f"ns per signal; SPAMS with {iterations} batches of 512, from the same start",
+    )
+    columns = np.asfortranarray(Y.T)
+    for count in (64, 128, 256):
+        start = fost.baselines.KSVD(count, S, max_iter=0, random_state=0).fit(Y).components_
+        theirs = partial(
+            spams.trainDL,
+            columns,
+            D=np.asfortranarray(start.T),
+            lambda1=S,
+            mode=3,
+            iter=iterations,
+            batchsize=512,
+            numThreads=1,
+            verbose=False,
+        )
+        with threads(1):
+            goal = _coding_error(Y, np.ascontiguousarray(theirs().T))
+            ours = fost.baselines.KSVD(count, S, init=start, max_iter=1, tol=0, random_state=0)
+            while _coding_error(Y, ours.fit(Y).components_) > goal and ours.max_iter < 50:
+                ours.max_iter += 1
+            report.compare(
+                f"{count} atoms, {ours.max_iter} iterations to {goal:.4f}",
+                partial(ours.fit, Y),
+                "SPAMS trainDL",
+                theirs,
+                len(Y),
+                5,
+                ">= 1",
+            )
+
+
+def _coding_error(Y: NDArray[Any], D: NDArray[Any]) -> float:
+    """What is lost of signals in codes by matching pursuit, relative to them."""
+    return float(np.square(Y - fost.omp(Y, D, S) @ D).sum() / np.square(Y).sum())
 
 
 def imported(name: str) -> Any:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -162,17 +163,21 @@ def test_transforms_work_after_a_fork(set_threads: SetThreads, kind: str) -> Non
     def same_as_parent() -> bool:
         return cases.same_codes(transform.encode(Y, 4), expected)
 
-    code = run_in_fork(same_as_parent)
+    def same_in_a_child() -> bool:
+        return same_as_parent() and run_in_fork(same_as_parent) == 0
+
+    code = run_in_fork(same_in_a_child)
     assert code is not None, "the child hangs"
     assert code == 0
     assert same_as_parent()
 
 
 # Locks that another thread holds at the moment of a fork stay locked in the child: those of
-# threadpoolctl and OpenBLAS where limits are changed, those of OpenBLAS in products.
+# threadpoolctl and OpenBLAS where limits are changed, those of OpenBLAS in products, ours where
+# work is shared.
 @needs_fork
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("what", ["changes limits", "multiplies"])
+@pytest.mark.parametrize("what", ["changes limits", "multiplies", "encodes"])
 def test_a_fork_while_another_thread_works(set_threads: SetThreads, what: str) -> None:
     set_threads(2)
     rng = np.random.default_rng(0)
@@ -185,6 +190,8 @@ def test_a_fork_while_another_thread_works(set_threads: SetThreads, what: str) -
         while not stop.is_set():
             if what == "multiplies":
                 transform.forward(Y)
+            elif what == "encodes":  # asks for helpers again and again
+                fost.DCT(300).encode(Y, 4)
             else:
                 with single_threaded_blas:
                     pass
@@ -314,41 +321,73 @@ def test_a_limit_is_of_one_python_thread() -> None:
     assert limit_now() == 0
 
 
-# Counts the threads of a process of its own while passes run in another thread of it. A busy
-# machine may not let us look during one pass, so there are many.
+# Counts the threads that a process of its own has more of after passes; they stay for the next.
 COUNT_THREADS = """
-import os, sys, threading
+import os, sys
 import numpy as np, fost
 from fost._threads import at_most
 fost.set_num_threads(4)
 Y = np.random.default_rng(0).standard_normal((200_000, 64))
-def work():
+count = lambda: len(os.listdir("/proc/self/task"))
+fost.DCT(64).encode(Y[:10], 4)  # SciPy and its threads
+before = count()
+for _ in range(3):
     with at_most(int(sys.argv[1])):
         fost.DCT(64).encode(Y, 4)
-work()
-count = lambda: len(os.listdir("/proc/self/task"))
-before, most = count(), 0
-for _ in range(20):
-    runner = threading.Thread(target=work)
-    runner.start()
-    while runner.is_alive():
-        most = max(most, count() - before)
-    if most > 1:
-        break
-    while count() > before:  # a thread that is done takes a moment to disappear
-        pass
-print(most)
+print(count() - before)
 """
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads, by Linux")
 def test_a_limit_keeps_threads_from_being_started() -> None:
-    def most_threads(limit: int) -> int:
+    def helpers(limit: int) -> int:
         code = [sys.executable, "-c", COUNT_THREADS, str(limit)]
         return int(subprocess.run(code, stdout=subprocess.PIPE, check=True, timeout=300).stdout)
 
-    assert most_threads(1) == 1, "the one that calls"
-    assert most_threads(4) > 1
+    assert helpers(1) == 0, "only the one that calls"
+    assert helpers(3) == 2, "and they are kept"
+
+
+# Signals that are for the process: SIGINT, SIGTERM and SIGALRM, as bits of a mask.
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads, by Linux")
+def test_signals_are_left_to_the_threads_of_others(set_threads: SetThreads) -> None:
+    set_threads(1)
+    before = set(os.listdir("/proc/self/task"))
+    set_threads(64)  # more than any test before had
+    fost.DCT(64).encode(np.ones((500_000, 64), np.float32), 4)
+    helpers = set(os.listdir("/proc/self/task")) - before
+    assert helpers
+    own = sum(1 << (number - 1) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM))
+    for helper in helpers:
+        with open(f"/proc/self/task/{helper}/status", encoding="utf-8") as lines:
+            (mask,) = (line.split()[1] for line in lines if line.startswith("SigBlk"))
+        assert int(mask, 16) & own == own
+        assert not int(mask, 16) & 1 << (signal.SIGSEGV - 1), "which would end the process unseen"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="rounding, by the C library of Linux")
+def test_helpers_round_as_the_caller_does(set_threads: SetThreads) -> None:
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "fesetround"):
+        library = ctypes.CDLL("libm.so.6")
+    transform = fost.DCT((8, 8))
+    Y = cases.make_signals("normal", 50_000, 64, np.float64, np.random.default_rng(0))
+    expected = transform.forward(Y)
+    downward = {"x86_64": 0x400, "aarch64": 0x800000}.get(os.uname().machine)
+    if downward is None:
+        pytest.skip("the rounding modes of this processor")
+    found = []
+    nearest = library.fegetround()
+    for n_threads in (1, 3):
+        set_threads(n_threads)
+        assert library.fesetround(downward) == 0
+        try:
+            found.append(transform.forward(Y))
+        finally:
+            library.fesetround(nearest)
+    assert cases.same_bits(*found)
+    assert not cases.same_bits(found[0], expected), "the mode had no effect"
+    assert cases.same_bits(transform.forward(Y), expected)
 
 
 def learned(Y: Any, structure: Any) -> Any:

@@ -1,12 +1,12 @@
-// Threads over fixed ranges of signals. A call starts the threads it needs and joins them
-// before it returns: nothing survives to be lost in a fork. Which thread takes which range
-// is left to chance, so ranges must not depend on each other or on the number of threads.
+// Threads over fixed ranges of signals. Which thread takes which range is left to chance, so
+// ranges must not depend on each other or on the number of threads.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
-#include <thread>
-#include <vector>
+#include <functional>
 
+#include "pool.hpp"
 #include "types.hpp"
 
 namespace fost {
@@ -28,17 +28,7 @@ template <class Task> void parallel_for(Index count, int threads, const Task& ta
   auto work = [&](int thread) {
     for (Index k = next++; k < count; k = next++) task(k, thread);
   };
-  std::vector<std::thread> others;
-  others.reserve(threads);
-  for (int thread = 1; thread < threads && thread < count; ++thread) {
-    try {
-      others.emplace_back(work, thread);
-    } catch (...) {
-      break;  // no more threads or memory to be had: those that run do all the work
-    }
-  }
-  work(0);
-  for (std::thread& other : others) other.join();
+  with_helpers(static_cast<int>(std::min<Index>(threads, count)), std::ref(work));
 }
 
 }  // namespace fost

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
 from fost.baselines import KSVD, MOD, GeneralDictionary, StagewiseKSVD
+from fost.baselines.batches import BatchedFactorisation
 from fost.baselines.factorisation import Factorisation, leading_directions, random_atoms
 from fost.baselines.mod import least_squares_atoms
 from tests import reference
@@ -135,6 +136,52 @@ def test_ksvd_finds_a_planted_dictionary(approximate):
     fitted = KSVD(25, 2, approximate=approximate, max_iter=80, random_state=1).fit(Y)
     found = np.abs(fitted.components_ @ D.T).max(axis=0) > 0.99
     assert found.mean() >= 0.8
+
+
+def test_ksvd_updates_atoms_after_each_batch():
+    """Two batches, one after another, are a pass; its errors are those before the updates."""
+    Y, D = planted(count=400)
+    start = D[:12]
+    fitted = KSVD(12, 2, init=start, batch_size=200, max_iter=1, random_state=0).fit(Y)
+    atoms, left = start, 0.0
+    for rows in np.split(np.random.default_rng(0).permutation(400), 2):
+        state = Factorisation(Y[rows], atoms, 2)
+        left += state.error * state.energy
+        state.update_approximately(np.arange(12, dtype=np.int32))
+        atoms = state.atoms
+    np.testing.assert_allclose(fitted.components_, atoms, atol=1e-12)
+    assert fitted.errors_[-1] == pytest.approx(left / np.square(Y).sum())
+
+
+def batches_of(state):
+    """The number of batches in each pass, until there is one."""
+    counts = []
+    while not state.is_whole and len(counts) < 200:
+        counts.append(state.n_batches)
+        before = state.error
+        state.improve_in_batches(lambda part: None, np.random.default_rng(0))
+        assert state.error == pytest.approx(before), "nothing was improved"
+    return counts
+
+
+def test_batches_grow_until_all_signals_are_one():
+    Y, _ = planted(count=3000)
+    state = BatchedFactorisation(Y, random_atoms(Y, 12, np.random.default_rng(0)), 2)
+    assert state.n_batches == 3000 * 2 // (12 * 48)
+    assert batches_of(state) == [10, 10, 5, 5, 2, 2]
+    hasty = BatchedFactorisation(Y, state.atoms, 2, max_iter=19)
+    assert batches_of(hasty) == [10, 5, 2]
+    assert BatchedFactorisation(Y, state.atoms, 2, batch_size=None).is_whole
+    assert BatchedFactorisation(Y, state.atoms, 2, batch_size=5000).is_whole
+    assert BatchedFactorisation(Y, state.atoms, 2, batch_size=700).n_batches == 4
+    assert BatchedFactorisation(Y, state.atoms[:1], 1).n_batches == 62, "at most 64"
+
+
+def test_learning_goes_on_while_there_are_batches():
+    Y, _ = planted(count=3000)
+    fitted = KSVD(12, 2, random_state=0, tol=0.9).fit(Y)  # any two errors are that close
+    assert fitted.n_iter_ == 6, "the last with two batches, after which there is one"
+    assert KSVD(12, 2, random_state=0, tol=0.9, batch_size=None).fit(Y).n_iter_ == 1
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
@@ -263,7 +310,7 @@ def test_callback_and_tolerance_stop():
     assert [step for step, *_ in seen] == [1, 2, 3]
     np.testing.assert_array_equal([error for _, error, _ in seen], fitted.errors_[1:])
     assert seen[-1][2] == fitted.dictionary_
-    assert KSVD(12, 2, random_state=0, tol=0.5).fit(Y).n_iter_ < 10
+    assert KSVD(12, 2, batch_size=None, random_state=0, tol=0.5).fit(Y).n_iter_ < 10
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
@@ -298,6 +345,8 @@ def test_verbose_reports_on_stderr(capsys):
         (KSVD(12, 2, init="dct"), "init must be 'signals' or an array"),
         (KSVD(12, 2, init=np.ones((3, 3))), "init must have shape"),
         (KSVD(2, 1, init=np.zeros((2, 10))), "init must not be zero"),
+        (KSVD(12, 2, batch_size="all"), "batch_size must be 'auto', an integer or None"),
+        (KSVD(12, 2, batch_size=0), "batch_size must be between 1"),
         (KSVD(12, 2, tol=-1), "tol must be at least 0"),
         (KSVD(12, 2, max_iter=-1), "max_iter must be between 0"),
         (MOD(12, 11), "n_nonzero_coefs must be between 1"),
@@ -359,7 +408,9 @@ def test_atoms_of_any_scale():
     Y, _ = planted()
     start = np.random.default_rng(0).standard_normal((12, 10))
     scales = np.where(np.arange(12) % 2, 1e200, 1e-250)[:, None]
-    plain, far = (KSVD(12, 2, init=atoms, max_iter=2).fit(Y) for atoms in (start, scales * start))
+    plain, far = (
+        KSVD(12, 2, init=a, max_iter=2, random_state=0).fit(Y) for a in (start, scales * start)
+    )
     np.testing.assert_allclose(far.components_, plain.components_, atol=1e-9)
 
 

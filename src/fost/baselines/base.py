@@ -112,7 +112,7 @@ class GeneralEstimator(DictionaryEstimator):
                         step, errors[-1], GeneralDictionary(normalised(state.atoms))
                     ):
                         break
-                    if abs(errors[-2] - errors[-1]) < tol:
+                    if state.is_whole and abs(errors[-2] - errors[-1]) < tol:
                         break
         except KeyboardInterrupt:
             self.interrupted_ = True

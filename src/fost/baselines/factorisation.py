@@ -60,6 +60,11 @@ class Factorisation:
         return Factorisation(self.Y[rows], atoms, self.s, gaps)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the next step is one of all signals, so that errors can be compared."""
+        return True
+
+    @property
     def error(self) -> float:
         """||Y - X D||_F^2 / ||Y||_F^2"""
         return self._observed(self.residual) / self.energy if self.energy > 0 else 0.0

@@ -10,6 +10,7 @@ from fost._typing import Floats
 from fost._validation import check_flag
 from fost.atoms import Atoms
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
+from fost.baselines.batches import BatchedFactorisation, check_batch_size
 from fost.baselines.factorisation import Factorisation, Gaps
 
 
@@ -20,6 +21,9 @@ class KSVD(GeneralEstimator):
     `n_nonzero_coefs` entries per signal. Each iteration codes all signals by orthogonal matching
     pursuit, and then updates one atom after another, together with the coefficients of the
     signals that use it, to the closest matrix of rank one.
+
+    The first iterations take the signals in batches, and update the atoms after each: they are
+    several times as fast, and end in lower errors than those of all signals at once.
 
     Parameters
     ----------
@@ -34,6 +38,10 @@ class KSVD(GeneralEstimator):
         hardly ever worse.
     init : "signals", array-like of shape (n_components, n_features) or Atoms
         Where learning starts: random signals, or given atoms.
+    batch_size : "auto", int or None
+        Signals in each of the first batches. Every other iteration they become twice as many
+        (in each where `max_iter` is less than 20), until they are all. 48 uses of each atom,
+        and at most 64 batches, if "auto"; None always takes all signals at once, as published.
     max_iter : int
         Iterations at most.
     tol : float
@@ -54,8 +62,9 @@ class KSVD(GeneralEstimator):
     components_ : ndarray of shape (n_components, n_features)
         Its atoms, in rows, of norm one.
     errors_ : ndarray of shape (n_iter_ + 1,)
-        Relative error of the start and after each iteration. Unlike that of an orthonormal
-        dictionary it may rise: matching pursuit is not exact.
+        Relative error of the start and after each iteration; while there are batches, that of
+        each before its update. Unlike that of an orthonormal dictionary it may rise: matching
+        pursuit is not exact.
     n_iter_ : int
         Iterations done.
     interrupted_ : bool
@@ -79,6 +88,7 @@ class KSVD(GeneralEstimator):
         *,
         approximate: bool = True,
         init: str | ArrayLike | Atoms = "signals",
+        batch_size: str | int | None = "auto",
         max_iter: int = 50,
         tol: float = 1e-6,
         random_state: RandomState = None,
@@ -90,6 +100,7 @@ class KSVD(GeneralEstimator):
         self.n_nonzero_coefs = n_nonzero_coefs
         self.approximate = approximate
         self.init = init
+        self.batch_size = batch_size
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -99,6 +110,7 @@ class KSVD(GeneralEstimator):
 
     def _n_steps(self, n_components: int, s: int) -> int:
         check_flag(self.approximate, "approximate")
+        check_batch_size(self.batch_size)
         return check_steps(self.max_iter, self.tol)
 
     def _start(
@@ -109,11 +121,19 @@ class KSVD(GeneralEstimator):
         s: int,
         random: np.random.Generator,
     ) -> Factorisation:
-        return Factorisation(Y, initial_atoms(self.init, Y, n_components, random), s, missing)
+        atoms = initial_atoms(self.init, Y, n_components, random)
+        return BatchedFactorisation(Y, atoms, s, missing, self.batch_size, int(self.max_iter))
 
     def _step(self, state: Factorisation, step: int, random: np.random.Generator) -> None:
-        # The start has been coded already.
-        improve(state, random, approximate=self.approximate, coded=step == 1)
+        assert isinstance(state, BatchedFactorisation), "as _start made it"
+        if state.is_whole:
+            # The start has been coded already.
+            improve(state, random, approximate=self.approximate, coded=step == 1)
+        else:
+            state.improve_in_batches(self._improve_batch, random)
+
+    def _improve_batch(self, batch: Factorisation) -> None:
+        update(batch, np.arange(len(batch.atoms), dtype=np.int32), self.approximate)
 
 
 def improve(
@@ -133,6 +153,11 @@ def improve(
     if only is None and state.replace_useless(random):
         state.code()
     order = np.arange(len(state.atoms), dtype=np.int32) if only is None else only
+    update(state, order, approximate)
+
+
+def update(state: Factorisation, order: NDArray[np.int32], approximate: bool) -> None:
+    """The atoms of `order`, one after another, with the coefficients of the codes at hand."""
     if approximate:
         state.update_approximately(order)
     else:

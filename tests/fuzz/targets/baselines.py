@@ -69,7 +69,11 @@ def ksvd(fuzz: Fuzz) -> None:
     n = min(fuzz.size(), 9) + 1
     shared = common(fuzz, n)
     more = steps(fuzz, n, shared["n_components"])
-    use(fuzz, baselines.KSVD(**shared, **more, approximate=fuzz.flag()), n, lazy=False)
+    batch_size: Any = fuzz.optional("batch_size", 1, 20, 2**31 - 1)
+    if not fuzz.bad and fuzz.chance(0.5):
+        batch_size = "auto"
+    more |= {"approximate": fuzz.flag(), "batch_size": batch_size}
+    use(fuzz, baselines.KSVD(**shared, **more), n, lazy=False)
 
 
 @target(2)
