@@ -95,14 +95,13 @@ def adapted(
     Y = Y[Y.any(axis=1)]
     if len(Y) < _LEAST * n:
         return None
-    structure: Structure = Rotations(n_rotations)
-    if n_members > 1:
-        structure = BankOf(structure, n_members)
+    one = Rotations(n_rotations)
+    structure: Structure = one if n_members == 1 else BankOf(one, n_members)
     task = Task(
         structure,
         max(1, n // 16),
         base=DCT(shape),
-        init="base",
+        init="base" if n_members == 1 else None,
         max_iter=max_iter,
         random_state=random,
     )

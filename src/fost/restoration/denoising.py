@@ -21,7 +21,7 @@ from fost.restoration.colour import recoloured
 from fost.restoration.formats import ArrayFormat, to_restore
 from fost.restoration.grid import Sizes, patch_shape
 from fost.restoration.noise import level_of
-from fost.restoration.views import default_stride, learned_views, restored, views_with
+from fost.restoration.views import learned_views, restored, views_with
 from fost.transforms import Coder
 
 # Beyond this, in units of the array's range, noise leaves nothing of it; squares stay small.
@@ -32,7 +32,7 @@ def denoise(
     array: ArrayLike,
     sigma: float | None = None,
     dictionary: Coder | None = None,
-    stride: Sizes | None = None,
+    stride: Sizes = 1,
     *,
     channel_axis: int | None = None,
     patch: Sizes | None = None,
@@ -56,16 +56,15 @@ def denoise(
         For patches in rows, such as `fost.learn` gives, and then no other is used: what was learned
         from one recording restores others of its kind. Of a bank all members are used for a patch,
         most of all those that suit it. If None, transforms are learned from the array.
-    stride : int or sequence of int, optional
-        Steps from one patch to the next along each axis. 1 is best; larger ones are faster. If
-        None, 1, and 2 along the first two axes of volumes.
+    stride : int or sequence of int
+        Steps from one patch to the next along each axis. 1 is best; larger ones are faster.
     channel_axis : int, optional
         The axis of channels, which are restored one by one, but three as luma and chroma. If None,
         there is none.
     patch : int or sequence of int, optional
         The shape of a patch, and then no others are used. If None, that of the dictionary if its
         sides are equal, else 32, 64 and 128 samples of signals, 8 x 8 and 16 x 16 pixels of
-        pictures, 4 x 8 x 8 voxels of volumes.
+        pictures, 4 x 8 x 8 and 4 x 4 x 4 voxels of volumes.
     second_pass : bool
         Whether the array is filtered once more, for twice the time.
     random_state : int, Generator, RandomState or None
@@ -97,7 +96,7 @@ def denoised(
     samples: Numbers,
     sigma: float | None,
     dictionary: Coder | None,
-    stride: Sizes | None,
+    stride: Sizes,
     channel_axis: int | None,
     patch: Sizes | None,
     second_pass: bool,
@@ -110,7 +109,7 @@ def denoised(
     shape = patch_shape(patch, dictionary, ndim)
     form = ArrayFormat.around(samples, name)
     second_pass = check_flag(second_pass, "second_pass")
-    steps = default_stride(ndim) if stride is None else check_each(stride, "stride", ndim)
+    steps = check_each(stride, "stride", ndim)
     sigma = level_of(samples, channel_axis) if sigma is None else check_number(sigma, "sigma", 0)
     if sigma == 0:
         return samples.copy()

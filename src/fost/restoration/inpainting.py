@@ -30,6 +30,8 @@ from fost.transforms import Coder
 _MOST_ASKED = 10**6
 # Above this share of missing samples, pictures are better off with larger patches.
 _LARGE, _LARGE_SHAPES = 0.6, {1: (64,), 2: (16, 16), 3: (4, 8, 8)}
+# Longer windows tell more of what is to be expected.
+_EXPECTED: dict[int, tuple[int, ...]] = {1: (128,)}
 # The importance of an atom in pursuit is its typical coefficient to this power, which was chosen
 # on pictures of scikit-image by tools/choose_exponent.py.
 PRIOR = 0.2
@@ -62,7 +64,8 @@ def inpaint(
 
     The method "gaussian" learns from all patches, gaps and all, what is usual for them (see
     `fost.gaps`), and fills each by what is to be expected given its observed samples. It is the
-    best for signals.
+    best for signals, where autoregressions compete with it: observed samples, hidden in gaps like
+    the others, choose.
 
     The method "pursuit" codes each patch by orthogonal matching pursuit on its observed samples,
     once.
@@ -90,8 +93,8 @@ def inpaint(
         If None, "gaussian" for signals without a dictionary, else "shrinkage".
     patch : int or sequence of int, optional
         The shape of a patch. If None, that of the dictionary if its sides are equal, else 64
-        samples, 8 x 8 pixels (16 x 16 for "shrinkage" where more than 60 % are missing) or
-        4 x 8 x 8 voxels.
+        samples (128 for "gaussian"), 8 x 8 pixels (16 x 16 for "shrinkage" where more than 60 %
+        are missing) or 4 x 8 x 8 voxels.
     max_iter : int, optional
         Passes of "shrinkage", for those in a hurry: all bold, and no samples are hidden. If None,
         40 to 80 bold ones, more the more is missing, and a quarter as many gentle ones.
@@ -182,7 +185,8 @@ class Way:
         seen = samples[~gaps] if ranges_by_values(samples.dtype) else samples
         form = ArrayFormat.around(seen, name)
         known = np.where(gaps, samples.dtype.type(0), samples)
-        channels = channels_first(to_restore(form, known), channel_axis)
+        unit = form.unit_of(known) if self.method == "gaussian" else to_restore(form, known)
+        channels = channels_first(unit, channel_axis)
         planes = zip(channels, channels_first(gaps, channel_axis), strict=True)
         whole = [self._plane(plane, holes, random) for plane, holes in planes]
         return np.where(gaps, form.of_unit(channels_back(whole, channel_axis)), samples)
@@ -191,6 +195,7 @@ class Way:
         plane, holes = np.ascontiguousarray(plane), np.ascontiguousarray(holes)
         shape = patch_shape(self.patch, self.dictionary, plane.ndim)
         if self.method == "gaussian":
+            shape = _EXPECTED.get(plane.ndim, shape) if self.patch is None else shape
             return by_gaussian(plane, holes, shape, self.stride, random)
         if self.method == "pursuit":
             chosen = self.dictionary if self.dictionary is not None else general(shape)

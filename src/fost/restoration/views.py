@@ -18,7 +18,7 @@ from fost.restoration.shrinkage import threshold, wiener
 from fost.transforms import DCT, Coder
 
 # A coefficient is kept where it exceeds so many standard deviations of the noise.
-_THRESHOLD = {1: 2.8, 2: 2.6, 3: 2.6}
+_THRESHOLD = {1: 2.8, 2: 2.6, 3: 2.7}
 _ROTATIONS_PER_SAMPLE = 4
 _ITERATIONS = 5
 
@@ -37,11 +37,12 @@ class Outlook:
 
 
 # The first is for the patch that a caller asks for, and then the only one. Longer patches are
-# better where an array is smooth. (More weight for them gains there and loses elsewhere.)
+# better where an array is smooth, shorter ones at edges. (More weight for any of them gains there
+# and loses elsewhere.)
 _OUTLOOKS = {
     1: (Outlook(PATCHES[1], 4), Outlook((32,), 1), Outlook((128,), 1)),
     2: (Outlook(PATCHES[2], 1), Outlook((16, 16), 0, (4, 1))),
-    3: (Outlook(PATCHES[3], 1),),
+    3: (Outlook(PATCHES[3], 1), Outlook((4, 4, 4), 1)),
 }
 
 
@@ -51,10 +52,6 @@ class View:
 
     transform: Coder
     grid: Grid
-
-
-def default_stride(ndim: int) -> tuple[int, ...]:
-    return {1: (1,), 2: (1, 1), 3: (2, 2, 1)}[ndim]
 
 
 def views_with(
