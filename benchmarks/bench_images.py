@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 import fost
 from benchmarks.harness import Report, threads
 from fost.images import denoise, inpaint, pretrained, psnr
-from fost.images.grid import Grid
-from fost.images.shrinkage import threshold
+from fost.restoration.grid import Grid
+from fost.restoration.shrinkage import threshold
 
 Image = NDArray[np.float32]
 

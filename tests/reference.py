@@ -299,10 +299,10 @@ def sweep_atoms(Y: Array, atoms: Array, X: Array, order: Sequence[int]) -> tuple
 
 
 def shrink_patches(
-    image: Array,
+    array: Array,
     matrices: Sequence[Array],
-    shape: tuple[int, int],
-    places: Sequence[tuple[int, int]],
+    shape: tuple[int, ...],
+    places: Sequence[tuple[int, ...]],
     level: float,
     pilot: Array | None = None,
     sharpness: float = 1.0,
@@ -312,13 +312,16 @@ def shrink_patches(
     One after another; in the mean over the domains those count most that suit a patch best.
     """
 
-    def patch_at(picture: Array, top: int, left: int) -> tuple[Array, float]:
-        patch = picture[top : top + shape[0], left : left + shape[1]].astype(np.float64).ravel()
+    def window_at(place: tuple[int, ...]) -> tuple[slice, ...]:
+        return tuple(slice(k, k + n) for k, n in zip(place, shape, strict=True))
+
+    def patch_at(samples: Array, place: tuple[int, ...]) -> tuple[Array, float]:
+        patch = samples[window_at(place)].astype(np.float64).ravel()
         return patch - patch.mean(), float(patch.mean())
 
-    sums, weights = np.zeros(image.shape), np.zeros(image.shape)
-    for top, left in places:
-        patch, mean = patch_at(image, top, left)
+    sums, weights = np.zeros(array.shape), np.zeros(array.shape)
+    for place in places:
+        patch, mean = patch_at(array, place)
         parts, part_weights, costs = [], [], []
         for U in matrices:
             c = U.T @ patch
@@ -326,7 +329,7 @@ def shrink_patches(
                 gains = (np.abs(c) > level).astype(float)
                 costs.append(np.minimum(1, (c / level) ** 2).sum())
             else:
-                squares = (U.T @ patch_at(pilot, top, left)[0]) ** 2
+                squares = (U.T @ patch_at(pilot, place)[0]) ** 2
                 gains = squares / (squares + level)
                 costs.append(gains.sum())
             parts.append(U @ (gains * c))
@@ -334,7 +337,7 @@ def shrink_patches(
         excess = sharpness * (np.array(costs) - min(costs))
         beliefs = np.maximum(0, 1 - excess / 8) ** 8
         shares = beliefs / beliefs.sum() * part_weights
-        window = slice(top, top + shape[0]), slice(left, left + shape[1])
+        window = window_at(place)
         sums[window] += (shares @ np.array(parts)).reshape(shape) + shares.sum() * mean
         weights[window] += shares.sum()
     return sums, weights

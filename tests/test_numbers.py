@@ -200,7 +200,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: images.denoise(PICTURE, 1, fost.DCT(2**30)),
         ValueError,
-        "dictionary must be for patches of at most 4096 x 4096 pixels, got 32768",
+        "dictionary must be for patches of at most 4096 x 4096 samples, got 32768",
     ),
     (lambda: images.PictureFormat("x", 0, 1), TypeError, "dtype must be a type of real numbers"),
     (lambda: fost.Bank(np.array(3)), TypeError, "transforms must be a list of transforms"),

@@ -1,7 +1,7 @@
 """Learn the general dictionaries that come with fost: ``python tools/pretrain.py``.
 
 They are learned from pictures that come with scikit-image and are free of restrictions: see
-src/fost/images/dictionaries/README.md, which this script writes as well. "camera" is left out,
+src/fost/restoration/dictionaries/README.md, which this script writes as well. "camera" is left out,
 since it is what inpainting and denoising are judged on.
 """
 
@@ -29,7 +29,7 @@ PICTURES = {
 # Side of a patch: rotations, entries per code, patches of each picture.
 SETTINGS = {8: (256, 6, 20_000), 16: (1024, 16, 8_000)}
 ITERATIONS = 50
-FOLDER = Path(__file__).parents[1] / "src" / "fost" / "images" / "dictionaries"
+FOLDER = Path(__file__).parents[1] / "src" / "fost" / "restoration" / "dictionaries"
 
 
 def patches(side: int, count: int) -> np.ndarray:

@@ -4,9 +4,9 @@
 #include "bank_plan.hpp"
 #include "bindings.hpp"
 #include "engine.hpp"
-#include "picture.hpp"
 #include "ruled.hpp"
 #include "union_plan.hpp"
+#include "volume.hpp"
 
 namespace fost {
 namespace {
@@ -57,23 +57,29 @@ double accumulate_array(const Coder& coder, const Input<T>& y, int s,
   return accumulate<T>(coder, view<const T>(y), s, matrix.data());
 }
 
+Places places(const Packed<const std::int32_t, Line>& starts) {
+  return {starts.data(), static_cast<int>(starts.shape(0))};
+}
+
 template <class T>
-void shrink_array(const Coder& coder, const Packed<const T, nb::ndim<2>>& image,
-                  const std::optional<Packed<const T, nb::ndim<2>>>& pilot, int height, int width,
+void shrink_array(const Coder& coder, const Packed<const T, nb::ndim<3>>& volume,
+                  const std::optional<Packed<const T, nb::ndim<3>>>& pilot, int depth, int height,
+                  int width, const Packed<const std::int32_t, Line>& fronts,
                   const Packed<const std::int32_t, Line>& tops,
                   const Packed<const std::int32_t, Line>& lefts, T level, T sharpness,
-                  const Packed<T, nb::ndim<2>>& sums,
-                  const Packed<T, nb::ndim<2>>& weights) {
+                  const Packed<T, nb::ndim<3>>& sums, const Packed<T, nb::ndim<3>>& weights) {
   const auto same = [&](const auto& other) {
-    return other.shape(0) == image.shape(0) && other.shape(1) == image.shape(1);
+    return other.shape(0) == volume.shape(0) && other.shape(1) == volume.shape(1) &&
+           other.shape(2) == volume.shape(2);
   };
-  require(height * width == coder.n && same(sums) && same(weights) && (!pilot || same(*pilot)),
+  const Index pitch = volume.shape(2);
+  const BlockGrid<T> grid = {volume.data(), pointer(pilot), Index(volume.shape(1)) * pitch, pitch,
+                             depth, height, width, places(fronts), places(tops), places(lefts)};
+  require(grid.size() == coder.n && same(sums) && same(weights) && (!pilot || same(*pilot)),
           "shapes do not agree");
-  const PatchGrid<T> grid = {image.data(), pointer(pilot), Index(image.shape(1)), height, width,
-                             tops.data(), lefts.data(), static_cast<int>(lefts.shape(0))};
   const Overlay<T> out = {sums.data(), weights.data()};
   nb::gil_scoped_release release;
-  shrink<T>(coder, grid, Index(tops.shape(0)), level, sharpness, out);
+  shrink<T>(coder, grid, level, sharpness, out);
 }
 
 template <class T>
@@ -103,9 +109,10 @@ template <class T> void bind_coding(nb::class_<Coder>& coder) {
   coder.def("encode_within", &encode_within_array<T>, "y"_a.noconvert(), "s"_a, "tol"_a,
             "threshold"_a);
   coder.def("accumulate", &accumulate_array<T>, "y"_a.noconvert(), "s"_a, "matrix"_a.noconvert());
-  coder.def("shrink", &shrink_array<T>, "image"_a.noconvert(), "pilot"_a.noconvert().none(),
-            "height"_a, "width"_a, "tops"_a.noconvert(), "lefts"_a.noconvert(), "level"_a,
-            "sharpness"_a, "sums"_a.noconvert(), "weights"_a.noconvert());
+  coder.def("shrink", &shrink_array<T>, "volume"_a.noconvert(), "pilot"_a.noconvert().none(),
+            "depth"_a, "height"_a, "width"_a, "fronts"_a.noconvert(), "tops"_a.noconvert(),
+            "lefts"_a.noconvert(), "level"_a, "sharpness"_a, "sums"_a.noconvert(),
+            "weights"_a.noconvert());
 }
 
 template <class T> void bind_transform(nb::class_<Plan, Coder>& plan) {

@@ -1,5 +1,5 @@
-// Patches without their means, filtered in the domain of a transform or in those of a bank's
-// members. Both are called alike: look(workspace) where the patches of a pilot are in work.tile,
+// Blocks without their means, filtered in the domain of a transform or in those of a bank's
+// members. Both are called alike: look(workspace) where the blocks of a pilot are in work.tile,
 // then filter(weights, workspace) where those to be filtered are.
 #pragma once
 
@@ -21,7 +21,7 @@ template <class T> struct TransformFilter {
   bool guided;
   T* guide;  // n x width, squared coefficients of the estimate that guides
 
-  // The patches of that estimate are in work.tile.
+  // The blocks of that estimate are in work.tile.
   void look(const Workspace<T>& work) const {
     Prefetch none(nullptr, 0);
     square_tile(run<T, false>(program, work.tile, work, none), guide, size(work));
@@ -48,7 +48,7 @@ template <class T> struct TransformFilter {
   }
 };
 
-// ... or in those of all members of a bank: the mean of what they make of a patch, in which those
+// ... or in those of all members of a bank: the mean of what they make of a block, in which those
 // that suit it count more. (To choose the best alone is worse: in noise, which one is best is
 // chance.)
 template <class T> struct BankFilter {
@@ -110,7 +110,7 @@ template <class T> struct BankFilter {
     }
   }
 
-  // Adds what member b makes of the patches, back in the domain of the base.
+  // Adds what member b makes of the blocks, back in the domain of the base.
   void add_member(int b, T* weights, const Workspace<T>& work) const {
     const int n = program.base.n, width = work.width;
     T* belief = memory.beliefs + b * width;

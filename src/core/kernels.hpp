@@ -4,7 +4,7 @@
 #include "algebra_types.hpp"
 #include "gaps_types.hpp"
 #include "pass_types.hpp"
-#include "picture_types.hpp"
+#include "volume_types.hpp"
 #include "pursuit_types.hpp"
 
 namespace fost {
@@ -75,11 +75,11 @@ template <class T> struct Kernels {
   void (*sweep_atoms)(const AtomUses<T>&, int n, const std::int32_t* order, int count, T* atoms,
                       T* residual, double* direction, T* atom);
 
-  // Adds the patches of the tops first:last, shrunk in the transform's domain (see shrinkage.hpp),
-  // or in the domains of all members of a bank: of those that suit a patch about equally well, by
+  // Adds the blocks of a grid, shrunk in the transform's domain (see shrinkage.hpp), or in the
+  // domains of all members of a bank: of those that suit a block about equally well, by
   // differences of cost against 1 / sharpness.
-  void (*shrink)(const CoderProgram<T>&, const PatchGrid<T>&, T level, T sharpness, Index first,
-                 Index last, const Overlay<T>&, const FilterMemory<T>&, const Workspace<T>&);
+  void (*shrink)(const CoderProgram<T>&, const BlockGrid<T>&, T level, T sharpness,
+                 const Overlay<T>&, const FilterMemory<T>&, const Workspace<T>&);
 
   const SparseKernels<T, std::int32_t>& sparse(std::int32_t) const { return short_rows; }
   const SparseKernels<T, std::int64_t>& sparse(std::int64_t) const { return long_rows; }

@@ -8,7 +8,7 @@
 #include "omp.hpp"
 #include "omp_observed.hpp"
 #include "passes.hpp"
-#include "patch_pass.hpp"
+#include "block_pass.hpp"
 #include "reflector_sweep.hpp"
 #include "rotation_sweep.hpp"
 #include "union.hpp"

@@ -1,11 +1,11 @@
-// The steps of shrinking overlapping patches: from the picture to a tile, the coefficients, and
-// back into the picture.
+// The steps of shrinking overlapping blocks: from the volume to a tile, the coefficients, and back
+// into the volume.
 //
-// Patches beside each other lie in the lanes, so that with a stride of one a feature of all of
-// them is a piece of a row of the picture: no transposition, and no gather.
+// Blocks beside each other lie in the lanes, so that with a stride of one a feature of all of them
+// is a piece of a row of the volume: no transposition, and no gather.
 #pragma once
 
-#include "picture_types.hpp"
+#include "volume_types.hpp"
 #include "simd.hpp"
 
 namespace fost {
@@ -20,28 +20,35 @@ template <class T> FOST_INLINE void store_lanes(const PerLane<T>& lanes, T* to) 
   for (int k = 0; k < UNROLL; ++k) store(to + k * LANES<T>, lanes.v[k]);
 }
 
-inline bool side_by_side(const std::int32_t* lefts, int count, int width) {
-  return count == width && lefts[count - 1] - lefts[0] == count - 1;
+inline bool side_by_side(const Places& lefts, int width) {
+  return lefts.count == width && lefts.at[width - 1] - lefts.at[0] == width - 1;
 }
 
-// tile[(i * w + j) * width + l] = rows[i, lefts[l] + j] for l < count, and 0 beyond.
+// Calls use(offset) for each row of a block, where offset is the way from its first row.
+template <class T, class Use> FOST_INLINE void each_row(const BlockGrid<T>& grid, const Use& use) {
+  for (int k = 0; k < grid.depth; ++k)
+    for (int i = 0; i < grid.height; ++i) use(k * grid.slice + i * grid.pitch);
+}
+
+// tile[feature * width + l] = feature of the block at lefts[l], and 0 beyond the last.
 template <class T>
-void load_patches(const PatchGrid<T>& grid, const T* rows, const std::int32_t* lefts, int count,
-                  T* tile, int width) {
-  const bool plain = side_by_side(lefts, count, width);
-  for (int i = 0; i < grid.height; ++i, rows += grid.pitch)
+void load_blocks(const BlockGrid<T>& grid, const T* rows, const Places& lefts, T* tile, int width) {
+  const bool plain = side_by_side(lefts, width);
+  each_row(grid, [&](Index offset) {
     for (int j = 0; j < grid.width; ++j, tile += width) {
+      const T* from = rows + offset + j;
       if (plain) {
-        const T* from = rows + lefts[0] + j;
+        from += lefts.at[0];
         for (int l = 0; l < width; l += LANES<T>) store(tile + l, load(from + l));
       } else {
-        for (int l = 0; l < count; ++l) tile[l] = rows[lefts[l] + j];
-        for (int l = count; l < width; ++l) tile[l] = T(0);
+        for (int l = 0; l < lefts.count; ++l) tile[l] = from[lefts.at[l]];
+        for (int l = lefts.count; l < width; ++l) tile[l] = T(0);
       }
     }
+  });
 }
 
-// Subtracts its mean from each patch.
+// Subtracts its mean from each block.
 template <class T> void remove_mean(int n, T* tile, int width, PerLane<T>& means) {
   means = {};
   for (int i = 0; i < n; ++i)
@@ -55,7 +62,7 @@ template <class T> void remove_mean(int n, T* tile, int width, PerLane<T>& means
     }
 }
 
-// Keeps coefficients larger than the threshold. The weight of a patch is one over the number of
+// Keeps coefficients larger than the threshold. The weight of a block is one over the number of
 // those it keeps, its mean among them: the variance of the noise that is left is proportional.
 template <class T>
 void shrink_by_threshold(int n, T* tile, int width, T threshold, PerLane<T>& weights) {
@@ -90,7 +97,7 @@ void shrink_by_guide(int n, T* tile, const T* guide, int width, T level, PerLane
   for (int k = 0; k < UNROLL; ++k) weights.v[k] = one / kept.v[k];
 }
 
-// How badly a transform suits a patch: the squares that a threshold takes out, and its own square
+// How badly a transform suits a block: the squares that a threshold takes out, and its own square
 // for each coefficient that is kept, in units of that.
 template <class T> void threshold_costs(int n, const T* tile, int width, T threshold, PerLane<T>& costs) {
   const Vec<T> one = Vec<T>{} + T(1);
@@ -112,7 +119,7 @@ template <class T> void guide_costs(int n, const T* guide, int width, T level, P
     }
 }
 
-// What a transform counts for a patch whose cost in it exceeds the least by `excess`: nearly
+// What a transform counts for a block whose cost in it exceeds the least by `excess`: nearly
 // exp(-excess), and nothing from 8 on.
 template <class T> FOST_INLINE Vec<T> belief(Vec<T> excess) {
   const Vec<T> zero = {}, rest = T(1) - excess * T(0.125);
@@ -122,32 +129,51 @@ template <class T> FOST_INLINE Vec<T> belief(Vec<T> excess) {
   return power * power;
 }
 
-// Adds weight * (patch + mean) to the rows of the sums, and the weights of a row of patches to
-// the line that all its pixel rows share.
+// The weights of a row of blocks, which all rows of the volume that they cover share: from the
+// first sample of the first of them to the last sample of the last.
+template <class T> void clear_line(const BlockGrid<T>& grid, T* line) {
+  const Places& lefts = grid.lefts;
+  const Index end = lefts.at[lefts.count - 1] + grid.width;
+  for (Index i = lefts.at[0]; i < end; ++i) line[i] = T(0);
+}
+
+template <class T> void add_line(const BlockGrid<T>& grid, const T* line, T* weights) {
+  const Places& lefts = grid.lefts;
+  const Index end = lefts.at[lefts.count - 1] + grid.width;
+  each_row(grid, [&](Index offset) {
+    T* to = weights + offset;
+    for (Index i = lefts.at[0]; i < end; ++i) to[i] += line[i];
+  });
+}
+
+// Adds weight * (block + mean) to the rows of the sums, and the weights to the line.
 template <class T>
-void add_patches(const PatchGrid<T>& grid, const T* tile, const T* means, const T* weights,
-                 const std::int32_t* lefts, int count, int width, T* sums, T* line) {
+void add_blocks(const BlockGrid<T>& grid, const T* tile, const T* means, const T* weights,
+                const Places& lefts, int width, T* sums, T* line) {
   constexpr int L = LANES<T>;
-  const bool plain = side_by_side(lefts, count, width);
+  const bool plain = side_by_side(lefts, width);
   for (int j = 0; j < grid.width; ++j) {
     if (plain)
       for (int l = 0; l < width; l += L) {
-        T* to = line + lefts[0] + j + l;
+        T* to = line + lefts.at[0] + j + l;
         store(to, load(to) + load(weights + l));
       }
     else
-      for (int l = 0; l < count; ++l) line[lefts[l] + j] += weights[l];
+      for (int l = 0; l < lefts.count; ++l) line[lefts.at[l] + j] += weights[l];
   }
-  for (int i = 0; i < grid.height; ++i, sums += grid.pitch)
+  each_row(grid, [&](Index offset) {
     for (int j = 0; j < grid.width; ++j, tile += width) {
+      T* to = sums + offset + j;
       if (plain) {
-        T* to = sums + lefts[0] + j;
+        to += lefts.at[0];
         for (int l = 0; l < width; l += L)
           store(to + l, load(to + l) + load(weights + l) * (load(tile + l) + load(means + l)));
       } else {
-        for (int l = 0; l < count; ++l) sums[lefts[l] + j] += weights[l] * (tile[l] + means[l]);
+        for (int l = 0; l < lefts.count; ++l)
+          to[lefts.at[l]] += weights[l] * (tile[l] + means[l]);
       }
     }
+  });
 }
 
 }  // namespace FOST_NAMESPACE

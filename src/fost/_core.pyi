@@ -34,10 +34,12 @@ class Coder:
     ) -> tuple[Numbers, NDArray[np.int32], NDArray[np.int64]] | None: ...
     def shrink(
         self,
-        image: Numbers,
+        volume: Numbers,
         pilot: Numbers | None,
+        depth: int,
         height: int,
         width: int,
+        fronts: NDArray[np.int32],
         tops: NDArray[np.int32],
         lefts: NDArray[np.int32],
         level: float,

@@ -176,11 +176,18 @@ def check_sizes(value: Any, name: str, counts: Sequence[int] = ()) -> tuple[int,
 
 def check_pair(value: Any, name: str) -> tuple[int, int]:
     """A pair of positive integers; a single one is for both."""
+    height, width = check_each(value, name, 2)
+    return height, width
+
+
+def check_each(value: Any, name: str, count: int) -> tuple[int, ...]:
+    """So many positive integers, one per axis; a single one is for all of them."""
     several = isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.ndim)
-    if several and len(value) != 2:
-        raise ValueError(f"{name} must be an integer or a pair of integers, got {value!r}")
+    if several and len(value) != count:
+        many = {1: "one in brackets", 2: "a pair of integers"}.get(count, f"{count} integers")
+        raise ValueError(f"{name} must be an integer or {many}, got {value!r}")
     sizes = check_sizes(value, name)
-    return sizes[0], sizes[-1]
+    return sizes if several else sizes * count
 
 
 def check_flag(value: Any, name: str) -> bool:

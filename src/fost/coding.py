@@ -6,7 +6,7 @@ bank (`_core.Bank`); a plan without stages is the identity.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 
@@ -106,18 +106,40 @@ def statistic(
 
 def shrink(
     plan: _core.Coder,
-    image: Floats,
+    array: Floats,
     pilot: Floats | None,
-    shape: tuple[int, int],
-    tops: NDArray[np.int32],
-    lefts: NDArray[np.int32],
+    shape: tuple[int, ...],
+    starts: Sequence[NDArray[np.int32]],
     level: float,
     sharpness: float,
 ) -> tuple[Floats, Floats]:
-    """The patches of a picture, shrunk, as sums and weights; see `fost.images.shrinkage`."""
-    sums, weights = np.zeros_like(image), np.zeros_like(image)
+    """The blocks of an array, shrunk, as sums and weights; see `fost.restoration.shrinkage`.
+
+    The core knows volumes only: an array of fewer axes is one whose first are one sample long.
+    """
+    sums, weights = np.zeros_like(array), np.zeros_like(array)
+    flat = (1,) * (3 - array.ndim)
+    depth, height, width = flat + shape
+    fronts, tops, lefts = [np.zeros(1, np.int32)] * len(flat) + list(starts)
+
+    def volume(samples: Floats) -> Floats:
+        return samples.reshape(flat + samples.shape)
+
     with blas_threads(plan):
-        plan.shrink(image, pilot, *shape, tops, lefts, level, sharpness, sums, weights)
+        plan.shrink(
+            volume(array),
+            None if pilot is None else volume(pilot),
+            depth,
+            height,
+            width,
+            fronts,
+            tops,
+            lefts,
+            level,
+            sharpness,
+            volume(sums),
+            volume(weights),
+        )
     return sums, weights
 
 

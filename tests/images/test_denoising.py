@@ -7,9 +7,9 @@ import pytest
 
 import fost
 from fost.images import denoise, noise_level, pretrained, psnr
-from fost.images.adaptation import PRETRAINED, adapted, general
-from fost.images.grid import Grid
-from fost.images.shrinkage import threshold
+from fost.restoration.adaptation import PRETRAINED, adapted, general
+from fost.restoration.grid import Grid
+from fost.restoration.shrinkage import threshold
 
 skimage_data = pytest.importorskip("skimage.data")
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import fost
 from fost.images import inpaint, psnr
-from fost.images.filling import fill
-from fost.images.inpainting import blended
+from fost.restoration.filling import fill
+from fost.restoration.passes import blended
 from tests.cases import seeds
 
 skimage_data = pytest.importorskip("skimage.data")

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fost
-from fost.images import shrinkage
-from fost.images.grid import Grid
-from fost.images.shrinkage import threshold, wiener
+from fost.restoration import shrinkage
+from fost.restoration.grid import Grid
+from fost.restoration.shrinkage import threshold, wiener
 from tests import reference
 from tests.cases import dtypes, random_orthonormal, random_vectors, seeds
 

@@ -3,13 +3,11 @@
 Everything but `read` and `write` needs NumPy alone; these two need the extra ``fost[images]``.
 """
 
-from fost.images.adaptation import pretrained
-from fost.images.assembly import Assembler, assemble
-from fost.images.denoising import denoise, noise_level
 from fost.images.files import read, write
-from fost.images.inpainting import inpaint
-from fost.images.patches import blocks, patches
+from fost.images.patches import Assembler, assemble, blocks, patches
 from fost.images.pictures import PictureFormat, from_luma_chroma, psnr, to_luma_chroma
+from fost.images.restoring import denoise, inpaint, noise_level
+from fost.restoration import pretrained
 
 __all__ = [
     "Assembler",

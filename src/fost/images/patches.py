@@ -1,32 +1,24 @@
-"""Pictures as patches in rows; `assembly` makes pictures of them again.
+"""Pictures as patches in rows, and pictures of them again: `fost.restoration` for pictures.
 
-Patches lie on a grid: they begin at every `stride`-th row and column, and where the last would
-leave a border uncovered there is one more, shifted inwards so that it ends at the border. So
-every pixel is covered. Their order is row by row; a patch is a row of its pixels in row-major
-order. The channels of a colour picture are pictures of their own: all patches of the first
-channel come first, then those of the second, and so on.
-
-Pictures may be larger than memory would allow their patches to be: `blocks` cuts out some rows
-of patches at a time, and an `Assembler` takes them back. `patches` and `assemble` are these
-two in one call each.
+The channels of a colour picture are pictures of their own: all patches of the first channel come
+first, then those of the second, and so on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
+from math import isqrt
 
-import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
+from fost import restoration
 from fost._typing import Numbers
-from fost._validation import check_integer, float_type
-from fost.images.grid import Grid, Pair
-from fost.images.pictures import check_picture
+from fost._validation import check_sizes
+from fost.images.pictures import channel_axis_of, check_picture
+from fost.restoration.assembly import assembled, checked_rows
+from fost.restoration.patches import all_patches, in_blocks
 
-# Entries of a block of patches where the caller does not say: 4 MB of float32.
-_BLOCK_ENTRIES = 2**20
+Pair = int | tuple[int, int]
 
 
 def patches(image: ArrayLike, shape: Pair = (8, 8), stride: Pair | None = None) -> Numbers:
@@ -58,8 +50,7 @@ def patches(image: ArrayLike, shape: Pair = (8, 8), stride: Pair | None = None) 
            [ 3.,  4.,  8.,  9., 13., 14.]])
     """
     picture = check_picture(image, "image")
-    grid = Grid.over(picture.shape, shape, stride)
-    return _cut(picture, grid, 0, grid.n_rows)
+    return all_patches(picture, shape, stride, channel_axis_of(picture.ndim), "image")
 
 
 def blocks(
@@ -95,31 +86,83 @@ def blocks(
     True
     """
     picture = check_picture(image, "image")
-    grid = Grid.over(picture.shape, shape, stride)
-    if rows_per_block is None:
-        step = max(1, _BLOCK_ENTRIES // (grid.per_row * prod(grid.shape)))
-    else:
-        step = check_integer(rows_per_block, "rows_per_block", 1, 2**31 - 1)
-    return _blocks(picture, grid, step)
+    axis = channel_axis_of(picture.ndim)
+    return in_blocks(picture, shape, stride, rows_per_block, axis, "image")
 
 
-def _blocks(picture: Numbers, grid: Grid, step: int) -> Iterator[tuple[slice, Numbers]]:
-    for first in range(0, grid.n_rows, step):
-        last = min(first + step, grid.n_rows)
-        yield slice(first * grid.per_row, last * grid.per_row), _cut(picture, grid, first, last)
+def assemble(
+    patches: ArrayLike,
+    image_shape: tuple[int, ...],
+    shape: Pair | None = None,
+    stride: Pair | None = None,
+    weights: ArrayLike | None = None,
+) -> Numbers:
+    """The picture that patches make: where they overlap, their (weighted) mean.
+
+    Undoes `patches`, exactly where no patches overlap. Needs no memory of the size of all
+    patches beyond what it is given.
+
+    Parameters
+    ----------
+    patches : array-like of shape (n_patches, height * width of a patch)
+        In the order of `patches`.
+    image_shape : tuple of int
+        (height, width) or (height, width, channels).
+    shape : int or pair of int, optional
+        Height and width of a patch; None means a square.
+    stride : int or pair of int, optional
+        As for `patches`, and at most `shape`.
+    weights : array-like, optional
+        One nonnegative weight per patch, shape (n_patches,), or per entry of `patches`.
+
+    Returns
+    -------
+    ndarray of shape image_shape
+        float32 or float64, as the patches.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> picture = np.random.default_rng(0).random((20, 30), dtype=np.float32)
+    >>> rows = fost.images.patches(picture)
+    >>> np.array_equal(fost.images.assemble(rows, picture.shape), picture)
+    True
+    """
+    rows = checked_rows(patches)
+    if shape is None:
+        side = isqrt(rows.shape[1])
+        if side * side != rows.shape[1]:
+            raise ValueError(
+                f"shape must be given where patches are not square, got {rows.shape[1]} pixels"
+            )
+        shape = (side, side)
+    assembler = Assembler(image_shape, shape, stride)
+    return assembled(assembler, rows, weights, f"a picture of shape {image_shape}", stride)
 
 
-def _cut(picture: Numbers, grid: Grid, first: int, last: int) -> Numbers:
-    """The patches in the rows `first` to `last` of the grid."""
-    out = np.empty((last - first, grid.per_row, *grid.shape), float_type(picture.dtype))
-    planes = picture[..., None] if picture.ndim == 2 else picture
-    done = first
-    while done < last:
-        channel, row = divmod(done, len(grid.tops))
-        tops = grid.tops[row : row + last - done]
-        windows = sliding_window_view(planes[..., channel], grid.shape)
-        for k, top in enumerate(tops):
-            for part, places in grid.regular(0, grid.per_row):
-                out[done - first + k, part] = windows[top, places]
-        done += len(tops)
-    return out.reshape(-1, prod(grid.shape))
+class Assembler(restoration.Assembler):
+    """Puts patches together to a picture, some at a time: sums of values and of weights.
+
+    Parameters
+    ----------
+    image_shape, shape, stride
+        As for `assemble`.
+
+    Attributes
+    ----------
+    n_patches : int
+        Patches that the picture has.
+
+    Notes
+    -----
+    Sums are in float64. Blocks of whole rows of patches, added in order, give the same result
+    to the last bit, however many rows they have.
+    """
+
+    _samples = "pixels"
+
+    def __init__(
+        self, image_shape: tuple[int, ...], shape: Pair = (8, 8), stride: Pair | None = None
+    ) -> None:
+        sizes = check_sizes(image_shape, "image_shape", (2, 3))
+        self._begin(sizes, shape, stride, channel_axis_of(len(sizes)), "image_shape")

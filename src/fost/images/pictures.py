@@ -12,28 +12,19 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from fost._threads import single_threaded_blas
-from fost._typing import DType, Numbers
-from fost._validation import check_array, check_number, float_type
-
-# What wide integers hold most often: pictures of 8 or of 16 bits.
-_COMMON_PEAKS = (255, 65535)
-
-# Rows (1, 1, 1), (1, 0, -1), (1, -2, 1), normalised: the DCT of length 3.
-_LUMA_CHROMA = np.array([[1.0, 1.0, 1.0], [1.0, 0.0, -1.0], [1.0, -2.0, 1.0]])
-_LUMA_CHROMA /= np.linalg.norm(_LUMA_CHROMA, axis=1, keepdims=True)
-
-# Noise in [0, 1] down to which float32 has a hundred steps for it.
-_LEAST_NOISE = 1e-5
+from fost._typing import Numbers
+from fost._validation import check_array, check_number
+from fost.restoration.colour import recoloured
+from fost.restoration.formats import ArrayFormat, ranges_by_values
 
 # Pixels that `psnr` takes to float64 at once, about.
 _PIXELS = 2**18
 
 
 @dataclass(frozen=True)
-class PictureFormat:
+class PictureFormat(ArrayFormat):
     """The type and the range of a picture's numbers, and the way to [0, 1] and back.
 
     Attributes
@@ -58,23 +49,6 @@ class PictureFormat:
            [153, 255]], dtype=uint8)
     """
 
-    dtype: DType
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        try:
-            dtype = np.dtype(self.dtype)
-        except TypeError:
-            raise TypeError(f"dtype must be a type of real numbers, got {self.dtype!r}") from None
-        if dtype.kind not in "biuf":
-            raise TypeError(f"dtype must be of real numbers, got {dtype}")
-        low, high = check_number(self.low, "low"), check_number(self.high, "high")
-        if not high > low:
-            raise ValueError(f"high must be greater than low={low:g}, got {high:g}")
-        for name, value in (("dtype", dtype), ("low", low), ("high", high)):
-            object.__setattr__(self, name, value)
-
     @classmethod
     def of(cls, image: ArrayLike) -> PictureFormat:
         """The format of a picture.
@@ -84,85 +58,15 @@ class PictureFormat:
         else 0 to 65535 where all values lie inside it, and that of floats [0, 1]; all others
         reach from the least value to the greatest. NaN and infinity do not count.
         """
-        array = check_picture(image, "image")
-        dtype = array.dtype.newbyteorder("=")
-        if dtype.kind == "b":
-            return cls(dtype, 0.0, 1.0)
-        if not ranges_by_values(dtype):
-            return cls(dtype, float(np.iinfo(dtype).min), float(np.iinfo(dtype).max))
-        low, high = _extremes(array)
-        for peak in (1,) if dtype.kind == "f" else _COMMON_PEAKS:
-            if low >= 0 and high <= peak:
-                return cls(dtype, 0.0, float(peak))
-        high = high if high > low else low + max(1.0, abs(low))
-        if not high - low <= float(np.finfo(float_type(dtype)).max):
-            raise ValueError(
-                f"image is too large: its values, from {low:g} to {high:g}, are farther apart "
-                f"than {float_type(dtype)} can hold"
-            )
-        return cls(dtype, low, high)
-
-    @property
-    def scale(self) -> float:
-        """high - low: what 1 is in the picture's own numbers."""
-        return self.high - self.low
+        return cls.around(check_picture(image, "image"), "image")
 
     def to_unit(self, image: ArrayLike) -> Numbers:
         """The picture as floats, `low` at 0 and `high` at 1."""
-        array = as_float(check_picture(image, "image"))
-        return np.asarray((array - array.dtype.type(self.low)) / array.dtype.type(self.scale))
+        return self.unit_of(check_picture(image, "image"))
 
     def from_unit(self, image: ArrayLike) -> Numbers:
         """A picture in [0, 1] in this format again: clipped, and rounded for integers."""
-        unit = as_float(check_picture(image, "image"))
-        if self.dtype.kind == "b":
-            return np.asarray(unit >= 0.5)
-        if ranges_by_values(self.dtype):  # which may have any offset
-            unit = unit.astype(float_type(self.dtype), copy=False)
-        values = np.clip(unit, 0, 1) * unit.dtype.type(self.scale) + unit.dtype.type(self.low)
-        if self.dtype.kind == "f":
-            return np.asarray(values.astype(self.dtype, copy=False))
-        if np.isnan(values).any():
-            raise ValueError(f"image contains NaN, which {self.dtype} cannot hold")
-        return _rounded(values, self.dtype)
-
-
-def to_restore(form: PictureFormat, image: Numbers, noise: float = 1.0) -> Numbers:
-    """`form.to_unit(image)` in float32, which is finer than anything that restores pictures.
-
-    Only the steps of integers beyond 16 bits, and noise (in units) that float32 nearly loses, need
-    more.
-    """
-    unit = form.to_unit(image)
-    steps = form.scale if form.dtype.kind in "iu" else 0.0
-    coarse = steps <= _COMMON_PEAKS[-1] and noise >= _LEAST_NOISE
-    return unit.astype(np.float32, copy=False) if coarse else unit
-
-
-def ranges_by_values(dtype: DType) -> bool:
-    """Whether the range of pictures of a type comes from their values: floats, wide integers."""
-    return dtype.kind == "f" or (dtype.kind in "iu" and dtype.itemsize > 2)
-
-
-def _extremes(array: Numbers) -> tuple[float, float]:
-    """The least and the greatest finite value; zeros where there is none."""
-    if array.dtype.kind != "f":
-        return float(array.min()), float(array.max())
-    finite = np.isfinite(array)
-    if not finite.any():
-        return 0.0, 0.0
-    low = float(array.min(where=finite, initial=np.inf))
-    return low, float(array.max(where=finite, initial=-np.inf))
-
-
-def _rounded(values: Numbers, dtype: DType) -> Numbers:
-    """Rounded to integers of a type; the greatest of 64 bits are no floats."""
-    info = np.iinfo(dtype)
-    rounded = np.rint(values)
-    above = rounded >= float(info.max)
-    out = np.where(above, 0, rounded).astype(dtype)
-    out[above] = info.max
-    return np.asarray(out)
+        return self.of_unit(check_picture(image, "image"), "image")
 
 
 def check_picture(image: ArrayLike, name: str) -> Numbers:
@@ -183,9 +87,9 @@ def check_picture(image: ArrayLike, name: str) -> Numbers:
     return array
 
 
-def as_float(image: Numbers) -> Numbers:
-    """The picture in its `float_type`, values unchanged, copied only where it must be."""
-    return image.astype(float_type(image.dtype), copy=False)
+def channel_axis_of(ndim: int) -> int | None:
+    """The axis of colours in pictures of so many axes."""
+    return None if ndim == 2 else -1
 
 
 def to_luma_chroma(image: ArrayLike) -> Numbers:
@@ -210,7 +114,7 @@ def to_luma_chroma(image: ArrayLike) -> Numbers:
     >>> fost.images.to_luma_chroma([[[3.0, 3.0, 3.0]]]).round(4) + 0.0
     array([[[5.1962, 0.    , 0.    ]]])
     """
-    return _recoloured(image, _LUMA_CHROMA.T)
+    return _recoloured(image, back=False)
 
 
 def from_luma_chroma(image: ArrayLike) -> Numbers:
@@ -224,16 +128,14 @@ def from_luma_chroma(image: ArrayLike) -> Numbers:
     -------
     ndarray of shape (height, width, 3)
     """
-    return _recoloured(image, _LUMA_CHROMA)
+    return _recoloured(image, back=True)
 
 
-@single_threaded_blas
-def _recoloured(image: ArrayLike, matrix: NDArray[np.float64]) -> Numbers:
+def _recoloured(image: ArrayLike, back: bool) -> Numbers:
     array = check_picture(image, "image")
     if array.ndim != 3 or array.shape[2] != 3:
         raise ValueError(f"image must have shape (height, width, 3), got {array.shape}")
-    array = as_float(array)
-    return np.asarray(array @ matrix.astype(array.dtype))
+    return np.ascontiguousarray(np.moveaxis(recoloured(np.moveaxis(array, 2, 0), back), 0, 2))
 
 
 def psnr(reference: ArrayLike, image: ArrayLike, data_range: float | None = None) -> float:

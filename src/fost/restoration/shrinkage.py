@@ -1,17 +1,19 @@
-"""One pass over the overlapping patches of a picture: transform, shrink, transform back, add up.
+"""One pass over the overlapping patches of an array: transform, shrink, transform back, add up.
 
-The patches are never all in memory: the core takes them from the picture and adds them to it
-again, some at a time.
+The patches are never all in memory: the core takes them from the array and adds them to it
+again, some at a time. An array has one to three axes here, and no channels.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fost import coding
 from fost._typing import Numbers
-from fost.images.grid import Grid
+from fost.restoration.grid import Grid
 from fost.transforms import Coder
 
 # In a bank the estimates of all members are averaged, with weights that fall as exp(-sharpness *
@@ -22,7 +24,7 @@ _SHARPNESS_OF_WIENER = 0.4
 
 
 def threshold(
-    image: Numbers, transform: Coder, grid: Grid, level: float
+    array: Numbers, transform: Coder, grid: Grid, level: float
 ) -> tuple[Numbers, Numbers]:
     """Patches without those coefficients that are no larger than `level`.
 
@@ -32,58 +34,56 @@ def threshold(
 
     Parameters
     ----------
-    image : ndarray of shape (height, width)
+    array : ndarray
         float32 or float64, finite, contiguous.
     transform : Transform or Bank
-        Of as many features as a patch has pixels.
+        Of as many features as a patch has samples.
     grid : Grid
         Where the patches are.
     level : float
 
     Returns
     -------
-    sums, weights : ndarray of shape (height, width)
+    sums, weights : ndarray of the shape of the array
         The shrunk patches times their weights, and the weights, added up over all patches that
-        cover a pixel.
+        cover a sample.
     """
-    return threshold_at(image, transform, grid.shape, grid.tops, grid.lefts, level)
+    return threshold_at(array, transform, grid.shape, grid.starts, level)
 
 
 def threshold_at(
-    image: Numbers,
+    array: Numbers,
     transform: Coder,
-    shape: tuple[int, int],
-    tops: ArrayLike,
-    lefts: ArrayLike,
+    shape: tuple[int, ...],
+    starts: Sequence[ArrayLike],
     level: float,
 ) -> tuple[Numbers, Numbers]:
-    """As `threshold`, for patches at any tops and lefts, ascending."""
-    return _shrink(image, None, transform, shape, tops, lefts, level, _SHARPNESS_OF_THRESHOLD)
+    """As `threshold`, for patches at any places, ascending along each axis."""
+    return _shrink(array, None, transform, shape, starts, level, _SHARPNESS_OF_THRESHOLD)
 
 
 def wiener(
-    image: Numbers, pilot: Numbers, transform: Coder, grid: Grid, sigma: float
+    array: Numbers, pilot: Numbers, transform: Coder, grid: Grid, sigma: float
 ) -> tuple[Numbers, Numbers]:
     """Patches with each coefficient c multiplied by g = p^2 / (p^2 + sigma^2).
 
-    p is the same coefficient of the pilot, an estimate of the picture without noise. The weight
+    p is the same coefficient of the pilot, an estimate of the array without noise. The weight
     of a patch is 1 / (1 + sum of g^2), and its cost in a member of a bank the sum of g.
     """
-    at = grid.shape, grid.tops, grid.lefts
-    return _shrink(image, pilot, transform, *at, sigma**2, _SHARPNESS_OF_WIENER)
+    at = grid.shape, grid.starts
+    return _shrink(array, pilot, transform, *at, sigma**2, _SHARPNESS_OF_WIENER)
 
 
 def _shrink(
-    image: Numbers,
+    array: Numbers,
     pilot: Numbers | None,
     transform: Coder,
-    shape: tuple[int, int],
-    tops: ArrayLike,
-    lefts: ArrayLike,
+    shape: tuple[int, ...],
+    starts: Sequence[ArrayLike],
     level: float,
     sharpness: float,
 ) -> tuple[Numbers, Numbers]:
-    rows, columns = (np.asarray(k, dtype=np.int32) for k in (tops, lefts))
+    places = [np.asarray(k, dtype=np.int32) for k in starts]
     # Zero in the denominator of Wiener's filter would make 0 / 0 of a flat patch.
-    level = max(level, float(np.finfo(image.dtype).tiny))
-    return coding.shrink(transform._plan, image, pilot, shape, rows, columns, level, sharpness)
+    level = max(level, float(np.finfo(array.dtype).tiny))
+    return coding.shrink(transform._plan, array, pilot, shape, places, level, sharpness)

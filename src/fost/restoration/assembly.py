@@ -1,87 +1,96 @@
-"""Patches in rows as pictures again; `patches` cuts them."""
+"""Patches in rows as arrays again; `patches` cuts them."""
 
 from __future__ import annotations
 
-from math import isqrt, prod
+from math import prod
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fost._typing import DType, Numbers
-from fost._validation import check_real, check_sizes
-from fost.images.grid import Grid, Pair
+from fost._validation import check_integer, check_real, check_sizes
+from fost.restoration.arrays import channels_back
+from fost.restoration.grid import Grid, Sizes
 
 
 def assemble(
     patches: ArrayLike,
-    image_shape: tuple[int, ...],
-    shape: Pair | None = None,
-    stride: Pair | None = None,
+    array_shape: tuple[int, ...],
+    shape: Sizes,
+    stride: Sizes | None = None,
     weights: ArrayLike | None = None,
+    *,
+    channel_axis: int | None = None,
 ) -> Numbers:
-    """The picture that patches make: where they overlap, their (weighted) mean.
+    """The array that patches make: where they overlap, their (weighted) mean.
 
     Undoes `patches`, exactly where no patches overlap. Needs no memory of the size of all
     patches beyond what it is given.
 
     Parameters
     ----------
-    patches : array-like of shape (n_patches, height * width of a patch)
+    patches : array-like of shape (n_patches, samples of a patch)
         In the order of `patches`.
-    image_shape : tuple of int
-        (height, width) or (height, width, channels).
-    shape : int or pair of int, optional
-        Height and width of a patch; None means a square.
-    stride : int or pair of int, optional
+    array_shape : tuple of int
+        One to three axes, and one more for channels.
+    shape : int or sequence of int
+        Of a patch; an integer is for all axes.
+    stride : int or sequence of int, optional
         As for `patches`, and at most `shape`.
     weights : array-like, optional
         One nonnegative weight per patch, shape (n_patches,), or per entry of `patches`.
+    channel_axis : int, optional
+        The axis of channels in `array_shape`.
 
     Returns
     -------
-    ndarray of shape image_shape
+    ndarray of shape array_shape
         float32 or float64, as the patches.
 
     Examples
     --------
     >>> import fost, numpy as np
-    >>> picture = np.random.default_rng(0).random((20, 30), dtype=np.float32)
-    >>> rows = fost.images.patches(picture)
-    >>> np.array_equal(fost.images.assemble(rows, picture.shape), picture)
+    >>> signal = np.random.default_rng(0).random(100)
+    >>> rows = fost.restoration.patches(signal, 16, stride=1)
+    >>> np.allclose(fost.restoration.assemble(rows, signal.shape, 16, stride=1), signal)
     True
     """
+    rows = checked_rows(patches)
+    assembler = Assembler(array_shape, shape, stride, channel_axis=channel_axis)
+    return assembled(assembler, rows, weights, f"an array of shape {array_shape}", stride)
+
+
+def checked_rows(patches: ArrayLike) -> Numbers:
     rows = check_real(patches, "patches")
     if rows.ndim != 2:
         raise ValueError(f"patches must have shape (n_patches, n_pixels), got {rows.shape}")
-    if shape is None:
-        side = isqrt(rows.shape[1])
-        if side * side != rows.shape[1]:
-            raise ValueError(
-                f"shape must be given where patches are not square, got {rows.shape[1]} pixels"
-            )
-        shape = (side, side)
-    assembler = Assembler(image_shape, shape, stride)
+    return rows
+
+
+def assembled(
+    assembler: Assembler, rows: Numbers, weights: ArrayLike | None, what: str, stride: object
+) -> Numbers:
+    """All patches put together."""
     if len(rows) != assembler.n_patches:
         raise ValueError(
-            f"patches must be {assembler.n_patches} for a picture of shape {image_shape} and "
-            f"stride={stride}, got {len(rows)}"
+            f"patches must be {assembler.n_patches} for {what} and stride={stride}, got {len(rows)}"
         )
     assembler.add(slice(0, len(rows)), rows, weights)
     return assembler.result()
 
 
 class Assembler:
-    """Puts patches together to a picture, some at a time: sums of values and of weights.
+    """Puts patches together to an array, some at a time: sums of values and of weights.
 
     Parameters
     ----------
-    image_shape, shape, stride
+    array_shape, shape, stride, channel_axis
         As for `assemble`.
 
     Attributes
     ----------
     n_patches : int
-        Patches that the picture has.
+        Patches that the array has.
 
     Notes
     -----
@@ -89,19 +98,41 @@ class Assembler:
     to the last bit, however many rows they have.
     """
 
+    _samples = "samples"  # what errors call them
+
     def __init__(
-        self, image_shape: tuple[int, ...], shape: Pair = (8, 8), stride: Pair | None = None
+        self,
+        array_shape: tuple[int, ...],
+        shape: Sizes,
+        stride: Sizes | None = None,
+        *,
+        channel_axis: int | None = None,
     ) -> None:
-        self._image_shape = check_sizes(image_shape, "image_shape", (2, 3))
-        self._grid = Grid.over(self._image_shape, shape, stride, "image_shape")
+        axes = (1, 2, 3) if channel_axis is None else (2, 3, 4)
+        sizes = check_sizes(array_shape, "array_shape", axes)
+        if channel_axis is not None:
+            check_integer(channel_axis, "channel_axis", -len(sizes), len(sizes) - 1)
+        self._begin(sizes, shape, stride, channel_axis, "array_shape")
+
+    def _begin(
+        self,
+        sizes: tuple[int, ...],
+        shape: Sizes,
+        stride: Sizes | None,
+        channel_axis: int | None,
+        name: str,
+    ) -> None:
+        """Sums for an array of these sizes, which errors call `name`."""
+        self._channel_axis = channel_axis
+        lead, *spatial = (1, *sizes) if channel_axis is None else _moved(sizes, channel_axis)
+        self._grid = Grid.over(tuple(spatial), shape, stride, name, lead)
         if any(s > k for s, k in zip(self._grid.stride, self._grid.shape, strict=True)):
             raise ValueError(
-                f"stride must be at most shape={self._grid.shape} to cover every pixel, "
-                f"got {self._grid.stride}"
+                f"stride must be at most shape={self._grid.shape} to cover every "
+                f"{self._samples[:-1]}, got {self._grid.stride}"
             )
-        planes = (self._grid.channels, *self._image_shape[:2])
-        self._sums = np.zeros(planes)
-        self._weights = np.zeros(planes)
+        self._sums = np.zeros((lead, *spatial))
+        self._weights = np.zeros((lead, *spatial))
         self._dtype: DType | None = None
 
     @property
@@ -139,37 +170,46 @@ class Assembler:
             start += count
 
     def _add_row(self, first: int, rows: Numbers, scale: Numbers | None) -> None:
-        """Patches beside each other: for each column of pixels in them one strided sum."""
+        """Patches beside each other: for each of their last axis' samples one strided sum."""
         grid = self._grid
-        height, width = grid.shape
-        row, column = divmod(first, grid.per_row)
-        channel, row = divmod(row, len(grid.tops))
-        band = slice(grid.tops[row], grid.tops[row] + height)
-        sums, weights = self._sums[channel, band], self._weights[channel, band]
+        number, column = divmod(first, grid.per_row)
+        channel, lead = grid.row(number)
+        band = tuple(slice(k, k + n) for k, n in zip(lead, grid.shape, strict=False))
+        sums, weights = self._sums[channel][band], self._weights[channel][band]
         if scale is not None:
             rows = np.multiply(rows, scale, dtype=np.float64)
-            scale = np.broadcast_to(scale, rows.shape).reshape(-1, height, width)
-        pixels = rows.reshape(-1, height, width)
+            scale = np.broadcast_to(scale, rows.shape).reshape(-1, *grid.shape)
+        values = rows.reshape(-1, *grid.shape)
         for part, places in grid.regular(column, len(rows)):
-            for k in range(width):
+            for k in range(grid.shape[-1]):
                 columns = slice(places.start + k, places.stop + k, places.step)
-                sums[:, columns] += pixels[part, :, k].T
-                weights[:, columns] += 1.0 if scale is None else scale[part, :, k].T
+                sums[..., columns] += np.moveaxis(values[part, ..., k], 0, -1)
+                weights[..., columns] += (
+                    1.0 if scale is None else np.moveaxis(scale[part, ..., k], 0, -1)
+                )
 
     def result(self) -> Numbers:
-        """The picture, float64 if any of the patches were and else float32.
+        """The array, float64 if any of the patches were and else float32.
 
         Raises
         ------
         ValueError
-            If there are pixels that no patch with a positive weight has covered.
+            If there are samples that no patch with a positive weight has covered.
         """
         empty = int(np.count_nonzero(self._weights == 0))
         if empty:
-            raise ValueError(f"{empty} pixels were covered by no patch with a positive weight")
-        planes = np.empty(self._sums.shape, self._dtype)
-        np.divide(self._sums, self._weights, out=planes, casting="same_kind")
-        return planes[0] if len(self._image_shape) == 2 else np.moveaxis(planes, 0, -1).copy()
+            raise ValueError(
+                f"{empty} {self._samples} were covered by no patch with a positive weight"
+            )
+        channels = np.empty(self._sums.shape, self._dtype)
+        np.divide(self._sums, self._weights, out=channels, casting="same_kind")
+        return channels_back(channels, self._channel_axis)
+
+
+def _moved(sizes: tuple[int, ...], channel_axis: int) -> tuple[int, ...]:
+    """Sizes with those of channels first."""
+    at = channel_axis % len(sizes)
+    return (sizes[at], *sizes[:at], *sizes[at + 1 :])
 
 
 def _checked_range(where: slice, n_patches: int) -> tuple[int, int]:

@@ -1,9 +1,10 @@
-"""Which transform suits a picture: the general one, or one that is learned from the picture."""
+"""Which transform suits an array: a general one, or one that is learned from the array."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.resources import as_file, files
+from math import prod
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -11,14 +12,14 @@ from numpy.typing import NDArray
 
 from fost._typing import Numbers
 from fost._validation import check_choice
-from fost.learning import Rotations
+from fost.learning import BankOf, Rotations, Structure
 from fost.learning.loop import run
 from fost.learning.task import Task
 from fost.transforms import DCT, Coder, Transform, load
 
-PRETRAINED = {(8, 8): "patches-8x8", (16, 16): "patches-16x16"}
+PRETRAINED: dict[tuple[int, ...], str] = {(8, 8): "patches-8x8", (16, 16): "patches-16x16"}
 # Patches that learning looks at: at most so many, and at least so many times the number of
-# pixels in one, below which it would learn these patches by heart.
+# samples in one, below which it would learn these patches by heart.
 _MOST = 16384
 _LEAST = 16
 
@@ -35,7 +36,7 @@ def pretrained(name: str) -> Transform:
     -------
     Transform
         The 2-D DCT and learned rotations. It was learned by fost from pictures that come with
-        scikit-image; ``images/dictionaries/README.md`` in the package says which. A transform
+        scikit-image; ``restoration/dictionaries/README.md`` in the package says which. A transform
         learned from pictures of one kind does better on that kind.
 
     Examples
@@ -49,47 +50,59 @@ def pretrained(name: str) -> Transform:
 
 @cache
 def _loaded(name: str) -> Transform:
-    resource = files("fost.images") / "dictionaries" / f"{name}.safetensors"
+    resource = files("fost.restoration") / "dictionaries" / f"{name}.safetensors"
     with as_file(resource) as path:
         transform = load(path)
     assert isinstance(transform, Transform)
     return transform
 
 
-def general(shape: tuple[int, int]) -> Transform:
+def general(shape: tuple[int, ...]) -> Transform:
     """A transform for patches of any picture: a pretrained one, or the DCT for other shapes."""
-    return pretrained(PRETRAINED[shape]) if shape in PRETRAINED else DCT(shape)
+    name = PRETRAINED.get(shape)
+    return pretrained(name) if name else DCT(shape)
 
 
 def adapted(
-    image: Numbers,
-    shape: tuple[int, int],
+    array: Numbers,
+    shape: tuple[int, ...],
     random: np.random.Generator,
     n_rotations: int,
     max_iter: int,
     trusted: NDArray[np.bool_] | None = None,
     most: int = _MOST,
+    n_members: int = 1,
 ) -> Coder | None:
-    """A transform learned from at most so many patches of a picture; None where there are too few.
+    """A transform learned from at most so many patches of an array; None where there are too few.
 
-    Patches that lie on pixels none of which are `trusted` teach nothing and do not count. Ctrl-C
-    ends the whole work: what learning has so far is no answer here.
+    With several members, a bank. Patches that lie on samples none of which are `trusted` teach
+    nothing and do not count. Ctrl-C ends the whole work: what learning has so far is no answer
+    here.
     """
-    n = shape[0] * shape[1]
-    windows = sliding_window_view(image, shape)
-    places = windows.shape[0] * windows.shape[1]
+    n = prod(shape)
+    windows = sliding_window_view(array, shape)
+    counts = windows.shape[: array.ndim]
+    places = prod(counts)
     if places < _LEAST * n:
         return None
     chosen = random.choice(places, most, replace=False) if places > most else np.arange(places)
-    tops, lefts = np.unravel_index(chosen, windows.shape[:2])
+    at = np.unravel_index(chosen, counts)
     if trusted is not None:
-        seen = sliding_window_view(trusted, shape)[tops, lefts].any(axis=(1, 2))
-        tops, lefts = tops[seen], lefts[seen]
-    Y = windows[tops, lefts].reshape(-1, n)
+        seen = sliding_window_view(trusted, shape)[at].reshape(len(chosen), -1).any(axis=1)
+        at = tuple(k[seen] for k in at)
+    Y = windows[at].reshape(-1, n)
     Y = Y - Y.mean(axis=1, keepdims=True)
     Y = Y[Y.any(axis=1)]
     if len(Y) < _LEAST * n:
         return None
-    s = max(1, n // 16)
-    task = Task(Rotations(n_rotations), s, base=DCT(shape), init="base", max_iter=max_iter)
+    one = Rotations(n_rotations)
+    structure: Structure = one if n_members == 1 else BankOf(one, n_members)
+    task = Task(
+        structure,
+        max(1, n // 16),
+        base=DCT(shape),
+        init="base" if n_members == 1 else None,
+        max_iter=max_iter,
+        random_state=random,
+    )
     return run(Y, task).transform

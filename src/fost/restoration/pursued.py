@@ -1,20 +1,22 @@
-"""Missing pixels by matching pursuit on those that are there, patch by patch."""
+"""Missing samples by matching pursuit on those that are there, patch by patch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fost._typing import Numbers
 from fost._validation import check_integer
-from fost.images.assembly import Assembler
-from fost.images.filling import fill
-from fost.images.gaps import checked_steps, padded
-from fost.images.grid import Pair
-from fost.images.patches import blocks
 from fost.pursuit import pursue
+from fost.restoration.arrays import cropped, padded
+from fost.restoration.assembly import Assembler
+from fost.restoration.filling import fill
+from fost.restoration.gaps import checked_steps
+from fost.restoration.grid import Sizes
+from fost.restoration.patches import blocks
 from fost.transforms import Coder
 
 # No atom is less important than this, beside the most important one.
@@ -22,66 +24,65 @@ _LEAST_IMPORTANCE = 1e-3
 
 
 def by_pursuit(
-    image: Numbers,
+    array: Numbers,
     missing: NDArray[np.bool_],
     dictionary: Coder,
-    shape: tuple[int, int],
-    stride: Pair | None,
+    shape: tuple[int, ...],
+    stride: Sizes | None,
     n_nonzero_coefs: int,
     prior: float,
 ) -> Numbers:
-    """A picture whose patches are coded on their observed pixels, with a prior for atoms."""
-    n = shape[0] * shape[1]
-    check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n, "the pixels of a patch")
-    default = (max(1, shape[0] // 4), max(1, shape[1] // 4))
+    """An array whose patches are coded on their observed samples, with a prior for atoms."""
+    check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, prod(shape), "the samples of a patch")
+    default = tuple(max(1, k // 4) for k in shape)
     steps = checked_steps(stride, default, shape)
-    height, width = image.shape
+    sizes = array.shape
     # Where nothing of a patch is observed its mean comes from the smooth fill.
-    holes, image = padded(missing, shape), padded(image, shape)
-    smooth, _ = fill(image, holes)
-    atoms = np.array(dictionary.matrix.T, dtype=image.dtype, order="C")
+    holes, array = padded(missing, shape), padded(array, shape)
+    smooth, _ = fill(array, holes)
+    atoms = np.array(dictionary.matrix.T, dtype=array.dtype, order="C")
     if prior > 0:
-        atoms *= _importances(image, holes, smooth, atoms, shape, n_nonzero_coefs)[:, None] ** prior
-    assembler = Assembler(image.shape, shape, steps)
-    for where, rows, gaps, means in _blocks(image, holes, smooth, shape, steps):
+        atoms *= _importances(array, holes, smooth, atoms, shape, n_nonzero_coefs)[:, None] ** prior
+    assembler = Assembler(array.shape, shape, steps)
+    for where, rows, gaps, means in _blocks(array, holes, smooth, shape, steps):
         codes = pursue(rows, atoms, n_nonzero_coefs, missing=gaps)
         if codes is None:
             raise ValueError("image is too large: its codes overflow")
         assembler.add(where, codes @ atoms + means)
-    return np.asarray(assembler.result()[:height, :width])
+    return cropped(assembler.result(), sizes)
 
 
 def _importances(
-    image: Numbers,
+    array: Numbers,
     missing: NDArray[np.bool_],
     smooth: Numbers,
     atoms: Numbers,
-    shape: tuple[int, int],
+    shape: tuple[int, ...],
     s: int,
 ) -> Numbers:
     """Root mean squared coefficients of atoms in patches side by side, the largest of them 1."""
     total = np.zeros(len(atoms))
-    for _, rows, gaps, _ in _blocks(image, missing, smooth, shape, shape):
+    for _, rows, gaps, _ in _blocks(array, missing, smooth, shape, shape):
         codes = pursue(rows, atoms, s, missing=gaps)
         if codes is not None:
             squares = np.square(codes.data, dtype=np.float64)
             total += np.bincount(codes.indices, squares, minlength=len(atoms))
     largest = total.max()
     if not largest > 0:
-        return np.ones(len(atoms), image.dtype)
+        return np.ones(len(atoms), array.dtype)
     importances = np.maximum(np.sqrt(total / largest), _LEAST_IMPORTANCE)
-    return np.asarray(importances, dtype=image.dtype)
+    return np.asarray(importances, dtype=array.dtype)
 
 
 def _blocks(
-    image: Numbers,
+    array: Numbers,
     missing: NDArray[np.bool_],
     smooth: Numbers,
-    shape: tuple[int, int],
-    steps: tuple[int, int],
+    shape: tuple[int, ...],
+    steps: tuple[int, ...],
 ) -> Iterator[tuple[slice, Numbers, NDArray[np.bool_], Numbers]]:
-    """Patches without the mean of their observed pixels, the gaps in them, and the means."""
-    parts = (blocks(plane, shape, steps) for plane in (image, missing, smooth))
+    """Patches without the mean of their observed samples, the gaps in them, and the means."""
+    parts = (blocks(plane, shape, steps) for plane in (array, missing, smooth))
     for (where, rows), (_, gaps), (_, filled) in zip(*parts, strict=True):
         holes = gaps > 0
         counts = (~holes).sum(axis=1, keepdims=True)

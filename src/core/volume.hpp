@@ -1,0 +1,17 @@
+// Passes over the overlapping blocks of a volume: memory, bands and threads around the kernels.
+#pragma once
+
+#include "coder.hpp"
+#include "volume_types.hpp"
+
+namespace fost {
+
+// Adds every block of the grid, shrunk in the domain of a transform, to the sums and weights: by a
+// threshold `level`, or by Wiener's filter with the variance `level` where there is a pilot. In a
+// bank it is the mean of what all members make of a block, in which those with the lowest cost
+// count most, by about exp(-sharpness * cost). The blocks are never all in memory.
+template <class T>
+void shrink(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
+            const Overlay<T>& out);
+
+}  // namespace fost

@@ -1,0 +1,75 @@
+"""How much white noise there is in an array."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import chi2
+
+from fost._typing import Numbers
+from fost.restoration.arrays import as_float, channels_first, check_finite, check_samples, padded
+from fost.restoration.patches import blocks
+from fost.transforms import DCT
+
+# The level is told from the upper half of the frequencies along each axis in patches of these
+# shapes, which overlap by halves, and from this share of them, the quietest.
+_SHAPES = {1: (32,), 2: (8, 8), 3: (4, 8, 8)}
+_QUIETEST = 0.1
+
+
+def noise_level(array: ArrayLike, *, channel_axis: int | None = None) -> float:
+    """The standard deviation of the white noise in an array, estimated.
+
+    What is left of a signal without noise at the highest frequencies is little in its quietest
+    patches, so that the noise can be told from there: the energy of the upper half of the
+    frequencies along each axis, compared with the distribution that noise gives it. Fine texture
+    all over the array is taken for noise.
+
+    Parameters
+    ----------
+    array : array-like of one to three axes, and one more for channels
+    channel_axis : int, optional
+        The axis of channels. If None, there is none.
+
+    Returns
+    -------
+    float
+        In the numbers of the array; over all channels together.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> noise = 5 * np.random.default_rng(0).standard_normal(20_000)
+    >>> bool(abs(fost.restoration.noise_level(noise) - 5) < 0.2)
+    True
+    """
+    samples = check_samples(array, "array", channel_axis)
+    return level_of(check_finite(samples, "array"), channel_axis)
+
+
+def level_of(samples: Numbers, channel_axis: int | None) -> float:
+    """`noise_level` of samples that have been checked."""
+    samples = as_float(samples)
+    # Times a power of two, which is exact: squares of 1e200 overflow, those of 1e-200 vanish.
+    _, exponent = np.frexp(np.abs(samples).max())
+    channels = channels_first(np.ldexp(samples, -exponent), channel_axis)
+    energies = np.concatenate([_energies(plane) for plane in channels])
+    shape = _SHAPES[channels.ndim - 1]
+    quietest = np.quantile(energies, _QUIETEST)
+    scale = chi2.ppf(_QUIETEST, prod(k - k // 2 for k in shape))
+    return float(np.ldexp(np.sqrt(quietest / scale), exponent))
+
+
+def _energies(plane: Numbers) -> Numbers:
+    """The energy of the highest frequencies of each patch."""
+    shape = _SHAPES[plane.ndim]
+    high = (slice(None), *(slice(k // 2, None) for k in shape))
+    transform = DCT(shape)
+    energies = []
+    for _, rows in blocks(padded(plane, shape), shape, tuple(k // 2 for k in shape)):
+        centred = rows - rows.mean(axis=1, keepdims=True)
+        coefficients = transform.forward(centred).reshape(-1, *shape)[high]
+        energies.append(np.square(coefficients, dtype=np.float64).reshape(len(rows), -1).sum(1))
+    return np.concatenate(energies)

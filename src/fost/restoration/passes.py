@@ -1,0 +1,141 @@
+"""Missing samples by passes over all patches with a threshold that falls from one to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fost._progress import progress
+from fost._typing import Numbers
+from fost.restoration.adaptation import adapted, general
+from fost.restoration.arrays import cropped, padded
+from fost.restoration.filling import fill
+from fost.restoration.gaps import Mask, checked_steps
+from fost.restoration.grid import Sizes
+from fost.restoration.shrinkage import threshold_at
+from fost.transforms import DCT, Coder
+
+# Thresholds fall from the first to the last, for values from 0 to 1; the first is lower where
+# little is missing, because the start is better then.
+_FIRST, _LAST = 0.4, 0.005
+# How far beyond the shrunk array a pass goes: 1 is to it, 2 is as far again. Patterns are found by
+# going far and often; irregular texture is better off with less.
+_BOLD, _GENTLE = 1.7, 1.0
+# Passes for a share f of missing samples: this over (1 - f)^2, within limits; and how many times
+# fewer gentle ones.
+_PASSES, _FEWEST, _MOST, _FEWER = 22, 40, 80, 4
+# The share of observed samples that tell how much of both to take, and how many it takes. Holes
+# that are wider than this power of two are not like single samples, which say nothing about them.
+_HIDDEN, _LEAST_HIDDEN, _WIDEST = 0.03, 64, 2
+_ROTATIONS_PER_SAMPLE = 1
+_ITERATIONS = 2
+_PATCHES_PER_SAMPLE = 64
+
+
+def by_shrinkage(
+    array: Numbers,
+    missing: Mask,
+    dictionary: Coder | None,
+    shape: tuple[int, ...],
+    stride: Sizes | None,
+    max_iter: int | None,
+    random: np.random.Generator,
+    verbose: bool,
+) -> Numbers:
+    """An array whose missing samples are found by passes, bold and gentle ones."""
+    steps = checked_steps(stride, (*shape[:-1], 1), shape)
+    known, holes = padded(array, shape), padded(missing, shape)
+    start, n_scales = fill(known, holes)
+    if max_iter is not None:
+        passes = Passes(shape, steps, max_iter, _BOLD)
+        return cropped(passes.run(start, holes, dictionary, random, verbose)[0], array.shape)
+    share = float(missing.mean())
+    wanted = max(_PASSES / max(1 - share, 0.05) ** 2, 5 * n_scales)
+    bold = Passes(shape, steps, round(min(max(wanted, _FEWEST), _MOST)), _BOLD)
+    hidden = ~holes & (random.random(holes.shape) < _HIDDEN)
+    if n_scales > _WIDEST or hidden.sum() < _LEAST_HIDDEN:
+        return cropped(bold.run(start, holes, dictionary, random, verbose)[0], array.shape)
+    start, _ = fill(known, holes | hidden)
+    gentle = Passes(shape, steps, bold.count // _FEWER, _GENTLE)
+    far, learned = bold.run(start, holes | hidden, dictionary, random, verbose)
+    near, _ = gentle.run(start, holes | hidden, dictionary, random, verbose, learned)
+    return cropped(blended(near, far, known, hidden), array.shape)
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Passes over all patches with a threshold that falls from one to the next."""
+
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
+    count: int
+    relaxation: float
+
+    def run(
+        self,
+        start: Numbers,
+        holes: Mask,
+        dictionary: Coder | None,
+        random: np.random.Generator,
+        verbose: bool,
+        learned: Coder | None = None,
+    ) -> tuple[Numbers, Coder | None]:
+        """What becomes of a start, and the transform that was learned half-way, if one was.
+
+        Without a dictionary, the second half of the passes uses one that is learned, unless that
+        has been done already.
+        """
+        estimate = start.copy()
+        transform: Coder = dictionary if dictionary is not None else DCT(self.shape)
+        first = _LAST + (_FIRST - _LAST) * float(holes.mean())
+        relaxation = holes * estimate.dtype.type(self.relaxation)
+        with progress("iteration", self.count, verbose) as advance:
+            for k, level in enumerate(np.geomspace(first, _LAST, self.count)):
+                if dictionary is None and k == self.count // 2:
+                    learned = learned or _adapted(estimate, holes, self.shape, random)
+                    transform = learned
+                sizes = zip(estimate.shape, self.shape, self.steps, strict=True)
+                starts = [_starts(*each, random) for each in sizes]
+                sums, weights = threshold_at(estimate, transform, self.shape, starts, float(level))
+                sums /= weights
+                sums -= estimate
+                sums *= relaxation if k < self.count - 1 else holes
+                estimate += sums
+                advance(k + 1, "")
+        return estimate, learned
+
+
+def blended(near: Numbers, far: Numbers, known: Numbers, hidden: Mask) -> Numbers:
+    """What lies between two estimates and is nearest to known samples hidden from both."""
+    way = (far - near)[hidden].astype(np.float64)
+    length = float(way @ way)
+    share = float((known - near)[hidden].astype(np.float64) @ way) / length if length > 0 else 0.0
+    mixed: Numbers = near + near.dtype.type(min(max(share, 0.0), 1.0)) * (far - near)
+    return mixed
+
+
+def _adapted(
+    estimate: Numbers, holes: Mask, shape: tuple[int, ...], random: np.random.Generator
+) -> Coder:
+    """A transform learned from what has been found, or a general one where that is too little."""
+    n = prod(shape)
+    learned = adapted(
+        estimate,
+        shape,
+        random,
+        _ROTATIONS_PER_SAMPLE * n,
+        _ITERATIONS,
+        trusted=~holes,
+        most=_PATCHES_PER_SAMPLE * n,
+    )
+    return learned or general(shape)
+
+
+def _starts(size: int, side: int, step: int, random: np.random.Generator) -> NDArray[np.int32]:
+    """Places `step` apart from a random one on, with the first and the last possible one."""
+    last = size - side
+    offset = int(random.integers(step))
+    return np.unique(np.r_[0, np.arange(offset, last + 1, step), last]).astype(np.int32)

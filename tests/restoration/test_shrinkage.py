@@ -1,0 +1,93 @@
+"""Shrinking the patches of arrays of one to three axes, against its twin."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fost
+from fost.restoration import shrinkage
+from fost.restoration.grid import Grid
+from fost.restoration.shrinkage import threshold, wiener
+from tests import reference
+from tests.cases import dtypes, random_orthonormal, seeds
+
+AXES = {1: (40, 3000), 2: (6, 40), 3: (4, 12)}
+
+
+@given(seeds, st.integers(1, 3), dtypes, st.booleans(), st.booleans())
+def test_equals_its_twin(isa, seed, ndim, dtype, bank, guided):
+    rng = np.random.default_rng(seed)
+    longest, widest = AXES[ndim]
+    shape = tuple(int(k) for k in rng.integers(1, longest + 1, ndim))
+    size = tuple(int(k + rng.integers(0, widest // 2 + 1)) for k in shape)
+    stride = tuple(int(rng.integers(max(1, k // 3), k + 1)) for k in shape)
+    array = rng.standard_normal(size).astype(dtype)
+    transform = fost.DCT(shape)
+    if bank:
+        transform = fost.Bank(
+            [transform, fost.Dense(random_orthonormal(rng, transform.n_features))]
+        )
+    members = transform.transforms if bank else [transform]
+    matrices = [member.matrix for member in members]
+    grid = Grid.over(size, shape, stride)
+    places = list(product(*grid.starts))
+    pilot = (array + 0.1 * rng.standard_normal(size)).astype(dtype)
+    if guided:
+        ours, level = wiener(array, pilot, transform, grid, 0.5), 0.5**2
+        sharpness = shrinkage._SHARPNESS_OF_WIENER
+    else:
+        ours, level = threshold(array, transform, grid, 0.7), 0.7
+        sharpness = shrinkage._SHARPNESS_OF_THRESHOLD
+    theirs = reference.shrink_patches(
+        array, matrices, shape, places, level, pilot if guided else None, sharpness
+    )
+    assert ours[0].dtype == dtype
+    means = [sums / weights for sums, weights in (ours, theirs)]
+    off = np.abs(means[0] - means[1]) > (1e-10 if dtype == np.float64 else 1e-4)
+    if not guided:
+        # A coefficient at the threshold may fall on either side of it. Sums of at most 64
+        # products of numbers around 1 are exact to some eps.
+        doubt = 50 * np.finfo(dtype).eps
+        for place in places:
+            window = tuple(slice(k, k + n) for k, n in zip(place, shape, strict=True))
+            patch = array[window].astype(np.float64).ravel()
+            coefficients = [U.T @ (patch - patch.mean()) for U in matrices]
+            if np.abs(np.abs(coefficients) - level).min() <= doubt:
+                off[window] = False
+    assert not off.any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("size", "shape", "stride"),
+    [((60_000,), (64,), 1), ((30, 40, 50), (4, 8, 8), (2, 2, 1)), ((30, 90, 90), (4, 4, 4), 1)],
+)
+def test_threads_do_not_change_a_bit(dtype, size, shape, stride, set_threads):
+    array = np.random.default_rng(0).standard_normal(size).astype(dtype)
+    grid, transform = Grid.over(size, shape, stride), fost.DCT(shape)
+    results = []
+    for count in (1, 2, 5):
+        set_threads(count)
+        first = threshold(array, transform, grid, 1.0)
+        results.append([*first, *wiener(array, first[0] / first[1], transform, grid, 1.0)])
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_flat_axes_change_nothing():
+    """A signal is a picture of one row, a picture a volume of one slice: to the last bit."""
+    rng = np.random.default_rng(0)
+    signal, picture = rng.standard_normal(5000), rng.standard_normal((50, 60))
+    for array, shape in ((signal, (32,)), (picture, (8, 8))):
+        flat = threshold(array, fost.DCT(shape), Grid.over(array.shape, shape, 1), 1.0)
+        deep = threshold(
+            array[None], fost.DCT((1, *shape)), Grid.over((1, *array.shape), (1, *shape), 1), 1.0
+        )
+        for a, b in zip(flat, deep, strict=True):
+            np.testing.assert_allclose(a, b[0], rtol=1e-12)
