@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fost
 from fost.estimators.auto_choice import Wish
-from fost.learning.contest import Contest, rounds
+from fost.learning.contest import Contest, _steps, rounds
 from fost.learning.frontier import Candidate, Frontier, relative_error, rungs
 from tests.learning.test_bank import mixed
 
@@ -92,3 +92,17 @@ def test_the_number_of_threads_changes_nothing(set_threads):
     for one, three in zip(*found, strict=True):
         assert one.transform == three.transform
         assert one.held_out_error == three.held_out_error
+
+
+def test_a_winner_is_learned_again_from_what_it_cannot_begin_without() -> None:
+    todo = rungs(16, {"": None, "DCT": fost.DCT(16)}, None, 8)
+
+    def steps(name: str) -> list[str]:
+        return [rung.name for rung in _steps(todo, name)]
+
+    banks = [rung.name for rung in todo if rung.ladder.startswith("DCT + banks")][:3]
+    assert [name.split(" x ")[0] for name in banks] == ["DCT + 2", "DCT + 4", "DCT + 8"]
+    assert steps(banks[2]) == banks
+    assert steps(banks[0]) == banks[:1]
+    for alone in ("DCT", "DCT + 16 rotations", "dense"):
+        assert steps(alone) == [alone], "which has a start of its own"

@@ -5,7 +5,8 @@
    been learned from all signals.
 3. Keep the best quarter, and let them go on from where they are with four times the signals.
 4. Go on with 2 until those that are left have been learned from all signals.
-5. Learn the winner once more from its own start, and keep the better of the two.
+5. Learn the winner once more from its own start, a bank also from those of fewer members, by few
+   iterations each, and keep the best.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ _ONE_OF = 4
 # share of the least error so far. The choice is learned to its end later.
 _ITERATIONS = 16
 _CHANGE = 3e-4
+# Iterations, and signals at most, of banks that are only there to be split. After more of them
+# the members have settled, and those of the next bank find less to differ in.
+_ITERATIONS_BETWEEN = 4
+_SIGNALS_BETWEEN = 2**15
 
 # The candidates from the best to the worst, by the errors that they are foreseen to have.
 Order = Callable[[Sequence[Candidate], Sequence[float]], list[Candidate]]
@@ -82,7 +87,7 @@ class Contest:
     ) -> Iterator[Candidate]:
         """Yields candidates as they are learned; those that go on come again, better."""
         left: dict[str, Candidate] = {}
-        least = 1.0
+        least, everything = 1.0, todo
         for k, each in enumerate(rounds):
             if k:
                 ranked = order(list(left.values()), [self._foreseen(row) for row in left.values()])
@@ -100,11 +105,22 @@ class Contest:
                 yield left[rung.name]
             left = {rung.name: left[rung.name] for rung in todo}
         winner = order(list(left.values()), [row.held_out_error for row in left.values()])[0]
-        rung = next(rung for rung in todo if rung.name == winner.structure)
-        on_rung(rung)
-        starts = () if rung.structure is None else rung.structure.starts[:1]
-        again = self._learned(rung, starts, source, _CHANGE * least, winner)
+        steps = _steps(everything, winner.structure)
+        on_rung(steps[-1])
+        again = self._climbed(steps, source, _CHANGE * least, winner)
         yield min(winner, again, key=lambda row: row.held_out_error)
+
+    def _climbed(
+        self, steps: Sequence[Rung], source: ArraySource, tol: float, before: Candidate
+    ) -> Candidate:
+        """The last of some rungs, from its own start or each from the one before."""
+        between: tuple[Coder, ...] = ()
+        some = ArraySource(self.train[:_SIGNALS_BETWEEN], self.name)
+        for rung in steps[:-1]:
+            starts = between or _own_start(rung)
+            before = self._learned(rung, starts, some, tol, before, _ITERATIONS_BETWEEN)
+            between = (before.transform,)
+        return self._learned(steps[-1], (*_own_start(steps[-1]), *between), source, tol, before)
 
     def _learned(
         self,
@@ -113,6 +129,7 @@ class Contest:
         source: ArraySource,
         tol: float,
         before: Candidate | None,
+        iterations: int = _ITERATIONS,
     ) -> Candidate:
         """A candidate from the start that leaves the least error on the training signals."""
         start = time.perf_counter()
@@ -120,7 +137,7 @@ class Contest:
             assert rung.base is not None
             coder: Coder = rung.base
         else:
-            max_iter, tol = min(self.max_iter, _ITERATIONS), max(self.tol, tol)
+            max_iter, tol = min(self.max_iter, iterations), max(self.tol, tol)
             s, random = self.n_nonzero_coefs, self.random
             task = Task(rung.structure, s, rung.base, None, max_iter, tol, random_state=random)
             results = [run(source, replace(task, init=init)) for init in starts]
@@ -148,6 +165,18 @@ class Contest:
         halfway = (row.train_error + row.held_out_error) / 2
         share = row.n_signals / len(self.train)
         return halfway + share * (row.held_out_error - halfway)
+
+
+def _steps(todo: Sequence[Rung], name: str) -> list[Rung]:
+    """The rung of that name, after those of its ladder that it cannot begin without."""
+    (end,) = (k for k, rung in enumerate(todo) if rung.name == name)
+    below = [rung for rung in todo[: end + 1] if rung.ladder == todo[end].ladder]
+    own = [k for k, rung in enumerate(below) if rung.starts or rung.structure is None]
+    return below[own[-1] :]
+
+
+def _own_start(rung: Rung) -> tuple[str, ...]:
+    return () if rung.structure is None else rung.structure.starts[:1]
 
 
 def _starts(rung: Rung, latest: dict[str, Coder]) -> tuple[str | Coder, ...]:
