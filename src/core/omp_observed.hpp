@@ -2,10 +2,58 @@
 // own, and the residual itself is kept, by means of the orthogonalised atoms.
 #pragma once
 
-#include "omp.hpp"
+#include "omp_parts.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
+
+// The pursuit of one signal.
+template <class T> struct Pursuit {
+  int s;
+  int count;
+  std::int32_t* chosen;  // s
+  double* factor;        // s x s, L column by column, with one over its diagonal
+  double* c;             // s
+  double left;           // squared residual
+  double least = 1;      // of what was left of the chosen atoms' squares outside the others' span
+
+  bool has(int k) const {
+    for (int i = 0; i < count; ++i)
+      if (chosen[i] == k) return true;
+    return false;
+  }
+
+  double* column(int i) const { return factor + static_cast<Index>(i) * s; }
+
+  // Adds atom k with its row of the factor and the correlation that is left; false where it
+  // depends on the chosen ones.
+  bool add(int k, double square, const double* row, double correlation) {
+    double rest = square;
+    for (int i = 0; i < count; ++i) rest -= row[i] * row[i];
+    // The less is left of chosen atoms, the larger are the errors of what depends on them.
+    if (rest * least <= DEPENDENT<T> * square) return false;
+    if (rest < least * square) least = rest / square;
+    for (int i = 0; i < count; ++i) column(i)[count] = row[i];
+    const double inverse = 1 / __builtin_sqrt(rest);
+    column(count)[count] = inverse;
+    c[count] = correlation * inverse;
+    left -= c[count] * c[count];
+    chosen[count++] = k;
+    return true;
+  }
+
+  // x = L^-T c
+  void solve(double* x) const {
+    for (int i = count - 1; i >= 0; --i) {
+      const double* below = column(i);
+      double sum = c[i];
+      for (int j = i + 1; j < count; ++j) sum -= below[j] * x[j];
+      x[i] = sum * below[i];
+    }
+  }
+
+  bool done(double tol) const { return count == s || left <= tol; }
+};
 
 // y += factor * x
 template <class T> void add_multiple(T factor, const T* x, T* y, int n) {
@@ -90,7 +138,7 @@ bool pursue_observed(const Atoms<T>& atoms, const View<const T>& y, const View<c
       const Pursuit<T> pursuit = {s, codes.counts[begin + r], codes.indices + (begin + r) * s,
                                   memory.factor + r * s * s, memory.c + r * s, 0};
       pursuit.solve(memory.x);
-      write_code(pursuit.count, memory.x, codes, begin + r);
+      write_code(pursuit.count, memory.x, 1, codes, begin + r);
     }
   }
   return true;

@@ -16,7 +16,7 @@ constexpr Index LEAST_SIGNALS = 16;
 constexpr Index TILE_BYTES = 256 * 1024;
 
 // What the signals that are pursued side by side may fill of the second-level cache.
-constexpr Index TOGETHER_BYTES = 128 * 1024;
+constexpr Index TOGETHER_BYTES = 1024 * 1024;
 
 template <class T> Index tile_of(const Atoms<T>& atoms, Index rows, int s, bool observed) {
   const Index bytes = sizeof(T) * (observed ? Index(atoms.n) * s : Index(atoms.pitch));
@@ -40,11 +40,11 @@ template <class T> class PursuitBuffers {
         rows_(tile_ * atoms.n),
         correlations_(tile_ * atoms.pitch),
         alpha_(together_ * atoms.pitch),
-        factor_((observed ? tile_ : together_) * s * s),
-        c_((observed ? tile_ : together_) * s),
-        x_(together_ * s),
-        factors_(together_ * s),
-        directions_(observed ? tile_ * s * atoms.n : together_ * s * atoms.pitch),
+        factor_(observed ? tile_ * s * s : Index(s) * (s + 1) / 2 * PURSUITS),
+        products_(PURSUITS * Index(s)),
+        c_((observed ? tile_ : PURSUITS) * s),
+        x_(PURSUITS * Index(s)),
+        directions_(observed ? tile_ * s * atoms.n : 0),
         observed_(observed ? tile_ * atoms.n : 0),
         scales_(observed && atoms.squares ? tile_ * atoms.pitch : 0),
         left_(observed ? tile_ : 0) {
@@ -55,7 +55,7 @@ template <class T> class PursuitBuffers {
 
   PursuitMemory<T> memory() const {
     return {static_cast<int>(tile_), static_cast<int>(together_), tol_, rows_.get(),
-            correlations_.get(), alpha_.get(), factor_.get(), c_.get(), x_.get(), factors_.get(),
+            correlations_.get(), alpha_.get(), factor_.get(), products_.get(), c_.get(), x_.get(),
             directions_.get(), observed_.get(), scales_.get(), left_.get(), gemm_};
   }
 
@@ -64,8 +64,8 @@ template <class T> class PursuitBuffers {
   double tol_;
   Gemm<T> gemm_;
   Buffer<T> rows_, correlations_, alpha_;
-  Buffer<double> factor_, c_, x_;
-  Buffer<T> factors_, directions_, observed_, scales_;
+  Buffer<double> factor_, products_, c_, x_;
+  Buffer<T> directions_, observed_, scales_;
   Buffer<double> left_;
 };
 

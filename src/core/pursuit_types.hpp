@@ -59,12 +59,11 @@ template <class T> struct PursuitMemory {
   T* rows;          // tile x n, signals or residuals
   T* correlations;  // tile x pitch, zeros beyond count
   T* alpha;         // pitch per signal
-  double* factor;   // s x s per signal, see omp.hpp
+  double* factor;   // the rows M of pursuits.hpp, or the factor of omp_observed.hpp, s x s per signal
+  double* products; // s per signal, of an atom with those chosen before
   double* c;        // s per signal, coordinates of the signal along the orthogonalised atoms
   double* x;        // s per signal, coefficients, or a row of the factor
-  T* factors;       // s per signal, such a row
-  T* directions;    // per signal: s x pitch, correlations with orthogonalised atoms; or s x n,
-                    // these themselves, where entries are missing
+  T* directions;    // s x n per signal, the orthogonalised atoms, where entries are missing
   T* observed;      // tile x n, one where observed and zero elsewhere
   T* scales;        // tile x pitch, one over the norms of the observed parts, or null
   double* left;     // tile, squared residuals
