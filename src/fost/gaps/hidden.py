@@ -32,7 +32,7 @@ _RELAXATION = 1.7
 # Signals whose conditional covariances are computed in a step, about.
 _COVARIANCES = 500
 # Signals per feature that the first steps are made with.
-_FEW = 16
+_FEW = 32
 # Signals that it takes to believe in correlations; and, as multiples of the number of features,
 # in differences between members.
 _ALONE = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 1e6)

@@ -6,7 +6,7 @@ import numpy as np
 
 from fost._random import RandomState, as_generator
 from fost._validation import check_integer
-from fost.gaps.conditioning import Gaps, Rows
+from fost.gaps.conditioning import Gaps, Rows, condition
 from fost.gaps.hidden import chosen
 from fost.gaps.mixture import Mixture, gaps_of
 from fost.gaps.moments import MomentsOf, Shrinkage, divided_moments, maximised
@@ -134,7 +134,7 @@ def _in_domains(
     """A Gaussian in the domain of a transform; of a bank, one for what each member suits best."""
     if not isinstance(coder, Bank):
         return Mixture([alone.members[0].in_domain(coder.transforms[0])])
-    filled, _ = alone.filled(signals, gaps)
+    filled = condition(alone.members[0], signals, gaps).rows
     codes = coder.encode(filled - alone.mean, max(1, coder.n_features // 8))
     labels = coder.members(codes)
     same, sums = divided_moments(alone.members[0], labels, coder.n_transforms, filled, gaps)
