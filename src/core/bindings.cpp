@@ -136,7 +136,7 @@ void condition_array(const Packed<const double, Line>& mean,
               (!sum || square(*sum)), "shapes do not agree");
   const Gaussian gaussian = {static_cast<int>(n), mean.data(), covariance.data(), precision.data(),
                              log_determinant};
-  const GappedRows signals = {rows.data(), missing.data(), pointer(weights), pointer(densities),
+  const GappedRows signals = {rows.data(), missing.data(), nullptr, pointer(weights), pointer(densities),
                               pointer(variances)};
   nb::gil_scoped_release release;
   condition_rows(gaussian, signals, Index(count), pointer(sum));

@@ -3,221 +3,265 @@
 // With the covariance C, its inverse P and d = y - mean, m what is missing and o what is observed:
 //   mean of d_m        -P_mm^-1 P_mo d_o                   or  C_mo C_oo^-1 d_o
 //   covariance         P_mm^-1                             or  C_mm - C_mo C_oo^-1 C_om
-//   d_o^T C_oo^-1 d_o  d_o^T P_oo d_o - |R^-T P_mo d_o|^2 or  |R^-T d_o|^2
+//   d_o^T C_oo^-1 d_o  d_o^T P_oo d_o - |R^-1 P_mo d_o|^2  or  |R^-1 d_o|^2
 //   log |C_oo|         log |C| + log |P_mm|                or  log |C_oo|
-// by the Cholesky factor R of P_mm or of C_oo, whichever is the smaller matrix. Signals with the
-// same gaps after one another share it.
+// by the Cholesky factor R of P_mm or of C_oo, whichever is the smaller matrix, of several signals
+// at once. Where the next ones have the same gaps, they share it.
 #pragma once
 
-#include "algebra.hpp"
-#include "gaps_types.hpp"
+#include "gap_blocks.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// Pivots are at least this share of their diagonal entry: what is below is rounding.
-constexpr double LEAST_PIVOT = 1e-14;
-
-// A product of positive numbers, as its logarithm: one call for many of them.
-class LogProduct {
+// As many signals as a vector has lanes, and what is known about them.
+class GapGroup {
  public:
-  FOST_INLINE void times(double factor) {
-    product_ *= factor;
-    if (!(product_ > 1e-150 && product_ < 1e150)) {
-      logarithm_ += __builtin_log(product_ / factor) + __builtin_log(factor);
-      product_ = 1;
+  GapGroup(const Gaussian& gaussian, const GappedRows& signals, const GapMemory& memory)
+      : g_(gaussian), signals_(signals), at_(memory) {}
+
+  // Takes the next `active` signals of the order. Entry beyond repeat the first of them.
+  void take(const Index* order, int active, double* sum) {
+    const int n = g_.n;
+    bool same = taken_ > 0;
+    for (int l = 0; l < L; ++l) {
+      const Index row = order[l < active ? l : 0];
+      same = same && !__builtin_memcmp(signals_.missing + row * n, signals_.missing + row_[l] * n, n);
+      next_[l] = row;
     }
-  }
-  double logarithm() const { return logarithm_ + __builtin_log(product_); }
-
- private:
-  double product_ = 1, logarithm_ = 0;
-};
-
-// y += sum of x[places[k]] times row places[k] of A, n x n.
-inline void add_rows(const double* a, int n, const std::int32_t* places, int count, const double* x,
-                     double* y) {
-  constexpr int L = LANES<double>;
-  int k = 0;
-  for (; k + 4 <= count; k += 4) {
-    const double* rows[4];
-    double factors[4];
-    for (int q = 0; q < 4; ++q) {
-      rows[q] = a + static_cast<Index>(places[k + q]) * n;
-      factors[q] = x[places[k + q]];
-    }
-    int i = 0;
-    for (; i + L <= n; i += L) {
-      Vec<double> sum = load(y + i);
-#pragma GCC unroll 4
-      for (int q = 0; q < 4; ++q) sum += factors[q] * load(rows[q] + i);
-      store(y + i, sum);
-    }
-    for (; i < n; ++i)
-      for (int q = 0; q < 4; ++q) y[i] += factors[q] * rows[q][i];
-  }
-  for (; k < count; ++k) add_scaled(x[places[k]], a + static_cast<Index>(places[k]) * n, y, n);
-}
-
-inline int up_to_vectors(int n) { return (n + LANES<double> - 1) / LANES<double> * LANES<double>; }
-
-// Upper triangular R with R^T R = A[places, places], in rows `pitch` apart; returns log |A|. Left of
-// the diagonal there may be anything.
-inline double factorise(const double* a, int n, const std::int32_t* places, int count, double* factor,
-                        Index pitch, double* column) {
-  constexpr int L = LANES<double>;
-  LogProduct determinant;
-  const int wide = up_to_vectors(count);
-  for (int j = 0; j < count; ++j) {
-    double* row = factor + j * pitch;
-    const double* from = a + static_cast<Index>(places[j]) * n;
-    const int first = j / L * L;  // whole vectors
-    for (int k = first; k < j; ++k) row[k] = 0;
-    for (int k = j; k < count; ++k) row[k] = from[places[k]];
-    for (int k = count; k < wide; ++k) row[k] = 0;
-    for (int k = 0; k < j; ++k) column[k] = factor[k * pitch + j];
-    subtract_transposed(factor + first, pitch, j, wide - first, column, row + first);
-    const double least = LEAST_PIVOT * from[places[j]];
-    const double pivot = row[j] > least ? row[j] : least;
-    const double root = __builtin_sqrt(pivot), scale = 1 / root;
-    determinant.times(pivot);
-    for (int k = first; k < wide; k += L) store(row + k, scale * load(row + k));
-    row[j] = root;
-  }
-  return determinant.logarithm();
-}
-
-// x <- R^-T x; returns the squared norm of that.
-inline double solve_forward(const double* factor, Index pitch, int count, double* x) {
-  double energy = 0;
-  for (int i = 0; i < count; ++i) {
-    const double* row = factor + i * pitch;
-    x[i] /= row[i];
-    energy += x[i] * x[i];
-    add_scaled(-x[i], row + i + 1, x + i + 1, count - i - 1);
-  }
-  return energy;
-}
-
-// x <- R^-1 x
-inline void solve_backward(const double* factor, Index pitch, int count, double* x) {
-  for (int i = count - 1; i >= 0; --i) {
-    const double* row = factor + i * pitch;
-    x[i] = (x[i] - dot(row + i + 1, x + i + 1, count - i - 1)) / row[i];
-  }
-}
-
-// Rows of R^-T B, where `solved` has the rows of B; those of R^-T itself where B is the identity,
-// whose row i ends at column i.
-inline void solve_rows(const double* factor, Index pitch, int count, int columns, bool identity,
-                       double* solved, double* column) {
-  for (int i = 0; i < count; ++i) {
-    double* row = solved + i * pitch;
-    for (int k = 0; k < i; ++k) column[k] = factor[k * pitch + i];
-    subtract_transposed(solved, pitch, i, identity ? up_to_vectors(i) : columns, column, row);
-    const double scale = 1 / factor[i * pitch + i];
-    for (int k = 0; k < (identity ? i + 1 : columns); ++k) row[k] *= scale;
-  }
-}
-
-// The conditional covariance of what is missing by its triangles: calls use(i, row) with row i up
-// to its diagonal entry.
-template <class Use>
-void covariance_rows(const Gaussian& g, const GapMemory& at, int n_missing, int n_observed,
-                     bool by_precision, const Use& use) {
-  const int wide = up_to_vectors(n_missing);
-  const int count = by_precision ? n_missing : n_observed;
-  for (int i = 0; i < count; ++i) {
-    double* row = at.solved + i * at.pitch;
-    if (by_precision) {
-      for (int k = 0; k < wide; ++k) row[k] = 0;
-      row[i] = 1;
-    } else {
-      const double* from = g.covariance + static_cast<Index>(at.observed[i]) * g.n;
-      for (int k = 0; k < n_missing; ++k) row[k] = from[at.missing[k]];
-    }
-  }
-  solve_rows(at.factor, at.pitch, count, n_missing, by_precision, at.solved, at.right);
-  for (int i = 0; i < n_missing; ++i) {
-    const int first = by_precision ? i : 0;
-    // Column i of what was solved, with the sign of what is added.
-    for (int k = first; k < count; ++k)
-      at.right[k - first] = by_precision ? -at.solved[k * at.pitch + i] : at.solved[k * at.pitch + i];
-    const double* from = g.covariance + static_cast<Index>(at.missing[i]) * g.n;
-    for (int k = 0; k <= i; ++k) at.row[k] = by_precision ? 0 : from[at.missing[k]];
-    subtract_transposed(at.solved + first * at.pitch, at.pitch, count - first, i + 1, at.right, at.row);
-    use(i, at.row);
-  }
-}
-
-// Fills rows first:last, which have a common mask where it is the one before; where `sum` is not
-// null, adds their conditional covariances times their weights (or one) to its lower triangle.
-inline void condition(const Gaussian& g, const GappedRows& signals, Index first, Index last,
-                      double* sum, const GapMemory& at) {
-  const int n = g.n;
-  int n_missing = 0, n_observed = 0;
-  double logarithm = 0, weight = 0;
-  bool by_precision = true;
-  // What signals with the same gaps have in common is added up once.
-  const auto add_covariance = [&] {
-    if (sum && weight > 0 && n_missing)
-      covariance_rows(g, at, n_missing, n_observed, by_precision, [&](int i, const double* row) {
-        double* to = sum + static_cast<Index>(at.missing[i]) * n;
-        for (int k = 0; k <= i; ++k) to[at.missing[k]] += weight * row[k];
-      });
-    weight = 0;
-  };
-  for (Index r = first; r < last; ++r) {
-    double* y = signals.rows + r * n;
-    const bool* gaps = signals.missing + r * n;
-    const bool same = r > first && !__builtin_memcmp(gaps, gaps - n, n);
+    if (!same) add_covariance(sum);
+    for (int l = 0; l < L; ++l) row_[l] = next_[l];
+    taken_ = active;
     if (!same) {
-      add_covariance();
-      n_missing = n_observed = 0;
-      for (int i = 0; i < n; ++i)
-        if (gaps[i])
-          at.missing[n_missing++] = i;
-        else
-          at.observed[n_observed++] = i;
-      by_precision = n_missing <= n_observed;
-      logarithm = by_precision
-          ? g.log_determinant + factorise(g.precision, n, at.missing, n_missing, at.factor, at.pitch, at.row)
-          : factorise(g.covariance, n, at.observed, n_observed, at.factor, at.pitch, at.row);
+      split();
+      factorise_lanes();
+      if (signals_.variances) find_variances();
     }
-    weight += signals.weights ? signals.weights[r] : 1;
-    for (int i = 0; i < n; ++i) at.difference[i] = gaps[i] ? 0 : y[i] - g.mean[i];
-    double energy = 0;
-    for (int i = 0; i < n; ++i) at.row[i] = 0;
-    if (by_precision) {
-      add_rows(g.precision, n, at.observed, n_observed, at.difference, at.row);
-      for (int k = 0; k < n_missing; ++k) at.right[k] = at.row[at.missing[k]];
-      energy = dot(at.difference, at.row, n) - solve_forward(at.factor, at.pitch, n_missing, at.right);
-      solve_backward(at.factor, at.pitch, n_missing, at.right);
-      for (int k = 0; k < n_missing; ++k) y[at.missing[k]] = g.mean[at.missing[k]] - at.right[k];
-    } else {
-      for (int k = 0; k < n_observed; ++k) at.right[k] = at.difference[at.observed[k]];
-      energy = solve_forward(at.factor, at.pitch, n_observed, at.right);
-      solve_backward(at.factor, at.pitch, n_observed, at.right);
-      for (int k = 0; k < n_observed; ++k) at.difference[at.observed[k]] = at.right[k];
-      add_rows(g.covariance, n, at.observed, n_observed, at.difference, at.row);
-      for (int k = 0; k < n_missing; ++k) y[at.missing[k]] = g.mean[at.missing[k]] + at.row[at.missing[k]];
+    for (int l = 0; l < active; ++l)
+      weight_[l] += signals_.weights ? signals_.weights[row_[l]] : 1;
+  }
+
+  // Adds what signals with the same gaps have in common, their conditional covariance times the
+  // sum of their weights, to the lower triangle of `sum`.
+  void add_covariance(double* sum) {
+    bool counts = false;
+    for (int l = 0; l < L; ++l) counts = counts || weight_[l] > 0;
+    if (sum && counts)
+      explained([&](int first, const double* rows) {
+        for (int l = 0; l < L; ++l)
+          if (weight_[l] > 0)
+            for (int i = first; i < first + SQUARE && i < n_missing_[l]; ++i)
+              add_row(l, i, rows + (i - first) * at_.wide * L + l, sum);
+      });
+    for (int l = 0; l < L; ++l) weight_[l] = 0;
+  }
+
+  // Fills the gaps, and stores what else is asked for.
+  void fill() {
+    const int n = g_.n;
+    Entry* difference = entries(at_.difference);
+    for (int i = 0; i < n; ++i) difference[i] = Entry{};
+    for (int l = 0; l < L; ++l) {
+      const double* y = signals_.rows + row_[l] * n;
+      const std::int32_t* observed = places(at_.observed, l);
+      for (int k = 0; k < n - n_missing_[l]; ++k)
+        at_.difference[observed[k] * L + l] = y[observed[k]] - g_.mean[observed[k]];
     }
-    if (signals.densities) {
-      constexpr double LOG_TWO_PI = 1.8378770664093454836;
-      signals.densities[r] = -0.5 * (energy + logarithm + n_observed * LOG_TWO_PI);
-    }
-    if (signals.variances) {
-      double* variances = signals.variances + r * n;
-      if (same) {
-        for (int i = 0; i < n; ++i) variances[i] = variances[i - n];
-      } else {
+    const Entry energy = by_precision_ ? solve_missing(difference) : solve_observed(difference);
+    for (int l = 0; l < taken_; ++l) {
+      double* y = signals_.rows + row_[l] * n;
+      const std::int32_t* missing = places(at_.missing, l);
+      for (int k = 0; k < n_missing_[l]; ++k)
+        y[missing[k]] = g_.mean[missing[k]] + (by_precision_ ? -at_.right[k * L + l]
+                                                             : at_.product[missing[k] * L + l]);
+      if (signals_.densities) {
+        constexpr double LOG_TWO_PI = 1.8378770664093454836;
+        signals_.densities[row_[l]] =
+            -0.5 * (energy[l] + logarithm_[l] + (n - n_missing_[l]) * LOG_TWO_PI);
+      }
+      if (signals_.variances) {
+        double* variances = signals_.variances + row_[l] * n;
         for (int i = 0; i < n; ++i) variances[i] = 0;
-        covariance_rows(g, at, n_missing, n_observed, by_precision,
-                        [&](int i, const double* row) { variances[at.missing[i]] = row[i]; });
+        for (int k = 0; k < n_missing_[l]; ++k) variances[missing[k]] = at_.variances[k * L + l];
       }
     }
   }
-  add_covariance();
+
+ private:
+  static constexpr int L = LANES<double>;
+
+  static Entry* entries(double* numbers) { return reinterpret_cast<Entry*>(numbers); }
+  std::int32_t* places(std::int32_t* all, int lane) const { return all + static_cast<Index>(lane) * g_.n; }
+  // Those of the smaller matrix, of which there are so many.
+  std::int32_t* kept(int lane) const { return places(by_precision_ ? at_.missing : at_.observed, lane); }
+  int n_kept(int lane) const { return by_precision_ ? n_missing_[lane] : g_.n - n_missing_[lane]; }
+
+  // Finds the places of what is missing and observed, and which matrix is the smaller one.
+  void split() {
+    int most_missing = 0, fewest_missing = g_.n;
+    for (int l = 0; l < L; ++l) {
+      const bool* gaps = signals_.missing + row_[l] * g_.n;
+      std::int32_t *missing = places(at_.missing, l), *observed = places(at_.observed, l);
+      int m = 0, o = 0;
+      for (int i = 0; i < g_.n; ++i) {
+        missing[m] = observed[o] = i;
+        m += gaps[i];
+        o += !gaps[i];
+      }
+      n_missing_[l] = m;
+      most_missing = m > most_missing ? m : most_missing;
+      fewest_missing = m < fewest_missing ? m : fewest_missing;
+    }
+    by_precision_ = most_missing <= g_.n - fewest_missing;
+    count_ = up_to_blocks(by_precision_ ? most_missing : g_.n - fewest_missing);
+    columns_ = up_to_blocks(most_missing);
+  }
+
+  // Gathers the matrices of all lanes, and factorises them.
+  void factorise_lanes() {
+    const double* from = by_precision_ ? g_.precision : g_.covariance;
+    const Index pitch = at_.pitch;
+    for (int l = 0; l < L; ++l) {
+      const std::int32_t* own = kept(l);
+      const int count = n_kept(l);
+      for (int i = 0; i < count_; ++i) {
+        double* row = at_.factor + i * pitch * L + l;
+        if (i < count) {
+          const double* line = from + static_cast<Index>(own[i]) * g_.n;
+          for (int j = 0; j <= i; ++j) row[j * L] = line[own[j]];
+        } else {
+          for (int j = 0; j < i; ++j) row[j * L] = 0;
+          row[i * L] = 1;
+        }
+        at_.least[i * L + l] = LEAST_PIVOT * row[i * L];
+      }
+    }
+    const LogProduct determinant = factorise(entries(at_.factor), pitch, count_, entries(at_.least),
+                                             entries(at_.reciprocals));
+    for (int l = 0; l < L; ++l)
+      logarithm_[l] = determinant.logarithm(l) + (by_precision_ ? g_.log_determinant : 0);
+  }
+
+  // right = P_mm^-1 P_mo d_o
+  Entry solve_missing(const Entry* difference) {
+    const Index pitch = at_.pitch;
+    Entry *product = entries(at_.product), *right = entries(at_.right);
+    multiply_lanes(g_.precision, g_.n, difference, product);
+    Entry energy = {};
+    for (int i = 0; i < g_.n; ++i) energy += difference[i] * product[i];
+    for (int l = 0; l < L; ++l) {
+      const std::int32_t* missing = places(at_.missing, l);
+      for (int k = 0; k < count_; ++k)
+        at_.right[k * L + l] = k < n_missing_[l] ? at_.product[missing[k] * L + l] : 0;
+    }
+    energy -= solve_forward(entries(at_.factor), pitch, count_, entries(at_.reciprocals), right);
+    solve_backward(entries(at_.factor), pitch, count_, entries(at_.reciprocals), right);
+    return energy;
+  }
+
+  // product = C C_oo^-1 d_o
+  Entry solve_observed(Entry* difference) {
+    const Index pitch = at_.pitch;
+    Entry* right = entries(at_.right);
+    for (int l = 0; l < L; ++l) {
+      const std::int32_t* observed = places(at_.observed, l);
+      for (int k = 0; k < count_; ++k)
+        at_.right[k * L + l] = k < n_kept(l) ? at_.difference[observed[k] * L + l] : 0;
+    }
+    const Entry energy = solve_forward(entries(at_.factor), pitch, count_, entries(at_.reciprocals), right);
+    solve_backward(entries(at_.factor), pitch, count_, entries(at_.reciprocals), right);
+    for (int l = 0; l < L; ++l) {
+      const std::int32_t* observed = places(at_.observed, l);
+      for (int k = 0; k < n_kept(l); ++k) at_.difference[observed[k] * L + l] = at_.right[k * L + l];
+    }
+    multiply_lanes(g_.covariance, g_.n, difference, entries(at_.product));
+    return energy;
+  }
+
+  // What is known of the covariance of what is missing: minus R^-T R^-1, or -C_mo C_oo^-1 C_om. Calls
+  // use(first, rows) with SQUARE rows from the first one on, up to their diagonal entries.
+  template <class Use> void explained(const Use& use) {
+    Entry *solved = entries(at_.solved), *rows = entries(at_.rows);
+    solve_sides(solved);
+    for (int i = 0; i < columns_; i += SQUARE) {
+      const int first = by_precision_ ? i : 0;
+      for (int j = 0; j <= i; j += SQUARE) {
+        EntryBlock block = {};
+        block.subtract(solved + first * at_.wide + i, 1, at_.wide, solved + first * at_.wide + j, 1,
+                       at_.wide, count_ - first);
+        block.store_to(rows + j, at_.wide);
+      }
+      use(i, at_.rows);
+    }
+  }
+
+  // Adds row i of a lane's covariance, up to its diagonal entry, to the sum.
+  void add_row(int lane, int i, const double* row, double* sum) const {
+    const std::int32_t* missing = places(at_.missing, lane);
+    const Index begin = static_cast<Index>(missing[i]) * g_.n;
+    const double* prior = g_.covariance + begin;
+    double* to = sum + begin;
+    const double weight = weight_[lane];
+    if (by_precision_)
+      for (int k = 0; k <= i; ++k) to[missing[k]] -= weight * row[k * L];
+    else
+      for (int k = 0; k <= i; ++k) to[missing[k]] += weight * (prior[missing[k]] + row[k * L]);
+  }
+
+  // solved = R^-1, or R^-1 C_om
+  void solve_sides(Entry* solved) {
+    for (int i = 0; i < count_; ++i) {
+      Entry* row = solved + i * at_.wide;
+      for (int k = 0; k < columns_; ++k) row[k] = Entry{};
+      if (by_precision_) row[i] = Entry{} + 1.0;
+    }
+    for (int l = 0; l < L && !by_precision_; ++l)
+      for (int i = 0; i < n_kept(l); ++i) {
+        double* row = at_.solved + i * at_.wide * L + l;
+        const double* from = g_.covariance + static_cast<Index>(kept(l)[i]) * g_.n;
+        const std::int32_t* missing = places(at_.missing, l);
+        for (int k = 0; k < n_missing_[l]; ++k) row[k * L] = from[missing[k]];
+      }
+    solve_rows(entries(at_.factor), at_.pitch, count_, entries(at_.reciprocals), by_precision_,
+               solved, at_.wide, columns_);
+  }
+
+  // The diagonal of the conditional covariances.
+  void find_variances() {
+    explained([&](int first, const double* rows) {
+      for (int l = 0; l < L; ++l)
+        for (int i = first; i < first + SQUARE && i < n_missing_[l]; ++i) {
+          const Index place = places(at_.missing, l)[i];
+          const double known = rows[((i - first) * at_.wide + i) * L + l];
+          at_.variances[i * L + l] =
+              by_precision_ ? -known : g_.covariance[place * g_.n + place] + known;
+        }
+    });
+  }
+
+  const Gaussian& g_;
+  const GappedRows& signals_;
+  const GapMemory& at_;
+  int taken_ = 0;             // signals in lanes, from the first
+  Index row_[L], next_[L];    // those of the lanes, now and next
+  int n_missing_[L];
+  double weight_[L] = {}, logarithm_[L];
+  bool by_precision_ = true;
+  int count_ = 0;             // rows of the smaller matrices, rounded up
+  int columns_ = 0;           // missing entries, rounded up
+};
+
+// Fills the signals first:last of the order; where `sum` is not null, adds their conditional
+// covariances times their weights (or one) to its lower triangle.
+inline void condition(const Gaussian& g, const GappedRows& signals, Index first, Index last,
+                      double* sum, const GapMemory& at) {
+  constexpr int L = LANES<double>;
+  GapGroup group(g, signals, at);
+  for (Index r = first; r < last; r += L) {
+    group.take(signals.order + r, static_cast<int>(last - r < L ? last - r : L), sum);
+    group.fill();
+  }
+  group.add_covariance(sum);
 }
 
 }  // namespace FOST_NAMESPACE

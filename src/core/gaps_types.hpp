@@ -14,26 +14,37 @@ struct Gaussian {
   double log_determinant;   // of the covariance
 };
 
-// Signals with gaps (rows of n), and what is found about them. All but `rows` and `missing` may
-// be null, where it is not asked for.
+// Signals with gaps (rows of n), and what is found about them. All but `rows`, `missing` and `order`
+// may be null, where it is not asked for.
 struct GappedRows {
   double* rows;         // what is missing is replaced by its conditional mean
   const bool* missing;
+  const Index* order;   // in which signals are worked on: those with like gaps side by side
   const double* weights;
   double* densities;    // logarithms of the density of what is observed
   double* variances;    // conditional ones of what is missing; zero elsewhere (rows of n)
 };
 
-// Memory of one thread; rows are `pitch` apart, a multiple of the widest vector.
+// What the kernels of any instruction set need at most: signals side by side, and the size of the
+// blocks that sizes of matrices are rounded up to.
+constexpr int MOST_LANES = 8, LARGEST_BLOCK = 4;
+
+// Memory of one thread, for MOST_LANES signals at once; the last three may be null where
+// neither covariances nor variances are asked for.
 struct GapMemory {
-  Index pitch;
-  std::int32_t* missing;   // n, places of what is missing
-  std::int32_t* observed;  // n
-  double* factor;          // n rows
-  double* solved;          // n rows
-  double* difference;      // one row
-  double* right;           // one row
-  double* row;             // one row
+  Index pitch;             // of rows of `factor`: half of n, rounded up
+  Index wide;              // of rows of `solved`: n, rounded up
+  std::int32_t* missing;   // n for each lane: places of what is missing
+  std::int32_t* observed;  // n for each lane
+  double* factor;          // pitch x pitch
+  double* reciprocals;     // pitch
+  double* least;           // pitch
+  double* right;           // pitch
+  double* difference;      // n
+  double* product;         // n
+  double* solved;          // pitch x wide
+  double* rows;            // LARGEST_BLOCK x wide
+  double* variances;       // wide
 };
 
 }  // namespace fost

@@ -102,8 +102,8 @@ struct Algebra {
   int (*sweep_rotations)(const double* statistic, const RotationMemory&, int n,
                          std::int32_t* pairs, double* blocks, double* gains, int g, double least);
 
-  // Fills the gaps of rows first:last by their conditional means under a Gaussian. Where `sum` is
-  // not null, adds their weighted conditional covariances to its lower triangle.
+  // Fills the gaps of signals first:last of the order by their conditional means under a Gaussian.
+  // Where `sum` is not null, adds their weighted conditional covariances to its lower triangle.
   void (*condition)(const Gaussian&, const GappedRows&, Index first, Index last, double* sum,
                     const GapMemory&);
 };

@@ -101,6 +101,17 @@ FOST_INLINE Vec<double> absolute(Vec<double> v) {
 template <class T> FOST_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) { return a > b ? a : b; }
 template <class T> FOST_INLINE Vec<T> minimum(Vec<T> a, Vec<T> b) { return a < b ? a : b; }
 
+FOST_INLINE Vec<double> square_root(Vec<double> v) {
+#if defined(__AVX512F__)
+  return (Vec<double>)_mm512_maskz_sqrt_pd(0xff, (__m512d)v);
+#elif defined(__AVX2__)
+  return (Vec<double>)_mm256_sqrt_pd((__m256d)v);
+#else
+  for (int l = 0; l < LANES<double>; ++l) v[l] = __builtin_sqrt(v[l]);
+  return v;
+#endif
+}
+
 // The larger and the smaller of |a| and |b|.
 template <class V> FOST_INLINE void sort_magnitudes(V& a, V& b) {
 #if defined(__AVX512DQ__)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost import _core
+from fost._typing import Floats
 from fost.gaps.gaussian import Gaussian
 
 Rows = NDArray[np.float64]
@@ -30,15 +31,20 @@ class Conditioned:
 
 def condition(
     gaussian: Gaussian,
-    rows: Rows,
+    rows: Floats,
     missing: Gaps,
+    used: NDArray[np.int64] | None = None,
     *,
     densities: bool = False,
     variances: bool = False,
     weights: NDArray[np.float64] | None = None,
 ) -> Conditioned:
-    """Fill gaps; with weights, also add up conditional covariances."""
-    filled = np.array(rows, dtype=np.float64, order="C")
+    """Fill gaps, of all signals or of those that are used; with weights, also add up conditional
+    covariances."""
+    if used is None:
+        filled, gaps = np.array(rows, dtype=np.float64, order="C"), missing
+    else:
+        filled, gaps = rows[used].astype(np.float64, copy=False), missing[used]
     n = gaussian.n_features
     found = Conditioned(
         filled,
@@ -52,7 +58,7 @@ def condition(
         gaussian.precision,
         gaussian.log_determinant,
         filled,
-        np.ascontiguousarray(missing),
+        np.ascontiguousarray(gaps),
         weights,
         found.densities,
         found.variances,

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from fost._threads import single_threaded_blas
 from fost._validation import check_parameters
@@ -92,20 +93,35 @@ class Gaussian:
         """The inverse of the covariance."""
         if "variances" in self.__dict__:
             return self._with(1 / self.variances)
-        units = np.sqrt(np.diag(self.covariance))
-        with single_threaded_blas:
-            inverse = np.linalg.inv(self.covariance / np.outer(units, units))
-        return np.ascontiguousarray((inverse + inverse.T) / 2 / np.outer(units, units))
+        return self._inverse[0]
 
     @cached_property
     def log_determinant(self) -> float:
         """The logarithm of the determinant of the covariance."""
         if "variances" in self.__dict__:
             return float(np.log(self.variances).sum())
+        return self._inverse[1]
+
+    @cached_property
+    def _inverse(self) -> tuple[NDArray[np.float64], float]:
+        """The inverse of the covariance, and the logarithm of its determinant.
+
+        By the Cholesky factor of correlations; by their eigenvalues, of which none is below
+        rounding, where there is none.
+        """
         units = np.sqrt(np.diag(self.covariance))
+        scale = np.outer(units, units)
         with single_threaded_blas:
-            correlation = np.linalg.slogdet(self.covariance / np.outer(units, units))[1]
-        return float(correlation + 2 * np.log(units).sum())
+            factor, failed = dpotrf(self.covariance / scale, lower=1)
+            if failed:
+                values, vectors = np.linalg.eigh(self.covariance / scale)
+                values = np.maximum(values, _LEAST * values[-1])
+                inverse, logarithm = (vectors / values) @ vectors.T, np.log(values).sum()
+            else:
+                inverse, _ = dpotri(factor, lower=1)
+                inverse = np.tril(inverse) + np.tril(inverse, -1).T
+                logarithm = 2 * np.log(np.diag(factor)).sum()
+        return np.ascontiguousarray(inverse / scale), float(logarithm + 2 * np.log(units).sum())
 
     def in_domain(self, transform: Transform) -> Gaussian:
         """The nearest one whose covariance is diagonal in the domain of another transform.

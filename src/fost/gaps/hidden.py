@@ -6,12 +6,12 @@ missing: scattered, or in runs, or always the same features.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fost.gaps.conditioning import Gaps, Rows
+from fost.gaps.conditioning import Gaps, Rows, condition
 from fost.gaps.mixture import Mixture
 from fost.gaps.moments import Shrinkage, beyond, maximised, moments
 from fost.gaps.start import divided, pairwise
@@ -26,11 +26,13 @@ _FEWEST = 64
 # Members of a mixture that is tried, fewer where they had not so many signals per feature.
 _MEMBERS, _SIGNALS = 16, 2
 # Steps of learning at most, and how much less the error has to be for another one.
-_STEPS_ALONE, _STEPS_APART, _GAIN = 30, 20, 0.995
+_STEPS_ALONE, _STEPS_WHOLE, _STEPS_APART, _GAIN = 30, 2, 20, 0.995
 # How far beyond its end a step of one Gaussian goes: 1 is to it, 2 is as far again.
 _RELAXATION = 1.7
 # Signals whose conditional covariances are computed in a step, about.
 _COVARIANCES = 500
+# Signals per feature that the first steps are made with.
+_FEW = 32
 # Signals that it takes to believe in correlations; and, as multiples of the number of features,
 # in differences between members.
 _ALONE = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 1e6)
@@ -57,6 +59,7 @@ class Trial:
     gaps: Gaps  # the hidden ones among them
     judged: NDArray[np.int64]  # rows
     hidden: Gaps  # of these rows
+    candidates: NDArray[np.bool_] | None = None  # members that may suit each signal, where known
 
     @classmethod
     def of(cls, signals: Rows, gaps: Gaps, random: np.random.Generator) -> Trial:
@@ -80,10 +83,22 @@ class Trial:
         """Whether enough is hidden to tell mixtures apart."""
         return int(self.hidden.sum()) >= _FEWEST
 
+    def few(self) -> Trial:
+        """Those signals that are judged and some others."""
+        others = np.setdiff1d(np.arange(len(self.signals)), self.judged)
+        count = max(_FEW * self.signals.shape[1] - len(self.judged), 0)
+        rows = np.concatenate([self.judged, others[:count]])
+        return Trial(self.signals[rows], self.gaps[rows], np.arange(len(self.judged)), self.hidden)
+
+    def knowing(self, candidates: NDArray[np.bool_]) -> Trial:
+        """The same, where the members are known that may suit a signal."""
+        return replace(self, candidates=candidates)
+
     def errors(self, mixture: Mixture) -> NDArray[np.float64]:
         """The squared errors of hidden entries, added up for each signal."""
         truth = self.signals[self.judged]
-        filled, _ = mixture.filled(truth, self.gaps[self.judged])
+        known = None if self.candidates is None else self.candidates[self.judged]
+        filled, _ = mixture.filled(truth, self.gaps[self.judged], candidates=known)
         return np.asarray((np.where(self.hidden, filled - truth, 0) ** 2).sum(axis=1))
 
     def error(self, mixture: Mixture) -> float:
@@ -92,8 +107,12 @@ class Trial:
 
     def moments(self, mixture: Mixture) -> Sums:
         """The sums of a step, with the conditional covariances of some signals for those of all."""
-        every = max(1, len(self.signals) // _COVARIANCES)
-        return moments(mixture, self.signals, self.gaps, every)
+        return moments(mixture, self.signals, self.gaps, self.every, self.candidates)
+
+    @property
+    def every(self) -> int:
+        """Which share of signals have their conditional covariances computed, inverted."""
+        return max(1, len(self.signals) // _COVARIANCES)
 
 
 def chosen(signals: Rows, gaps: Gaps, n_members: int | None, random: np.random.Generator) -> Choice:
@@ -121,7 +140,11 @@ def _best_alone(trial: Trial) -> Choice:
     """One Gaussian, and how much it takes to believe in correlations."""
     start = pairwise(trial.signals, trial.gaps)
     weak = Shrinkage(_ALONE[1] if trial.decides else 1.0)
-    before, sums, _ = _learned(trial, start, weak, _STEPS_ALONE)
+    few = trial.few()
+    before, sums, _ = _learned(few, start, weak, _STEPS_ALONE)
+    if len(few.signals) < len(trial.signals):
+        start = maximised(before, sums, weak)
+        before, sums, _ = _learned(trial, start, weak, _STEPS_WHOLE)
     return _tuned(trial, before, sums, [Shrinkage(k) for k in _ALONE] if trial.decides else [weak])
 
 
@@ -129,7 +152,10 @@ def _best_apart(trial: Trial, alone: Choice, n_members: int, random: np.random.G
     """A mixture, and how much it takes to believe that its members differ."""
     n = trial.signals.shape[1]
     several = [Shrinkage(alone.shrinkage.alone, k * n) for k in _APART]
-    start = divided(alone.mixture, trial.signals, trial.gaps, n_members, several[1], random)
+    (gaussian,) = alone.mixture.members
+    filled = condition(gaussian, trial.signals, trial.gaps).rows
+    start = divided(gaussian, filled, trial.gaps, n_members, several[1], random, trial.every)
+    trial = trial.knowing(start.likeliest(filled))
     before, sums, error = _learned(trial, start, several[1], _STEPS_APART)
     # What is far behind one Gaussian is not tuned any more.
     if not trial.decides or error > _HOPELESS * alone.errors.sum():

@@ -6,10 +6,10 @@ import numpy as np
 
 from fost._random import RandomState, as_generator
 from fost._validation import check_integer
-from fost.gaps.conditioning import Gaps, Rows
+from fost.gaps.conditioning import Gaps, Rows, condition
 from fost.gaps.hidden import chosen
 from fost.gaps.mixture import Mixture, gaps_of
-from fost.gaps.moments import MomentsOf, Shrinkage, maximised, weighted_moments
+from fost.gaps.moments import MomentsOf, Shrinkage, divided_moments, maximised
 from fost.gaps.start import CountsOf
 from fost.gaps.units import Units
 from fost.streams import Stream, as_stream
@@ -17,6 +17,8 @@ from fost.transforms import Bank, Coder
 
 # Signals at most from which sizes and shrinkages are chosen.
 _SAMPLE = 2**13
+# Signals whose conditional covariances are computed in a step with all signals, about.
+_COVARIANCES = 1000
 
 
 def learn(
@@ -87,8 +89,9 @@ def learn(
         mixture = _in_domains(mixture, coder, scaled, gaps, shrinkage)
     if max_iter is None:
         max_iter = 1 if n_signals <= _SAMPLE else 3
+    every = max(1, n_signals // _COVARIANCES)
     for _ in range(max_iter):
-        sums = stream.total(MomentsOf(mixture, units, stream.name))
+        sums = stream.total(MomentsOf(mixture, units, stream.name, every))
         mixture = maximised(mixture, sums, shrinkage, transforms)
     return units.put_back(mixture)
 
@@ -131,9 +134,8 @@ def _in_domains(
     """A Gaussian in the domain of a transform; of a bank, one for what each member suits best."""
     if not isinstance(coder, Bank):
         return Mixture([alone.members[0].in_domain(coder.transforms[0])])
-    filled, _ = alone.filled(signals, gaps)
+    filled = condition(alone.members[0], signals, gaps).rows
     codes = coder.encode(filled - alone.mean, max(1, coder.n_features // 8))
-    weights = np.eye(coder.n_transforms)[coder.members(codes)]
-    same = Mixture(alone.members * coder.n_transforms)
-    sums = weighted_moments(same, weights, signals, gaps, 0.0)
+    labels = coder.members(codes)
+    same, sums = divided_moments(alone.members[0], labels, coder.n_transforms, filled, gaps)
     return maximised(same, sums, shrinkage, coder.transforms)

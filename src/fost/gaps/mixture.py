@@ -21,7 +21,7 @@ from fost.transforms import Transform
 # Numbers that are worked on at once, of all members together.
 _ENTRIES = 2**21
 # Members that are tried for a signal.
-_CANDIDATES = 3
+_CANDIDATES = 2
 
 
 class Mixture:
@@ -111,14 +111,23 @@ class Mixture:
             )
         return stream.map_blocks(partial(_fill_block, self, stream.name))
 
-    def filled(self, signals: Floats, gaps: Gaps, std: bool = False) -> tuple[Floats, Floats]:
+    def filled(
+        self,
+        signals: Floats,
+        gaps: Gaps,
+        std: bool = False,
+        candidates: NDArray[np.bool_] | None = None,
+    ) -> tuple[Floats, Floats]:
         """`fill` of checked arguments; deviations are empty where they are not asked for."""
         out = np.array(signals, order="C")
         deviations = np.zeros(out.shape if std else (0, 0), out.dtype)
         holed = np.flatnonzero(gaps.any(axis=1))
         for part in self.parts(gaps[holed]):
             rows = holed[part]
-            values, squares = self._posterior(signals[rows].astype(np.float64), gaps[rows], std)
+            known = None if candidates is None else candidates[rows]
+            values, squares = self._posterior(
+                signals[rows].astype(np.float64), gaps[rows], known, std
+            )
             out[rows] = np.where(gaps[rows], values, out[rows])
             if std:
                 deviations[rows] = np.sqrt(np.maximum(squares, 0))
@@ -130,9 +139,11 @@ class Mixture:
         step = max(64, _ENTRIES // (self.n_features * len(self.members)))
         return (order[start : start + step] for start in range(0, len(order), step))
 
-    def _posterior(self, rows: Rows, gaps: Gaps, variances: bool) -> tuple[Rows, Rows]:
+    def _posterior(
+        self, rows: Rows, gaps: Gaps, candidates: NDArray[np.bool_] | None, variances: bool
+    ) -> tuple[Rows, Rows]:
         """Means, and where asked for variances, of all entries."""
-        found = self.members_for(rows, gaps, variances)
+        found = self.members_for(rows, gaps, candidates, variances=variances)
         weights, _ = self.responsibilities(found, len(rows))
         mean = np.zeros_like(rows)
         spread = np.zeros_like(rows if variances else rows[:0])
@@ -146,35 +157,42 @@ class Mixture:
         return mean, spread
 
     def members_for(
-        self, rows: Rows, gaps: Gaps, variances: bool = False
+        self,
+        rows: Rows,
+        gaps: Gaps,
+        candidates: NDArray[np.bool_] | None = None,
+        *,
+        variances: bool = False,
     ) -> list[tuple[NDArray[np.int64], Conditioned]]:
         """For each member, the signals it may suit, and these under it."""
-        likely = self._candidates(rows, gaps)
+        if candidates is None:
+            candidates = self.candidates(rows, gaps)
         found = []
-        for member, own in zip(self.members, likely.T, strict=True):
+        for member, own in zip(self.members, candidates.T, strict=True):
             used = np.flatnonzero(own)
-            found.append(
-                (
-                    used,
-                    condition(member, rows[used], gaps[used], densities=True, variances=variances),
-                )
-            )
+            one = condition(member, rows, gaps, used, densities=True, variances=variances)
+            found.append((used, one))
         return found
 
-    @single_threaded_blas
-    def _candidates(self, rows: Rows, gaps: Gaps) -> NDArray[np.bool_]:
-        """Which members may suit a signal: where there are many, the few that suit it best once
-        all of them together have filled its gaps."""
+    def candidates(self, rows: Rows, gaps: Gaps) -> NDArray[np.bool_]:
+        """Which members may suit a signal, once all of them together have filled its gaps."""
         if len(self.members) <= _CANDIDATES:
             return np.ones((len(rows), len(self.members)), np.bool_)
+        return self.likeliest(condition(self._together, rows, gaps).rows)
+
+    @single_threaded_blas
+    def likeliest(self, filled: Rows) -> NDArray[np.bool_]:
+        """Which members suit signals without gaps: the few that suit each of them best."""
+        count = len(self.members)
+        scores = np.empty((len(filled), count), np.float32)
         # Single precision is enough to see who is far behind.
-        filled = condition(self._together, rows, gaps).rows.astype(np.float32)
-        scores = np.empty((len(rows), len(self.members)), np.float32)
+        whole = filled.astype(np.float32)
         for k, member in enumerate(self.members):
-            centred = filled - member.mean.astype(np.float32)
+            centred = whole - member.mean.astype(np.float32)
             energies = np.einsum("ij,ij->i", centred @ member.precision.astype(np.float32), centred)
             scores[:, k] = np.log(self.shares[k]) - (energies + member.log_determinant) / 2
-        best = np.argpartition(-scores, _CANDIDATES - 1, axis=1)[:, :_CANDIDATES]
+        few = min(_CANDIDATES, count)
+        best = np.argpartition(-scores, few - 1, axis=1)[:, :few]
         chosen = np.zeros(scores.shape, np.bool_)
         np.put_along_axis(chosen, best, True, axis=1)
         return chosen

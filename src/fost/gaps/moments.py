@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
-from fost.gaps.conditioning import Gaps, Rows, condition
+from fost.gaps.conditioning import Conditioned, Gaps, Rows, condition
 from fost.gaps.gaussian import Gaussian
 from fost.gaps.mixture import Mixture, gaps_of
 from fost.gaps.units import Units
@@ -38,25 +38,48 @@ class MomentsOf:
     mixture: Mixture
     units: Units
     name: str
+    every: int = 1
 
     def __call__(self, block: Floats) -> Sums:
         gaps = gaps_of(block, None, self.name)
-        return moments(self.mixture, self.units.taken_out(block), gaps)
+        return moments(self.mixture, self.units.taken_out(block), gaps, self.every)
 
 
-def moments(mixture: Mixture, signals: Floats, gaps: Gaps, every: int = 1) -> Sums:
+def moments(
+    mixture: Mixture,
+    signals: Floats,
+    gaps: Gaps,
+    every: int = 1,
+    candidates: NDArray[np.bool_] | None = None,
+) -> Sums:
     """The sums of signals with these gaps; conditional covariances are those of each `every`-th
     signal, which stand for all: they depend on the gaps alone and are much alike."""
     sums: list[Sums] = []
     for part in mixture.parts(gaps):
         rows, holes = signals[part].astype(np.float64), gaps[part]
-        if len(mixture.members) == 1:
-            weights, likelihood = np.ones((len(rows), 1)), None
-        else:
-            found = mixture.members_for(rows, holes)
-            weights, likelihood = mixture.responsibilities(found, len(rows))
-        sums.append(weighted_moments(mixture, weights, rows, holes, likelihood, every))
+        known = None if candidates is None else candidates[part]
+        found = mixture.members_for(rows, holes, known)
+        weights, likelihood = mixture.responsibilities(found, len(rows))
+        sums.append(weighted_moments(mixture, weights, rows, holes, found, likelihood, every))
     return tuple(np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
+
+
+def divided_moments(
+    gaussian: Gaussian,
+    labels: NDArray[np.int64],
+    count: int,
+    filled: Rows,
+    gaps: Gaps,
+    every: int = 1,
+) -> tuple[Mixture, Sums]:
+    """A mixture of so many copies of a Gaussian, which has filled signals, and its sums where each
+    of these belongs to one member."""
+    same = Mixture([gaussian] * count)
+    found = []
+    for k in range(count):
+        used = np.flatnonzero(labels == k)
+        found.append((used, Conditioned(filled[used])))
+    return same, weighted_moments(same, np.eye(count)[labels], filled, gaps, found, 0.0, every)
 
 
 @single_threaded_blas
@@ -65,38 +88,32 @@ def weighted_moments(
     weights: Rows,
     rows: Rows,
     gaps: Gaps,
-    likelihood: float | None = None,
-    every: int = 1,
+    found: list[tuple[NDArray[np.int64], Conditioned]],
+    likelihood: float,
+    every: int,
 ) -> Sums:
-    """The sums where each signal has a weight for each member."""
+    """The sums where each signal has a weight for each member, under which it was found."""
     n, count, centre = mixture.n_features, len(mixture.members), mixture.mean
     firsts, seconds = np.zeros((count, n)), np.zeros((count, n, n))
-    for k, member in enumerate(mixture.members):
-        used = np.flatnonzero(weights[:, k] > _LEAST_LIKELY)
-        own = np.ascontiguousarray(weights[used, k])
-        found = condition(
-            member,
-            rows[used],
-            gaps[used],
-            weights=_thinned(own, every),
-            densities=likelihood is None,
-        )
-        if likelihood is None and found.densities is not None:
-            likelihood = float(found.densities @ own)
-        centred = found.rows - centre
+    for k, (member, (used, one)) in enumerate(zip(mixture.members, found, strict=True)):
+        own = weights[used, k]
+        counts = own > _LEAST_LIKELY
+        used, own = used[counts], own[counts]
+        centred = one.rows[counts]
+        centred -= centre
         firsts[k] = own @ centred
-        assert found.covariance is not None
-        seconds[k] = (centred * own[:, None]).T @ centred + found.covariance
+        thinned = _thinned(own, every)
+        missing = condition(member, rows, gaps, used[::every], weights=thinned).covariance
+        assert missing is not None
+        centred *= np.sqrt(own)[:, None]
+        seconds[k] = centred.T @ centred + missing
     counts = np.where(weights > _LEAST_LIKELY, weights, 0).sum(axis=0)
-    return counts, firsts, seconds, likelihood or 0.0, int((~gaps).sum())
+    return counts, firsts, seconds, likelihood, int((~gaps).sum())
 
 
 def _thinned(weights: NDArray[np.float64], every: int) -> NDArray[np.float64]:
-    """Each `every`-th weight, so that the sum is that of all; the others are zero."""
-    if every == 1:
-        return weights
-    thinned = np.zeros_like(weights)
-    thinned[::every] = weights[::every]
+    """Each `every`-th weight, so that the sum is that of all."""
+    thinned = weights[::every].copy()
     kept = thinned.sum()
     return thinned * (weights.sum() / kept) if kept > 0 else thinned
 

@@ -12,7 +12,7 @@ from fost._typing import Floats
 from fost.gaps.conditioning import Gaps, Rows
 from fost.gaps.gaussian import Gaussian
 from fost.gaps.mixture import Mixture, gaps_of
-from fost.gaps.moments import Shrinkage, maximised, weighted_moments
+from fost.gaps.moments import Shrinkage, divided_moments, maximised
 from fost.streams import Sums
 
 # Eigenvalues of the first correlations are at least this: those of pairs are not of one whole.
@@ -49,25 +49,23 @@ def pairwise(signals: Rows, gaps: Gaps) -> Mixture:
 
 @single_threaded_blas
 def divided(
-    alone: Mixture,
-    signals: Rows,
+    gaussian: Gaussian,
+    filled: Rows,
     gaps: Gaps,
     n_members: int,
     shrinkage: Shrinkage,
     random: np.random.Generator,
+    every: int = 1,
 ) -> Mixture:
     """A mixture from clusters of signals that one Gaussian has filled.
 
     They are clustered half-way between their own distances, which few directions dominate, and
     those in which all directions count alike.
     """
-    (gaussian,) = alone.members
-    filled, _ = alone.filled(signals, gaps)
     coefficients = gaussian.transform.forward(filled - gaussian.mean)
     labels = _clustered(coefficients / gaussian.variances**0.25, n_members, random)
-    weights = np.eye(n_members)[labels]
-    same = Mixture([gaussian] * n_members)
-    return maximised(same, weighted_moments(same, weights, signals, gaps, 0.0), shrinkage)
+    same, sums = divided_moments(gaussian, labels, n_members, filled, gaps, every)
+    return maximised(same, sums, shrinkage)
 
 
 def _clustered(points: Rows, count: int, random: np.random.Generator) -> NDArray[np.int64]:
