@@ -133,7 +133,7 @@ def _in_domains(
         return Mixture([alone.members[0].in_domain(coder.transforms[0])])
     filled, _ = alone.filled(signals, gaps)
     codes = coder.encode(filled - alone.mean, max(1, coder.n_features // 8))
-    weights = np.eye(coder.n_transforms)[coder.members(codes)]
+    weights = np.eye(coder.n_transforms)[coder.chosen(codes)]
     same = Mixture(alone.members * coder.n_transforms)
     sums = weighted_moments(same, weights, signals, gaps, 0.0)
     return maximised(same, sums, shrinkage, coder.transforms)
