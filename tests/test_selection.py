@@ -161,7 +161,7 @@ def test_a_bank_takes_the_member_that_a_rule_likes_best(isa: str, kind: str, dty
             assert np.array_equal(
                 counts_of(codes)[counts_of(codes) < s], np.min(alone, axis=0)[counts_of(codes) < s]
             )
-            chosen = bank.members(codes)
+            chosen = bank.chosen(codes)
             for b, member in enumerate(members):
                 own = chosen == b
                 expected = member.encode(Y[own], s, tol=tol)

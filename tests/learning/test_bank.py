@@ -96,7 +96,7 @@ def test_an_unused_member_is_replaced_and_the_error_does_not_rise():
     assert not statistic.matrix[16:].any()
     new = structure.update(problem, statistic, bank)
     assert problem.error(problem.code(new)) < problem.error(statistic)
-    assert len(set(new.members(new.encode(Y, 2)))) == 3
+    assert len(set(new.chosen(new.encode(Y, 2)))) == 3
 
 
 def test_replaced_members_are_recorded(tmp_path):

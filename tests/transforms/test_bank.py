@@ -46,7 +46,7 @@ def test_equals_brute_force(isa, seed, n, count, n_signals, dtype, shared, data)
     codes = bank.encode(Y, s)
     assert codes.shape == (n_signals, count * n)
     assert codes.dtype == dtype
-    chosen = bank.members(codes)
+    chosen = bank.chosen(codes)
     kept = np.array([np.square(t.encode(Y, s).toarray()).sum(axis=1) for t in bank.transforms])
     rounding = 1e-5 if dtype == np.float32 else 1e-12
     best = kept.max(axis=0, initial=0)
@@ -72,21 +72,21 @@ def test_ties_go_to_the_lower_member():
     same = fost.Dense(random_orthonormal(rng, 16))
     bank = fost.Bank([same, same, fost.Chain([same])])
     codes = bank.encode(rng.standard_normal((100, 16)), 3)
-    assert (bank.members(codes) == 0).all()
+    assert (bank.chosen(codes) == 0).all()
 
 
 def test_members_of_dense_codes():
     rng = np.random.default_rng(0)
     bank = fost.Bank(members(rng, 12, 4, True))
     codes = bank.encode(rng.standard_normal((50, 12)), 3)
-    np.testing.assert_array_equal(bank.members(codes.toarray()), bank.members(codes))
+    np.testing.assert_array_equal(bank.chosen(codes.toarray()), bank.chosen(codes))
 
 
 def test_zero_signals_have_empty_codes():
     bank = fost.Bank([fost.DCT(8), fost.Dense(np.eye(8))])
     codes = bank.encode(np.zeros((5, 8)), 2)
     assert codes.nnz == 0
-    np.testing.assert_array_equal(bank.members(codes), 0)
+    np.testing.assert_array_equal(bank.chosen(codes), 0)
     np.testing.assert_array_equal(bank.decode(codes), np.zeros((5, 8)))
 
 
@@ -101,7 +101,7 @@ def test_the_scale_of_signals_does_not_matter(isa, dtype, powers, s):
     Y = rng.standard_normal((100, 24)).astype(dtype)
     Y[::4] *= rng.random((25, 24)) < 0.1
     codes = bank.encode(Y, s)
-    assert len(np.unique(bank.members(codes))) > 2
+    assert len(np.unique(bank.chosen(codes))) > 2
     for power in powers:
         scales = np.where(np.arange(100) % 3, 1, dtype(2) ** power).astype(dtype)[:, None]
         scaled = bank.encode(Y * scales, s)
@@ -116,7 +116,7 @@ def test_the_smallest_numbers(isa, s):
         Y = np.zeros((50, 24), dtype)
         Y[np.arange(50), rng.integers(0, 24, 50)] = np.finfo(dtype).smallest_subnormal * 1000
         codes = bank.encode(Y, s)
-        np.testing.assert_array_equal(bank.members(codes), 1)
+        np.testing.assert_array_equal(bank.chosen(codes), 1)
         np.testing.assert_array_equal(bank.decode(codes), Y)
 
 
@@ -229,7 +229,7 @@ def test_files_equality_and_repr(tmp_path):
         (lambda: BANK.decode(csr_array(np.eye(4))), ValueError, "codes have 4 columns"),
         (lambda: BANK.decode(np.eye(4)), ValueError, "codes has 4 features"),
         (lambda: BANK.decode(np.full((1, 8), np.nan)), ValueError, "codes contain NaN"),
-        (lambda: BANK.members(np.eye(4)), ValueError, "codes ha[sv]e? 4"),
+        (lambda: BANK.chosen(np.eye(4)), ValueError, "codes ha[sv]e? 4"),
     ],
 )
 def test_bad_input(call, error, message):
@@ -265,9 +265,9 @@ def test_a_bank_of_many_features_decodes_without_a_matrix():
     Y = np.random.default_rng(0).standard_normal((6, n))
     Y[::2] = np.cos(np.arange(n) / 1000)
     codes = bank.encode(Y, 5)
-    assert len(np.unique(bank.members(codes))) > 1
+    assert len(np.unique(bank.chosen(codes))) > 1
     decoded = bank.decode(codes)
-    for i, b in enumerate(bank.members(codes)):
+    for i, b in enumerate(bank.chosen(codes)):
         own = codes[[i]].toarray()[:, b * n : (b + 1) * n]
         np.testing.assert_allclose(decoded[i], bank[b].inverse(own)[0], atol=1e-10)
     assert not any("matrix" in coder.__dict__ for coder in (bank, *bank.transforms))

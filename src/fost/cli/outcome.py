@@ -28,7 +28,7 @@ def usage_of(coder: Coder, signals: Signals, rule: Rule) -> list[float] | None:
     if not isinstance(coder, Bank):
         return None
     rows = as_source(signals.rows).sample(_JUDGED).in_memory()
-    members = coder.members(coder.encode(rows, rule.s, threshold=rule.threshold))
+    members = coder.chosen(coder.encode(rows, rule.s, threshold=rule.threshold))
     counts = np.bincount(members, minlength=coder.n_transforms)
     return [float(count) / len(rows) for count in counts]
 

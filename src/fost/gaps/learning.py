@@ -136,6 +136,6 @@ def _in_domains(
         return Mixture([alone.members[0].in_domain(coder.transforms[0])])
     filled = condition(alone.members[0], signals, gaps).rows
     codes = coder.encode(filled - alone.mean, max(1, coder.n_features // 8))
-    labels = coder.members(codes)
+    labels = coder.chosen(codes)
     same, sums = divided_moments(alone.members[0], labels, coder.n_transforms, filled, gaps)
     return maximised(same, sums, shrinkage, coder.transforms)

@@ -232,4 +232,4 @@ def _coded(
     weights = signals.weights_at(np.arange(signals.n_signals))
     factor = 1.0 if weights is None else weights
     lost = np.maximum(coded.lost, 0)
-    return bank.members(coded.codes), factor * lost, factor * coded.energies
+    return bank.chosen(coded.codes), factor * lost, factor * coded.energies

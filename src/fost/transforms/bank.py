@@ -183,7 +183,7 @@ class Bank(Several):
     >>> bank
     Bank(n_features=4, n_transforms=2, flops=42)
     >>> codes = bank.encode([[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 3.0, 0.0]], n_nonzero_coefs=1)
-    >>> bank.members(codes)
+    >>> bank.chosen(codes)
     array([0, 1])
     >>> bank.decode(codes).round(12)
     array([[1., 1., 1., 1.],
@@ -192,7 +192,7 @@ class Bank(Several):
 
     kind = "bank"
 
-    def members(self, codes: Any) -> NDArray[np.intp]:
+    def chosen(self, codes: Any) -> NDArray[np.intp]:
         """Which member each code uses; 0 for codes without entries.
 
         Parameters

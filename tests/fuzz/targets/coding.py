@@ -109,7 +109,7 @@ def encode_in_a_bank(fuzz: Fuzz) -> None:
     codes = fuzz.call(bank.encode, Y, s, then=computed)
     fuzz.expect(codes.shape == (len(plain), bank.n_atoms), "shape of codes")
     members = codes.indices // n
-    first = np.repeat(bank.members(codes), np.diff(codes.indptr))
+    first = np.repeat(bank.chosen(codes), np.diff(codes.indptr))
     fuzz.expect((members == first).all(), "one member per code")
     rows, powers = scaled(plain)
     kept = [np.sort(reference.forward(m, rows) ** 2)[:, ::-1][:, : int(s)] for m in bank.transforms]
