@@ -7,11 +7,6 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-FOST_INLINE Vec<double> square_root(Vec<double> v) {
-  for (int l = 0; l < LANES<double>; ++l) v[l] = __builtin_sqrt(v[l]);
-  return v;
-}
-
 inline double sum_of_lanes(Vec<double> v) {
   double sum = 0;
   for (int l = 0; l < LANES<double>; ++l) sum += v[l];
