@@ -1,6 +1,7 @@
 """Bases and structures on a real electrocardiogram, the last table of docs/rotations.md.
 
     python -m benchmarks.electrocardiogram ecg.dat
+    python -m benchmarks.electrocardiogram ecg.dat --coefficients   # the table of docs/sensors.md
 
 where ecg.dat is the file that ``scipy.datasets.electrocardiogram`` downloads: record 208 of the
 MIT-BIH Arrhythmia Database, five minutes at 360 Hz. Learned on the first half, judged on the
@@ -54,16 +55,49 @@ def coders(train: Array) -> Iterator[tuple[str, fost.Coder]]:
     yield "Q-DLA", learned(fost.Full())
 
 
-def principal_components(train: Array, signals: Array) -> float:
-    """The relative error of signals by their projection to S components of the first half."""
-    components = np.linalg.svd(train, full_matrices=False)[2][:S]
+def principal_components(train: Array, signals: Array, count: int = S) -> float:
+    """The relative error of signals by their projection to components of the first half."""
+    components = np.linalg.svd(train, full_matrices=False)[2][:count]
     return float(1 - np.sum((signals @ components.T) ** 2) / np.sum(signals**2))
 
 
+def by_coefficients(train: Array, held_out: Array) -> None:
+    """Errors of the second half by the number of coefficients, each learned for that number."""
+    base, counts = fost.DCT(N), (4, 8, 16)
+    structures: dict[str, tuple[fost.Structure, fost.Transform | None]] = {
+        "24 reflectors": (fost.Reflectors(24), None),
+        "DCT + 128 rotations": (fost.Rotations(128), base),
+        "bank of 8 x (DCT + 128 rotations)": (fost.BankOf(fost.Rotations(128), 8), base),
+        "union of 8 x (DCT + 128 rotations)": (fost.UnionOf(fost.Rotations(128), 8), base),
+    }
+    rows = {
+        "DCT": [relative_error(held_out, base, s) for s in counts],
+        "PCA": [principal_components(train, held_out, s) for s in counts],
+        "wavelet db4": [relative_error(held_out, fost.Wavelet(N, "db4"), s) for s in counts],
+    }
+    for name, (structure, under) in structures.items():
+        rows[name] = [
+            relative_error(
+                held_out, fost.learn(train, structure, s, base=under, random_state=0).transform, s
+            )
+            for s in counts
+        ]
+    ksvd = fost.baselines.KSVD(2 * N, 4, random_state=0)
+    rows["K-SVD, 256 atoms"] = [
+        -ksvd.set_params(n_nonzero_coefs=s).fit(train).score(held_out) for s in counts
+    ]
+    print("| | " + " | ".join(f"s = {s}" for s in counts) + " |\n|---|" + "---:|" * len(counts))
+    for name, errors in rows.items():
+        print(f"| {name} | " + " | ".join(f"{error:.2%}" for error in errors) + " |")
+
+
 def main() -> None:
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
     train, held_out = windows(sys.argv[1])
+    if "--coefficients" in sys.argv:
+        by_coefficients(train, held_out)
+        return
     print(f"{len(train):,} windows to learn from, {len(held_out):,} to judge\n")
     print("| | operations | first half | second half |\n|---|---:|---:|---:|")
     for name, coder in coders(train):
