@@ -45,10 +45,37 @@ def planted(seed=0, count=600, n=10, n_atoms=15, s=2, dtype=np.float64):
         KSVD(3, 1, max_iter=3, random_state=0, approximate=False, sparse_output=False),
         MOD(3, 1, max_iter=3, random_state=0),
         StagewiseKSVD(3, 1, n_inner=2, n_final=1, random_state=0),
-    ]
+    ],
+    # Of signals that are repeated others are drawn for the start.
+    expected_failed_checks=lambda estimator: (
+        {"check_sample_weight_equivalence_on_dense_data": "left to the start"}
+        if isinstance(estimator, KSVD | MOD)
+        else {}
+    ),
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("make", [KSVD, MOD, lambda *a, **k: KSVD(*a, approximate=False, **k)])
+def test_weights_are_repetitions(make, gaps):
+    """From the same start, after few iterations: sums agree to rounding."""
+    Y, D = planted(count=200)
+    rng = np.random.default_rng(5)
+    weights = rng.integers(0, 4, len(Y))
+    if gaps:
+        Y[rng.random(Y.shape) < 0.1] = np.nan
+    start = D + 0.2 * rng.standard_normal(D.shape)  # all of use: others would be drawn anew
+    options = {"init": start, "max_iter": 3, "tol": 0, "random_state": 0}
+    one = make(15, 2, **options).fit(Y, sample_weight=weights)
+    many = make(15, 2, **options).fit(np.repeat(Y, weights, axis=0))
+    np.testing.assert_allclose(one.errors_, many.errors_, rtol=1e-6)
+    np.testing.assert_allclose(one.components_, many.components_, atol=1e-6)
+    scaled = make(15, 2, **options).fit(Y, sample_weight=1e200 * weights)
+    np.testing.assert_allclose(scaled.errors_, one.errors_, rtol=1e-6)
+    with pytest.raises(ValueError, match="sample_weight must not be negative"):
+        make(15, 2, **options).fit(Y, sample_weight=weights - 1.0)
 
 
 @given(seeds, st.integers(1, 40), st.integers(1, 20), dtypes)

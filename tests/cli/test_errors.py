@@ -21,6 +21,7 @@ from fost import images
 from fost.cli.app import app
 from tests import cases
 from tests.cli.conftest import Run, contents, process
+from tests.cli.test_gaps import gapped
 
 Fail = Callable[..., str]
 
@@ -248,13 +249,36 @@ def test_a_report_of_an_earlier_demo(fail: Fail, folder: Path) -> None:
         (np.zeros(64), "signals must be the rows of a two-dimensional array, its shape is (64,)"),
         (np.zeros((2, 8, 8)), "signals must be the rows of a two-dimensional array"),
         (np.zeros((0, 64)), "signals must be the rows of a two-dimensional array"),
-        (np.full((20, 64), np.nan), "contains NaN or infinity"),
+        (np.full((20, 64), np.inf), "contains NaN or infinity"),
     ],
 )
 def test_arrays_that_are_no_signals(fail: Fail, array: Any, message: str) -> None:
     np.save("bad.npy", array)
     assert message in fail("learn", "bad.npy", "-o", "new")
     assert message in fail("encode", "model.safetensors", "bad.npy", "-o", "c.npz")
+
+
+def test_masks_that_do_not_fit(fail: Fail) -> None:
+    gapped()
+    np.save("floats.npy", np.zeros((500, 16)))
+    np.save("short.npy", np.zeros((499, 16), bool))
+    learn = ("learn", "signals.npy", "-o", "new", "--missing")
+    assert "its entries are float64, not bool" in fail(*learn, "floats.npy")
+    assert "its shape is (499, 16), that of the signals is (500, 16)" in fail(*learn, "short.npy")
+    assert "--missing must be an .npy or .zarr array" in fail(*learn, "picture.png")
+    assert "once for each array, got 2 for 1" in fail(*learn, "mask.npy", "--missing", "mask.npy")
+    np.save("none.npy", np.zeros((500, 16), bool))
+    observed = fail("learn", "holed.npy", "-o", "new", "--missing", "none.npy")
+    assert "contains NaN where missing is false" in observed
+    picture = ("picture.png", "--missing", "mask.npy", "-o")
+    assert "--missing is for arrays, not for pictures" in fail("learn", *picture, "new")
+    encode = fail("encode", "model.safetensors", *picture, "c.npz")
+    assert "--missing is for arrays, not for pictures" in encode
+
+
+def test_nothing_can_be_learned_where_all_is_missing(fail: Fail) -> None:
+    np.save("bad.npy", np.full((20, 64), np.nan))
+    assert "has no observed entries, all are missing" in fail("learn", "bad.npy", "-o", "new")
 
 
 def test_arrays_that_are_none(fail: Fail, folder: Path) -> None:

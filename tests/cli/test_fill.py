@@ -32,6 +32,14 @@ def test_an_array(run: Run) -> None:
     assert "1 Gaussian\n" in text
 
 
+def test_a_mask(run: Run) -> None:
+    X = signals_with_gaps()
+    np.save("mask.npy", np.isnan(X))
+    run("fill", "holed.npy", "-o", "filled.npy", "--quiet")
+    run("fill", "signals.npy", "--missing", "mask.npy", "-o", "masked.npy", "--quiet")
+    np.testing.assert_array_equal(np.load("masked.npy"), np.load("filled.npy"))
+
+
 def test_zarr(run: Run) -> None:
     zarr = pytest.importorskip("zarr")
     X = signals_with_gaps()

@@ -116,6 +116,28 @@ def test_streams_give_the_sums_of_arrays(tmp_path: Path) -> None:
         np.testing.assert_allclose(learned.fill(signals), expected, atol=1e-8)
 
 
+def test_masks_may_be_a_stream_of_their_own() -> None:
+    Y = walks(600)
+    X = holed(Y)
+    mask = np.isnan(X)
+
+    class Blocks:
+        def __init__(self, rows: np.ndarray, count: int) -> None:
+            self.rows, self.count = rows, count
+
+        def __iter__(self) -> Iterator[np.ndarray]:
+            return iter(np.array_split(self.rows, self.count))
+
+    expected = gaps.learn(X).fill(X)
+    assert np.array_equal(gaps.learn(Y, missing=mask).fill(X), expected)
+    learned = gaps.learn(Blocks(Y, 5), missing=Blocks(mask, 3))
+    np.testing.assert_allclose(learned.fill(X), expected, atol=1e-8)
+    with pytest.raises(ValueError, match="missing must have the shape of Y"):
+        gaps.learn(Y, missing=mask[:, 1:])
+    with pytest.raises(ValueError, match="Y contains NaN where missing is false"):
+        gaps.learn(X, missing=np.zeros_like(mask))
+
+
 def test_a_cluster_gives_the_sums_of_arrays() -> None:
     da = pytest.importorskip("dask.array")
     X = holed(walks(600))
@@ -124,6 +146,11 @@ def test_a_cluster_gives_the_sums_of_arrays() -> None:
     expected = gaps.learn(X).fill(X)
     np.testing.assert_allclose(learned.fill(X), expected, atol=1e-8)
     np.testing.assert_allclose(learned.fill(lazy).compute(), expected, atol=1e-8)
+    masked = gaps.learn(
+        da.from_array(np.nan_to_num(X), chunks=(150, 12)),
+        missing=da.from_array(np.isnan(X), chunks=(200, 12)),
+    )
+    np.testing.assert_allclose(masked.fill(X), expected, atol=1e-8)
 
 
 def test_hidden_entries_are_like_missing_ones() -> None:

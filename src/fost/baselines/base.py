@@ -71,7 +71,7 @@ class GeneralEstimator(DictionaryEstimator):
         """What is left to do after the last step."""
 
     def _fit(self, signals: Stream) -> None:
-        rows, missing = completed(as_source(signals).in_memory(), signals)
+        rows, missing = weighed(*completed(as_source(signals).in_memory(), signals), signals)
         Y = within_reach(rows)
         n = self.n_features_in_
         n_components = n if self.n_components is None else self.n_components
@@ -169,6 +169,20 @@ def completed(rows: Floats, signals: Stream) -> tuple[Floats, Gaps | None]:
     source = as_source(signals)
     assert source.prior is not None, "signals with gaps have a prior"
     return source.prior.filled(rows, missing), missing
+
+
+def weighed(rows: Floats, missing: Gaps | None, signals: Stream) -> tuple[Floats, Gaps | None]:
+    """Signals times the square roots of their weights, without those that do not count.
+
+    What is left of them has the weighted error then, whatever their codes; and codes of so many
+    entries by pursuit grow with the signals.
+    """
+    weights = signals.weights_at(np.arange(len(rows)))
+    if weights is None:
+        return rows, missing
+    counts = weights > 0
+    roots = np.sqrt(weights[counts] / weights.max()).astype(rows.dtype)
+    return rows[counts] * roots[:, None], None if missing is None else missing[counts]
 
 
 def initial_atoms(

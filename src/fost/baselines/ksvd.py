@@ -12,9 +12,10 @@ from fost.atoms import Atoms
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
 from fost.baselines.batches import BatchedFactorisation, check_batch_size
 from fost.baselines.factorisation import Factorisation, Gaps
+from fost.estimators.weighted import WeightedFit
 
 
-class KSVD(GeneralEstimator):
+class KSVD(WeightedFit, GeneralEstimator):
     """A general dictionary, learned by K-SVD.
 
     Minimises ||Y - X D||_F^2 over atoms D of norm one and codes X with at most

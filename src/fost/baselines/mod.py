@@ -14,9 +14,10 @@ from fost.atoms import Atoms
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
 from fost.baselines.factorisation import Factorisation, Gaps, normalised
 from fost.decoding import decode_by_atoms
+from fost.estimators.weighted import WeightedFit
 
 
-class MOD(GeneralEstimator):
+class MOD(WeightedFit, GeneralEstimator):
     """A general dictionary, learned by the method of optimal directions.
 
     Minimises ||Y - X D||_F^2 like `KSVD`, but updates all atoms at once, by least squares:

@@ -63,6 +63,7 @@ def encode(
             "--threshold", metavar="T", min=0.0, help="All entries of a magnitude above this."
         ),
     ] = None,
+    missing: options.Missing = None,
     scheduler: options.Scheduler = None,
     threads: options.Threads = None,
     force: options.Force = False,
@@ -73,7 +74,8 @@ def encode(
 
     The file of codes is an .npz file without pickles: the codes, as scipy.sparse.load_npz reads
     them, the mean of each patch, and what `fost decode` needs to make the picture again. The
-    patches of a picture do not overlap.
+    patches of a picture do not overlap. What is missing of an array, NaN or by --missing, does not
+    count: its codes are those of pursuit on the rest.
     """
     from fost.cli.cluster import connected
     from fost.cli.models import load_model
@@ -86,13 +88,15 @@ def encode(
     loaded = load_model(model)
     rule = _rule(sparsity, tol, threshold, loaded)
     start = time.perf_counter()
-    if scheduler is not None and not is_array(data):
-        raise UserError("--scheduler is for arrays, not for pictures")
-    coder = encode_picture if not is_array(data) else encode_array
+    if not is_array(data) and (scheduler is not None or missing):
+        option = "--missing" if scheduler is None else "--scheduler"
+        raise UserError(f"{option} is for arrays, not for pictures")
     with connected(scheduler):
-        if scheduler is not None:
-            coder = encode_on_cluster
-        codes = coder(loaded, data, rule, quiet)
+        if not is_array(data):
+            codes = encode_picture(loaded, data, rule, quiet)
+        else:
+            encoded = encode_array if scheduler is None else encode_on_cluster
+            codes = encoded(loaded, data, missing or [], rule, quiet)
     size = codes.save(output)
     seconds = time.perf_counter() - start
     lines, facts = _reported(codes)
@@ -120,35 +124,41 @@ def _rule(sparsity: int | None, tol: float | None, threshold: float | None, mode
         raise UserError(f"--tol, --threshold: {error}") from error
 
 
-def encode_array(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
+def encode_array(model: Model, path: Path, masks: list[Path], rule: Rule, quiet: bool) -> Codes:
     """The codes of signals in the rows of an array, of which a part is in memory at a time."""
-    from fost.cli.signals import open_array
-    from fost.streams import as_stream
+    from fost.cli.signals import load_signals
 
-    rows = open_array(path)
-    _check_features(model, rows, path)
-    count = int(rows.shape[0])
-    codes, error = _encoded(model, as_stream(rows).blocks(), count, rule, path, quiet)
+    signals = load_signals([path], None, None, (8, 8), masks=masks)
+    _check_features(model, signals.rows, path)
+    source, count = signals.source, signals.n_signals
+    codes, error = _encoded(model, source.blocks(), count, rule, path, quiet, source.gaps)
     return _codes_of_array(model, codes, rule, error)
 
 
-def encode_on_cluster(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
+def encode_on_cluster(
+    model: Model, path: Path, masks: list[Path], rule: Rule, quiet: bool
+) -> Codes:
     """The same by a Dask cluster; the codes come here."""
     import dask
     import numpy as np
 
-    from fost.cli.cluster import dask_rows
+    from fost.cli.signals import load_signals
     from fost.learning.sources import share_lost
     from fost.streams.cluster import explained_errors
     from fost.transforms import Union
 
-    rows = dask_rows(path)
+    signals = load_signals([path], None, None, (8, 8), on_cluster=True, masks=masks)
+    rows = signals.rows
     _check_features(model, rows, path)
     if isinstance(model.transform, Union):
         raise UserError("--scheduler is for transforms and banks, and the model is a union")
     total = (rows.astype(np.float64) ** 2).sum()
     with progress("encoding", None, options.shown(quiet)), explained_errors():
         try:
+            if signals.missing is not None:
+                codes = dask.compute(_coded(model, rows, rule, signals.missing))[0]
+                lost = signals.source.relative_error(model.transform, rule)
+                return _codes_of_array(model, codes, rule, lost)
             codes, total = dask.compute(_coded(model, rows, rule), total)
         except ValueError as error:
             raise UserError(f"cannot encode {str(path)!r}: {error}") from error
@@ -209,8 +219,10 @@ def encode_picture(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
     return made(psnr if np.isfinite(psnr) else None)
 
 
-def _coded(model: Model, rows: object, rule: Rule) -> csr_array:
-    return model.transform.encode(rows, rule.s, tol=rule.tol, threshold=rule.threshold)
+def _coded(model: Model, rows: object, rule: Rule, missing: object = None) -> csr_array:
+    return model.transform.encode(
+        rows, rule.s, tol=rule.tol, threshold=rule.threshold, missing=missing
+    )
 
 
 def _encoded(
@@ -220,8 +232,9 @@ def _encoded(
     rule: Rule,
     path: Path,
     quiet: bool,
+    gaps: bool = False,
 ) -> tuple[csr_array, float]:
-    """The codes of all blocks, and their relative error."""
+    """The codes of all blocks, and their relative error; with gaps, on what is not NaN."""
     import numpy as np
     from scipy.sparse import vstack
 
@@ -231,16 +244,21 @@ def _encoded(
     with progress("encoding", count, options.shown(quiet)) as advance:
         for block in blocks:
             try:
-                codes = _coded(model, block, rule)
+                codes = _coded(model, block, rule, "nan" if gaps else None)
             except ValueError as error:
                 raise UserError(f"cannot encode {str(path)!r}: {error}") from error
             parts.append(codes)
-            total += float(np.sum(np.square(block, dtype=np.float64)))
-            kept += model.transform.energy_kept(block, codes)
+            whole = float(np.nansum(np.square(block, dtype=np.float64)))
+            total += whole
+            if gaps:
+                left = np.nan_to_num(block - model.transform.decode(codes))
+                kept += whole - float(np.sum(np.square(left, dtype=np.float64)))
+            else:
+                kept += model.transform.energy_kept(block, codes)
             done += len(block)
             advance(done, "")
-    whole = parts[0] if len(parts) == 1 else vstack(parts, format="csr")
-    return whole, share_lost(kept, total)
+    whole_codes = parts[0] if len(parts) == 1 else vstack(parts, format="csr")
+    return whole_codes, share_lost(kept, total)
 
 
 def _reported(codes: Codes) -> tuple[dict[str, str], dict[str, object]]:

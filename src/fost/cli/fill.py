@@ -52,6 +52,7 @@ def fill(
             help="Gaussians of the mixture; one or several, whichever is better, if not given.",
         ),
     ] = None,
+    missing: options.Missing = None,
     threads: options.Threads = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -75,7 +76,12 @@ def fill(
     check_output(output, force)
     options.set_threads(threads)
     start = time.perf_counter()
-    filled = (_fill_table if tables[0] else _fill_array)(data, output, members, quiet)
+    if tables[0]:
+        if missing:
+            raise UserError("--missing is for arrays, not for tables")
+        filled = _fill_table(data, output, members, quiet)
+    else:
+        filled = _fill_array(data, missing or [], output, members, quiet)
     seconds = time.perf_counter() - start
     share = filled.n_missing / max(1, filled.n_signals * filled.n_features)
     lines = {
@@ -89,22 +95,28 @@ def fill(
     show(lines, facts, as_json=as_json, quiet=quiet)
 
 
-def _fill_array(path: Path, output: Path, members: int | None, quiet: bool) -> Filled:
+def _fill_array(
+    path: Path, masks: list[Path], output: Path, members: int | None, quiet: bool
+) -> Filled:
     """Fill the rows of an array, of which a part is in memory at a time."""
     from fost import gaps
+    from fost.cli.gaps import masks_of
     from fost.cli.signals import open_array
 
     rows = open_array(path)
+    missing = masks_of(masks, [rows])[0] if masks else None
     with progress("learning", None, options.shown(quiet)):
         try:
-            mixture = gaps.learn(rows, members)
+            mixture = gaps.learn(rows, members, missing=missing)
         except ValueError as error:
             raise UserError(f"cannot fill {str(path)!r}: {error}") from error
-    n_missing = _write_array(mixture, rows, output, quiet)
+    n_missing = _write_array(mixture, rows, missing, output, quiet)
     return Filled(int(rows.shape[0]), int(rows.shape[1]), n_missing, len(mixture.members))
 
 
-def _write_array(mixture: Mixture, rows: Rows, output: Path, quiet: bool) -> int:
+def _write_array(
+    mixture: Mixture, rows: Rows, missing: Rows | None, output: Path, quiet: bool
+) -> int:
     """Write filled signals; returns how many gaps there were."""
     import numpy as np
 
@@ -112,7 +124,7 @@ def _write_array(mixture: Mixture, rows: Rows, output: Path, quiet: bool) -> int
     from fost.cli.signals import is_zarr
     from fost.streams import as_stream
 
-    stream, count = as_stream(rows), 0
+    stream, count = as_stream(rows, missing=missing), 0
     with progress("filling", int(rows.shape[0]), options.shown(quiet)) as advance:
 
         def blocks() -> Iterator[Floats]:

@@ -181,6 +181,7 @@ def learn(
             help="Keep the state of learning in this file, and go on from it if it exists.",
         ),
     ] = None,
+    missing: options.Missing = None,
     scheduler: options.Scheduler = None,
     threads: options.Threads = None,
     force: options.Force = False,
@@ -191,7 +192,8 @@ def learn(
 
     Pictures are cut into patches, scaled to the range from 0 to 1, and the mean of each patch is
     removed; the patches of colours are those of luma and chroma. Arrays are used as they are,
-    and stay on the disk, however large they are. Ctrl-C keeps the best transform so far; what
+    and stay on the disk, however large they are; what is missing of them, NaN or by --missing, does
+    not count. Ctrl-C keeps the best transform so far; what
     was killed goes on from its checkpoint and ends with the same model.
     """
     sizes = {"": size, "reflectors": reflectors, "rotations": rotations}
@@ -209,7 +211,7 @@ def learn(
     with connected(scheduler):
         _learn(
             plan, inputs, shape, step, output, max_flops, max_error, checkpoint,
-            on_cluster=scheduler is not None, as_json=as_json, quiet=quiet,
+            masks=missing or [], on_cluster=scheduler is not None, as_json=as_json, quiet=quiet,
         )  # fmt: skip
 
 
@@ -223,6 +225,7 @@ def _learn(
     max_error: float | None,
     checkpoint: Path | None,
     *,
+    masks: list[Path],
     on_cluster: bool,
     as_json: bool,
     quiet: bool,
@@ -233,8 +236,10 @@ def _learn(
 
     start = time.perf_counter()
     with progress("reading", None, options.shown(quiet)):
-        signals = load_signals(inputs, shape, step, (8, 8), on_cluster)
+        signals = load_signals(inputs, shape, step, (8, 8), on_cluster, masks)
     plan.check_signals(signals.n_features)
+    if plan.structure == AUTO and signals.missing is not None:
+        raise UserError("--structure auto is for signals without gaps")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -33,6 +33,16 @@ Threads = Annotated[
         help="Threads to use; all cores if not given. They never change a result.",
     ),
 ]
+Missing = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--missing",
+        metavar="MASK",
+        help="An .npy or .zarr array of bool in the shape of the signals, true where an entry is "
+        "missing; once for each array. Entries that are NaN are missing without it.",
+        show_default=False,
+    ),
+]
 Scheduler = Annotated[
     str | None,
     typer.Option(

@@ -22,13 +22,13 @@ def usage_of(coder: Coder, signals: Signals, rule: Rule) -> list[float] | None:
     """The share of signals that each member of a bank is used for, from some of them."""
     import numpy as np
 
-    from fost.learning import as_source
     from fost.transforms import Bank
 
     if not isinstance(coder, Bank):
         return None
-    rows = as_source(signals.rows).sample(_JUDGED).in_memory()
-    members = coder.chosen(coder.encode(rows, rule.s, threshold=rule.threshold))
+    rows = signals.source.sample(_JUDGED).in_memory()
+    gaps = None if signals.missing is None else "nan"
+    members = coder.chosen(coder.encode(rows, rule.s, threshold=rule.threshold, missing=gaps))
     counts = np.bincount(members, minlength=coder.n_transforms)
     return [float(count) / len(rows) for count in counts]
 

@@ -182,7 +182,6 @@ def _made_of(parts: str) -> list[str]:
 def learn_one(plan: Plan, signals: Signals, checkpoint: Path | None, quiet: bool) -> Learned:
     """A transform of one structure."""
     import fost
-    from fost.learning import as_source
 
     n = signals.n_features
     with progress("iteration", plan.iterations, options.shown(quiet)) as advance:
@@ -191,6 +190,7 @@ def learn_one(plan: Plan, signals: Signals, checkpoint: Path | None, quiet: bool
             plan.built(n),
             plan.entries(n),
             threshold=plan.threshold,
+            missing=signals.missing,
             base=bases.base_of(plan.base_name, signals.patch or n),
             max_iter=plan.iterations,
             random_state=plan.seed,
@@ -199,7 +199,7 @@ def learn_one(plan: Plan, signals: Signals, checkpoint: Path | None, quiet: bool
         )
     error = float(result.errors[-1])
     if plan.threshold is not None:  # without the price of entries
-        error = as_source(signals.rows).relative_error(result.transform, plan.rule(n))
+        error = signals.source.relative_error(result.transform, plan.rule(n))
     return Learned(result.transform, error, result.n_iter, result.converged, result.interrupted)
 
 
@@ -227,8 +227,7 @@ def learn_best(
 def fixed_error(plan: Plan, signals: Signals) -> float | None:
     """The relative error of the same signals with the DCT alone, to compare with."""
     from fost.cli.models import dct_of
-    from fost.learning import as_source
 
     rule = plan.rule(signals.n_features)
     dct = dct_of(signals.patch or signals.n_features)
-    return None if dct is None else as_source(signals.rows).relative_error(dct, rule)
+    return None if dct is None else signals.source.relative_error(dct, rule)

@@ -17,6 +17,7 @@ from fost.cli.errors import UserError, reading
 if TYPE_CHECKING:
     from fost._typing import DType, Numbers
     from fost.images import PictureFormat
+    from fost.learning import Source
 
 Patch = tuple[int, int]
 
@@ -49,6 +50,15 @@ class Signals:
     n_features: int
     kind: str
     patch: Patch | None
+    # What is missing, as `fost.learn` takes it.
+    missing: Any = None
+
+    @property
+    def source(self) -> Source:
+        """The signals as learning sees them."""
+        from fost.learning import as_source
+
+        return as_source(self.rows, self.missing)
 
 
 @dataclass(frozen=True)
@@ -67,10 +77,12 @@ def load_signals(
     stride: Patch | None,
     whole: Patch,
     on_cluster: bool = False,
+    masks: Sequence[Path] = (),
 ) -> Signals:
     """All signals in some files, which must be of one kind.
 
-    `patch` is what the user asked for, and `whole` what pictures are cut into if they did not.
+    `patch` is what the user asked for, and `whole` what pictures are cut into if they did not;
+    `masks` say what is missing of arrays.
     """
     import numpy as np
 
@@ -80,19 +92,9 @@ def load_signals(
     if kinds == {True}:
         if stride is not None:
             raise UserError("--stride is for pictures")
-        arrays = _dask_arrays(paths) if on_cluster else [open_array(path) for path in paths]
-        sizes = {array.shape[1] for array in arrays}
-        if len(sizes) > 1:
-            raise UserError(f"the arrays must have equally many columns, got {sorted(sizes)}")
-        if patch is not None and patch[0] * patch[1] not in sizes:
-            raise UserError(
-                f"--patch {patch[0]}x{patch[1]} does not fit signals of {sizes.pop()} entries"
-            )
-        rows = arrays[0] if len(arrays) == 1 else _Joined(arrays)
-        if on_cluster and len(arrays) > 1:
-            rows = np.concatenate(cast(Any, arrays))  # which leaves it to Dask
-        n_signals = sum(int(array.shape[0]) for array in arrays)
-        return Signals(rows, n_signals, int(sizes.pop()), "array", patch)
+        return _array_signals(paths, patch, on_cluster, masks)
+    if masks:
+        raise UserError("--missing is for arrays, not for pictures")
     if on_cluster:
         raise UserError("--scheduler is for arrays, not for pictures")
     patch = patch or whole
@@ -103,6 +105,38 @@ def load_signals(
     ]
     rows = np.concatenate(parts)
     return Signals(rows, len(rows), rows.shape[1], "picture", patch)
+
+
+def _array_signals(
+    paths: Sequence[Path], patch: Patch | None, on_cluster: bool, masks: Sequence[Path]
+) -> Signals:
+    """The rows of some arrays."""
+    from fost.cli.gaps import has_nan, masks_of
+
+    arrays = _dask_arrays(paths) if on_cluster else [open_array(path) for path in paths]
+    sizes = {array.shape[1] for array in arrays}
+    if len(sizes) > 1:
+        raise UserError(f"the arrays must have equally many columns, got {sorted(sizes)}")
+    if patch is not None and patch[0] * patch[1] not in sizes:
+        raise UserError(
+            f"--patch {patch[0]}x{patch[1]} does not fit signals of {sizes.pop()} entries"
+        )
+    rows = _joined(arrays, on_cluster)
+    missing: Any = None
+    if masks:
+        missing = _joined(masks_of(masks, arrays, on_cluster), on_cluster)
+    elif has_nan(rows):
+        missing = "nan"
+    n_signals = sum(int(array.shape[0]) for array in arrays)
+    return Signals(rows, n_signals, int(sizes.pop()), "array", patch, missing)
+
+
+def _joined(arrays: list[Rows], on_cluster: bool) -> Any:
+    import numpy as np
+
+    if len(arrays) == 1:
+        return arrays[0]
+    return np.concatenate(cast(Any, arrays)) if on_cluster else _Joined(arrays)  # left to Dask
 
 
 def _dask_arrays(paths: Sequence[Path]) -> list[Rows]:

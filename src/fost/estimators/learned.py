@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from fost._random import RandomState
-from fost._typing import Floats
-from fost.estimators.base import CoderEstimator, Signals
+from fost.estimators.base import CoderEstimator
 from fost.estimators.checks import checked
+from fost.estimators.weighted import WeightedFit
 from fost.learning import LearningResult, Structure, learn
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting, OnlineLearner
@@ -23,7 +23,7 @@ from fost.streams import Stream
 from fost.transforms import Coder, Transform
 
 
-class LearnedDictionary(CoderEstimator):
+class LearnedDictionary(WeightedFit, CoderEstimator):
     """A dictionary of one structure, which the parameters describe."""
 
     n_nonzero_coefs: int | None  # type: ignore[assignment]
@@ -43,52 +43,6 @@ class LearnedDictionary(CoderEstimator):
     @abstractmethod
     def _structure(self, n_features: int) -> Structure:
         """The structure that the parameters describe, checked."""
-
-    def fit(self, X: Signals, y: None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the dictionary.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_signals, n_features)
-            Signals in rows, or anything else that `fost.learning.as_source` takes: memory maps,
-            arrays of Zarr, Dask arrays, iterables of blocks. Entries that are NaN are missing, and
-            the error on the others is minimised.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_signals,), optional
-            How many times each signal counts.
-
-        Returns
-        -------
-        self
-            Ctrl-C is answered by a warning and what has been learned so far, once there is
-            something; `interrupted_` says so.
-        """
-        self._fit(checked(self, X, True, self._least_signals, sample_weight))
-        return self
-
-    def fit_transform(
-        self, X: Signals, y: None = None, sample_weight: ArrayLike | None = None
-    ) -> csr_array | Floats:
-        """Learn the dictionary and code the same signals: `fit` and `transform` in one.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_signals, n_features)
-            As for `fit`.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_signals,), optional
-            As for `fit`.
-
-        Returns
-        -------
-        csr_array of shape (n_signals, n_atoms)
-            As of `transform`.
-        """
-        signals = checked(self, X, True, self._least_signals, sample_weight)
-        self._fit(signals)
-        return self._codes(signals)
 
     def _fit(self, signals: Stream) -> None:
         result = learn(

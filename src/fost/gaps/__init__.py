@@ -8,5 +8,6 @@ sums over them.
 from fost.gaps.gaussian import Gaussian
 from fost.gaps.learning import learn
 from fost.gaps.mixture import Mixture
+from fost.gaps.storage import load
 
-__all__ = ["Gaussian", "Mixture", "learn"]
+__all__ = ["Gaussian", "Mixture", "learn", "load"]

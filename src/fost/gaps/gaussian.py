@@ -61,6 +61,11 @@ class Gaussian:
         return made
 
     @property
+    def has_transform(self) -> bool:
+        """Whether it was made of a transform, and not of a covariance."""
+        return "transform" in self.__dict__ and "_spectrum" not in self.__dict__
+
+    @property
     def n_features(self) -> int:
         """Entries per signal."""
         return len(self.mean)

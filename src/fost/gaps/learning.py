@@ -25,6 +25,7 @@ def learn(
     Y: object,
     n_members: int | None = None,
     *,
+    missing: object = None,
     coder: Coder | None = None,
     max_iter: int | None = None,
     random_state: RandomState = 0,
@@ -43,6 +44,9 @@ def learn(
         `fost.learning.as_source` takes. Every feature must be observed somewhere.
     n_members : int, optional
         Gaussians of the mixture. If None, one or several, whichever is better.
+    missing : array of bool of the shape of Y, optional
+        True where an entry is missing, whatever it holds; where Y is in Dask, in Zarr or in blocks,
+        this may be too. If None, where it is NaN.
     coder : Transform or Bank, optional
         Covariances are diagonal in the domain of this transform; of a bank, each in that of a
         member, of which there are `n_members`. Faster for long signals, and less exact. If None,
@@ -68,7 +72,7 @@ def learn(
     >>> bool(error < 1)  # the mean would be wrong by 2.9
     True
     """
-    stream = as_stream(Y)
+    stream = as_stream(Y, missing=missing)
     if max_iter is not None:
         max_iter = check_integer(max_iter, "max_iter", 0, 10**6)
     random = as_generator(random_state)

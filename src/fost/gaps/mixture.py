@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from typing import Any
@@ -110,6 +111,19 @@ class Mixture:
                 f"{self.n_features}"
             )
         return stream.map_blocks(partial(_fill_block, self, stream.name))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a .safetensors file, replacing the old one in one step.
+
+        `fost.gaps.load` reads it back, to the last bit.
+
+        Parameters
+        ----------
+        path : path-like
+        """
+        from fost.gaps.storage import save
+
+        save(self, path)
 
     def filled(
         self,

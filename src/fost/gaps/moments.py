@@ -173,6 +173,7 @@ def maximised(
             covariance = (spread + shrinkage.apart * common) / (count + shrinkage.apart)
         else:
             covariance = common.copy()
+        covariance = (covariance + covariance.T) / 2  # which sums are but for rounding
         covariance.flat[:: len(covariance) + 1] += floor
         member = Gaussian.of_covariance(mixture.mean + mean, covariance)
         members.append(member.in_domain(transforms[k]) if transforms else member)

@@ -44,6 +44,6 @@ class Units:
 
     def _put_back(self, gaussian: Gaussian) -> Gaussian:
         mean = self.offsets + self.sizes * gaussian.mean
-        if "transform" in gaussian.__dict__ and (self.sizes == self.sizes[0]).all():
+        if gaussian.has_transform and (self.sizes == self.sizes[0]).all():
             return Gaussian(mean, gaussian.transform, gaussian.variances * self.sizes[0] ** 2)
         return Gaussian.of_covariance(mean, gaussian.covariance * np.outer(self.sizes, self.sizes))

@@ -48,15 +48,25 @@ def save(
     """Write a transform to a file (see `Transform.save`)."""
     check_path(path, "path")
     noted = {} if metadata is None else _checked_metadata(metadata)
-    structure, arrays = _parts(transform)
+    write(path, *_parts(transform), FORMAT, noted)
+
+
+def write(
+    path: str | os.PathLike[str],
+    structure: str,
+    arrays: dict[str, Floats],
+    form: str,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write a file of a format, in one step."""
     header = {
-        "format": FORMAT,
+        "format": form,
         "version": VERSION,
         "structure": structure,
         "checksum": digest(structure, arrays),
     }
-    if noted:
-        header["metadata"] = json.dumps(noted, sort_keys=True)
+    if metadata:
+        header["metadata"] = json.dumps(metadata, sort_keys=True)
     write_atomically(path, safetensors.numpy.save(arrays, header))
 
 
@@ -82,13 +92,8 @@ def load(path: str | os.PathLike[str]) -> Coder:
     >>> fost.load(path)
     DCT(n_features=64, shape=(8, 8), flops=672)
     """
-    with _reading(path) as file:
-        header = _checked_header(file)
-        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        structure = header.get("structure", "")
-        if header.get("checksum") != digest(structure, arrays):
-            raise ValueError("its checksum does not match, it is damaged")
-        loaded: Coder = build(json.loads(structure), "", arrays)
+    with reading(path) as file:
+        loaded: Coder = build(*checked_parts(file))
         return loaded
 
 
@@ -108,12 +113,12 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     >>> fost.transforms.read_metadata(path)
     {'patch': '8x8'}
     """
-    with _reading(path) as file:
+    with reading(path) as file:
         return _checked_metadata(json.loads(_checked_header(file).get("metadata", "{}")))
 
 
 @contextmanager
-def _reading(path: str | os.PathLike[str]) -> Iterator[Any]:
+def reading(path: str | os.PathLike[str], what: str = "a transform") -> Iterator[Any]:
     """An open file; whatever is wrong with it is a ValueError that says which file it is."""
     check_path(path, "path")
     open_file(path).close()  # a missing or forbidden file is an OSError, as everywhere
@@ -124,14 +129,24 @@ def _reading(path: str | os.PathLike[str]) -> Iterator[Any]:
     except MemoryError:
         raise
     except Exception as error:
-        raise ValueError(f"cannot load a transform from {name!r}: {error}") from error
+        raise ValueError(f"cannot load {what} from {name!r}: {error}") from error
 
 
-def _checked_header(file: Any) -> dict[str, str]:
+def checked_parts(file: Any, form: str = FORMAT) -> tuple[Any, str, _Arrays]:
+    """What `build` takes of an open file: its structure, no prefix, and its arrays."""
+    header = _checked_header(file, form)
+    arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    structure = header.get("structure", "")
+    if header.get("checksum") != digest(structure, arrays):
+        raise ValueError("its checksum does not match, it is damaged")
+    return json.loads(structure), "", arrays
+
+
+def _checked_header(file: Any, form: str = FORMAT) -> dict[str, str]:
     """What an open file says about itself, if it is one of fost's."""
     header: dict[str, str] = file.metadata() or {}
-    if header.get("format") != FORMAT:
-        raise ValueError("it was not written by fost")
+    if header.get("format") != form:
+        raise ValueError("it was not written by fost" if form == FORMAT else "it has none")
     if header.get("version") != VERSION:
         raise ValueError(
             f"it has version {header.get('version')!r} of the format, "

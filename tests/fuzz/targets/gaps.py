@@ -12,6 +12,7 @@ from fost.gaps import Gaussian, Mixture
 from tests.fuzz.judge import Fuzz
 from tests.fuzz.targets import target
 from tests.fuzz.targets.estimators import parameters_of
+from tests.fuzz.targets.transforms import _damage, a_path
 
 Array = NDArray[Any]
 
@@ -51,6 +52,20 @@ def mixture_fill(fuzz: Fuzz) -> None:
     if fuzz.spoil():
         missing = fuzz.wrong("missing", np.zeros((1, n + 1), bool), np.isnan(X) * 1, "x", 3)
     check_filled(fuzz, fuzz.call(mixture.fill, X, missing), X)
+
+
+@target()
+def mixture_files(fuzz: Fuzz) -> None:
+    n = min(fuzz.size(), 17)
+    gaussian = Gaussian(np.zeros(n), fuzz.transform(n), fuzz.rng.random(n) + 1e-3)
+    mixture, good = Mixture([gaussian] * 2, [1, 2]), fuzz.folder / "mixture.safetensors"
+    fuzz.call(mixture.save, a_path(fuzz, good))
+    if fuzz.chance(0.5):
+        _damage(fuzz, good)
+    loaded = fuzz.call(fost.gaps.load, a_path(fuzz, good), names=("mixture",))
+    if not fuzz.doubtful:
+        X = holed(fuzz, 3, n)
+        fuzz.expect(np.array_equal(loaded.fill(X), mixture.fill(X)), "equal after loading")
 
 
 @target(1)

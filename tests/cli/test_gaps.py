@@ -1,0 +1,77 @@
+"""``fost learn`` and ``fost encode`` of arrays with gaps."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import fost
+from fost.learning import as_source
+from tests.cli.conftest import Run
+from tests.gaps.test_learning import holed
+
+LEARN = ("learn", "--structure", "householder", "--size", "3", "-s", "3", "--quiet")
+
+
+def gapped() -> tuple[np.ndarray, np.ndarray]:
+    """Signals with NaN, and the same without it but with a mask, in files."""
+    Y = np.load("signals.npy")
+    X = holed(Y)
+    np.save("holed.npy", X)
+    np.save("mask.npy", np.isnan(X))
+    return X, Y
+
+
+def test_nan_and_masks_are_what_learn_takes(run: Run) -> None:
+    X, _ = gapped()
+    run(*LEARN, "holed.npy", "-o", "nan.safetensors")
+    run(*LEARN, "signals.npy", "--missing", "mask.npy", "-o", "mask.safetensors")
+    expected = fost.learn(X, fost.Reflectors(3), 3, missing="nan").transform
+    assert fost.load("nan.safetensors") == expected
+    assert fost.load("mask.safetensors") == expected
+
+
+def test_several_arrays_have_a_mask_each(run: Run) -> None:
+    X, Y = gapped()
+    for k in range(2):
+        np.save(f"part{k}.npy", Y[k::2])
+        np.save(f"mask{k}.npy", np.isnan(X[k::2]))
+    masks = [word for k in range(2) for word in ("--missing", f"mask{k}.npy")]
+    run(*LEARN, "part0.npy", "part1.npy", *masks, "-o", "parts.safetensors")
+    joined = np.concatenate([X[::2], X[1::2]])
+    expected = fost.learn(joined, fost.Reflectors(3), 3, missing="nan").transform
+    np.testing.assert_allclose(fost.load("parts.safetensors").matrix, expected.matrix, atol=1e-8)
+
+
+@pytest.mark.parametrize("options", [[], ["--tol", "0.5"]])
+def test_codes_are_those_of_pursuit(run: Run, options: list[str]) -> None:
+    X, _ = gapped()
+    run(*LEARN, "signals.npy", "-o", "new.safetensors")
+    command = ("encode", "new.safetensors", "holed.npy", "-o", "codes.npz", "--json", *options)
+    report = json.loads(run(*command).stdout)
+    model = fost.load("new.safetensors")
+    rule = {"tol": 0.5} if options else {"n_nonzero_coefs": 3}
+    expected = model.encode(X, missing="nan", **rule)  # type: ignore[arg-type]
+    with np.load("codes.npz") as file:
+        np.testing.assert_array_equal(file["data"], expected.data)
+        np.testing.assert_array_equal(file["indices"], expected.indices)
+    left = np.nan_to_num(X - model.decode(expected))
+    lost = np.sum(left**2) / np.nansum(X**2)
+    assert report["relative_error"] == pytest.approx(lost, rel=1e-6)
+    if not options:
+        told = as_source(X, "nan").relative_error(model, 3)
+        assert report["relative_error"] == pytest.approx(told, rel=1e-6)
+    run(
+        "encode", "new.safetensors", "signals.npy", "--missing", "mask.npy", "-o", "m.npz", *options
+    )
+    with np.load("m.npz") as file:
+        np.testing.assert_array_equal(file["data"], expected.data)
+
+
+def test_a_bank_tells_its_usage(run: Run) -> None:
+    gapped()
+    run("learn", "--structure", "bank", "--members", "2", "holed.npy", "-o", "b.safetensors", "-q")
+    report = json.loads(run("info", "b.safetensors", "--json").stdout)
+    assert sum(report["usage"]) == pytest.approx(1)
