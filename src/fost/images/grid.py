@@ -95,14 +95,15 @@ def _starts(length: int, size: int, step: int) -> NDArray[np.intp]:
     return starts if starts[-1] == last else np.append(starts, last)
 
 
-def patch_shape(patch: Pair | None, dictionary: Coder | None) -> tuple[int, int]:
-    """The shape of patches, from what a user said about it."""
+def patch_shape(
+    patch: Pair | None, dictionary: Coder | None, unions: bool = False
+) -> tuple[int, int]:
+    """The shape of patches, from what a user said about it; unions are for pursuit alone."""
     if dictionary is not None and (
-        not isinstance(dictionary, Coder) or isinstance(dictionary, Union)
+        not isinstance(dictionary, Coder) or (isinstance(dictionary, Union) and not unions)
     ):
-        raise TypeError(
-            f"dictionary must be a transform or a bank, got {type(dictionary).__name__}"
-        )
+        known = "a transform, a bank or a union" if unions else "a transform or a bank"
+        raise TypeError(f"dictionary must be {known}, got {type(dictionary).__name__}")
     if patch is not None:
         height, width = check_pair(patch, "patch")
         if max(height, width) > _LARGEST:

@@ -85,7 +85,7 @@ def inpaint(
         pixels of a masked array are missing.
     missing : array-like of bool of shape (height, width) or that of the image
         True where a pixel is missing. May be left out for a masked array.
-    dictionary : Transform or Bank, optional
+    dictionary : Transform, Bank or, for the method "pursuit", Union, optional
         For patches in rows, means removed. Of a bank, all members are used for a patch, most of
         all those that suit it ("shrinkage"), or any of their atoms ("pursuit"). If None, one is
         learned from the picture, or a general one is used where too little of it is left.
@@ -134,7 +134,8 @@ def inpaint(
         stride = check_pair(stride, "stride")
     n_nonzero_coefs = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, 2**31 - 1)
     random = as_generator(random_state)
-    patch_shape(patch, dictionary)  # checked also where nothing is missing
+    by_atoms = method == "pursuit"
+    patch_shape(patch, dictionary, by_atoms)  # checked also where nothing is missing
     if not gaps.any():
         return picture.copy()
     # What lies under the gaps says nothing about the range of the picture.
@@ -152,7 +153,7 @@ def inpaint(
                 plane, holes, dictionary, shape, stride, max_iter, random, verbose
             )
         else:
-            shape = patch_shape(patch, dictionary)
+            shape = patch_shape(patch, dictionary, by_atoms)
             chosen = dictionary if dictionary is not None else general(shape)
             out[where] = by_pursuit(plane, holes, chosen, shape, stride, n_nonzero_coefs, prior)
     return np.where(gaps, form.from_unit(out), picture)
