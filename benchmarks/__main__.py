@@ -19,6 +19,7 @@ from benchmarks import (
     bench_reflectors,
     bench_roofline,
     bench_select,
+    bench_unions,
 )
 from benchmarks.harness import Report, machine
 
@@ -35,6 +36,7 @@ BENCHMARKS = {
     "pursuit": bench_pursuit.run,
     "images": bench_images.run,
     "banks": bench_banks.run,
+    "unions": bench_unions.run,
     "roofline": bench_roofline.run,
 }
 

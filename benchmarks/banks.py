@@ -2,7 +2,7 @@
 
 Half of the patches of every picture for learning, the other half for judging. Prints the tables
 of docs/banks.md: ``--auto`` that of what AutoDictionary chooses, ``--restore`` that of restored
-pictures, ``--unions`` those of docs/unions.md.
+pictures, ``--unions`` those of docs/unions.md, ``--large`` that of patches of 16 x 16 pixels.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from fost.paper.pictures import find_pictures, signals
 from fost.paper.printed import TABLE_ONE
 
 S = 4
+LARGE, LARGE_S = 16, 16
 SIZES = (1, 2, 4, 8, 16, 32)
 BUNDLED = ("camera", "astronaut", "brick", "grass", "gravel", "moon", "coins")
 _FOLDER = Path(__file__).parents[2] / "shared" / "images"
 PAPER = ("peppers", "boat", "barb", "couple", "man")
 
 
-def mixed() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def mixed(patch: int = 8) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Patches to learn from and to judge on; the paper's pictures where they are at hand."""
     files = (_FOLDER / f"{name}.png" for name in PAPER)
     images = [fost.images.read(file) / 255 for file in files if file.exists()]
@@ -39,7 +40,7 @@ def mixed() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     random = np.random.default_rng(0)
     halves: tuple[list[Any], list[Any]] = ([], [])
     for image in images:
-        Y = _patches(image)
+        Y = _patches(image, patch)
         order = random.permutation(len(Y))
         halves[0].append(Y[order[::2]])
         halves[1].append(Y[order[1::2]])
@@ -110,16 +111,50 @@ def unions(quick: bool = False) -> None:
             print(f"| {name} | " + " | ".join(numbers) + " |", flush=True)
 
 
-def _print(rows: list[Row], train: NDArray[Any], test: NDArray[Any], quick: bool) -> None:
+def large(quick: bool = False) -> None:
+    """Patches of 16 x 16 pixels: unions beside K-SVD, and the seconds that learning them takes."""
+    train, test = mixed(LARGE)
+    base = fost.DCT((LARGE, LARGE))
+    structure = fost.UnionOf(fost.Rotations(LARGE * LARGE), 2 if quick else 8)
+    rows = [Row("DCT", base.flops, base, errors_of(base, train, test, LARGE_S))]
+    with threads(1):
+        for iterations in (1,) if quick else (1, 10, 40):
+            start = time.process_time()
+            options: dict[str, Any] = {"base": base, "max_iter": iterations, "random_state": 0}
+            union = fost.learn(train, structure, LARGE_S, **options).transform
+            seconds = time.process_time() - start
+            name = f"{structure.n_transforms} x DCT + {LARGE * LARGE} rotations, {seconds:.0f} s"
+            errors = errors_of(union, train, test, LARGE_S)
+            rows.append(Row(name, union.encode_flops(LARGE_S), union, errors))
+        for count, iterations in ((256, 10),) if quick else ((256, 20), (1024, 5), (1024, 20)):
+            start = time.process_time()
+            ksvd = fost.baselines.KSVD(count, LARGE_S, max_iter=iterations, random_state=0)
+            ksvd.fit(train)
+            seconds = time.process_time() - start
+            name = f"K-SVD, {count:,} atoms, {seconds:.0f} s"
+            flops = fost.diagnostics.batch_omp_flops(LARGE * LARGE, LARGE_S, count)
+            errors = (-ksvd.score(train), -ksvd.score(test))
+            rows.append(Row(name, flops, ksvd.dictionary_, errors))
+    _print(rows, train, test, quick, LARGE_S)
+
+
+def measure(rows: list[Row], Y: NDArray[Any], s: int, repeats: int) -> None:
+    """Nanoseconds per signal on one thread."""
     with threads(1):
         # By turns, so that whatever slows the machine down does so to all.
-        for _ in range(3 if quick else 25):
+        for _ in range(repeats):
             for row in rows:
-                start = time.perf_counter()
-                row.coder.encode(test, S)
-                nanoseconds = (time.perf_counter() - start) / len(test) * 1e9
+                start = time.process_time()
+                row.coder.encode(Y, s)
+                nanoseconds = (time.process_time() - start) / len(Y) * 1e9
                 row.nanoseconds = min(row.nanoseconds, nanoseconds)
-    print(f"{len(train):,} patches to learn from, {len(test):,} to judge on, s = {S}\n")
+
+
+def _print(
+    rows: list[Row], train: NDArray[Any], test: NDArray[Any], quick: bool, s: int = S
+) -> None:
+    measure(rows, test, s, 3 if quick else 25)
+    print(f"{len(train):,} patches to learn from, {len(test):,} to judge on, s = {s}\n")
     print("| | operations | ns per patch | error, own patches | error, others |")
     print("|---|---:|---:|---:|---:|")
     for row in rows:
@@ -129,7 +164,7 @@ def _print(rows: list[Row], train: NDArray[Any], test: NDArray[Any], quick: bool
 
 def _rows(train: NDArray[Any], test: NDArray[Any], quick: bool) -> Iterator[Row]:
     base = fost.DCT((8, 8))
-    yield Row("DCT", base.flops, base, (_error(base, train), _error(base, test)))
+    yield Row("DCT", base.flops, base, errors_of(base, train, test))
     kinds: dict[str, tuple[fost.Structure, fost.Transform | None]] = {
         "dense": (fost.Full(), None),
         "DCT + 64 rotations": (fost.Rotations(64), base),
@@ -140,9 +175,7 @@ def _rows(train: NDArray[Any], test: NDArray[Any], quick: bool) -> Iterator[Row]
         for count in SIZES[:2] if quick else SIZES:
             options: dict[str, Any] = {"base": under, "max_iter": 50, "random_state": 0}
             bank = fost.learn(train, fost.BankOf(structure, count), S, **options).transform
-            yield Row(
-                f"{count} x {name}", bank.flops, bank, (_error(bank, train), _error(bank, test))
-            )
+            yield Row(f"{count} x {name}", bank.flops, bank, errors_of(bank, train, test))
     yield from _general(train, test, quick)
 
 
@@ -156,12 +189,9 @@ def _learned_union(Y: NDArray[Any], count: int, g: int) -> tuple[fost.Coder, flo
 def _unions(train: NDArray[Any], test: NDArray[Any], quick: bool) -> Iterator[Row]:
     for count, g in ((2, 64),) if quick else ((4, 64), (8, 64), (8, 128), (16, 64)):
         union, error = _learned_union(train, count, g)
-        assert isinstance(union, fost.Union)
-        k = union.n_distinct_atoms
-        flops = union.flops + fost.diagnostics.batch_omp_flops(64, S, k) - 2 * 64 * k
-        left = test - union.decode(union.encode(test, S))
-        others = float(np.square(left).sum() / np.square(test).sum())
-        yield Row(f"{count} x DCT + {g} rotations, OMP", flops, union, (error, others))
+        errors = (error, _error(union, test))
+        name = f"{count} x DCT + {g} rotations, OMP"
+        yield Row(name, union.encode_flops(S), union, errors)
 
 
 def _general(train: NDArray[Any], test: NDArray[Any], quick: bool) -> Iterator[Row]:
@@ -194,16 +224,21 @@ def automatic() -> None:
             print(f"| {allowed} | {most} | {name} | {error:.2%} | {seconds:.1f} |", flush=True)
 
 
-def _patches(image: NDArray[Any]) -> NDArray[Any]:
+def _patches(image: NDArray[Any], patch: int = 8) -> NDArray[Any]:
     """Patches side by side, without their means."""
-    height, width = (k // 8 * 8 for k in image.shape)
-    Y = fost.images.patches(image[:height, :width], 8)
+    height, width = (k // patch * patch for k in image.shape)
+    Y = fost.images.patches(image[:height, :width], patch)
     return np.asarray(Y - Y.mean(axis=1, keepdims=True))
 
 
-def _error(coder: Any, Y: NDArray[Any]) -> float:
-    kept = np.square(coder.encode(Y, S).data, dtype=np.float64).sum()
-    return float(1 - kept / np.square(Y, dtype=np.float64).sum())
+def _error(coder: fost.Coder, Y: NDArray[Any], s: int = S) -> float:
+    return float(1 - coder.energy_kept(Y, coder.encode(Y, s)) / np.square(Y, dtype=float).sum())
+
+
+def errors_of(
+    coder: fost.Coder, train: NDArray[Any], test: NDArray[Any], s: int = S
+) -> tuple[float, float]:
+    return _error(coder, train, s), _error(coder, test, s)
 
 
 if __name__ == "__main__":
@@ -213,5 +248,7 @@ if __name__ == "__main__":
         restoration()
     elif "--unions" in sys.argv:
         unions(quick="--quick" in sys.argv)
+    elif "--large" in sys.argv:
+        large(quick="--quick" in sys.argv)
     else:
         main(quick="--quick" in sys.argv)

@@ -311,6 +311,23 @@ def test_atoms_that_fill_no_square(run: Run) -> None:
     assert images.read("atoms.png").shape == (3 * 10 + 2, 4 * 22 + 2)
 
 
+def test_union(run: Run) -> None:
+    report = json.loads(
+        run("learn", "picture.png", "--structure", "union", "--members", "3", "--rotations", "9",
+            "-o", "union.safetensors", "--iterations", "3", "--json").stdout
+    )  # fmt: skip
+    union = fost.load("union.safetensors")
+    assert isinstance(union, fost.Union)
+    assert union.n_transforms == 3
+    assert report["relative_error"] < report["dct_relative_error"]
+    assert "Union(n_features=64, n_transforms=3" in run("info", "union.safetensors").stdout
+    words = ("encode", "union.safetensors", "picture.png", "-o", "codes.npz", "--json")
+    told = json.loads(run(*words).stdout)
+    assert told["relative_error"] == pytest.approx(report["relative_error"], rel=1e-4)
+    run("decode", "union.safetensors", "codes.npz", "-o", "back.png")
+    assert images.read("back.png").shape == images.read("picture.png").shape
+
+
 def test_bank(run: Run) -> None:
     report = json.loads(
         run("learn", "picture.png", "--structure", "bank", "--members", "3", "--rotations", "9",

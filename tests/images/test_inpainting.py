@@ -180,6 +180,21 @@ def test_pursuit_is_the_protocol_of_the_paper(camera):
     assert psnr(unit, better) > psnr(unit, ours) + 1  # 1.44 dB
 
 
+def test_a_union_is_pursued_in_all_of_its_atoms(camera):
+    unit = camera.astype(np.float32) / 255
+    missing = holes(camera.shape, 0.4)
+    union = fost.Union([fost.DCT((8, 8)), fost.Dense(np.eye(64))])
+    ours = inpaint(unit, missing, union, 6, stride=8, method="pursuit", prior=0)
+    rows, gaps = fost.images.patches(unit, 8), fost.images.patches(missing, 8) > 0
+    means = np.where(gaps, 0, rows).sum(axis=1, keepdims=True)
+    means /= (~gaps).sum(axis=1, keepdims=True)
+    filled = union.decode(union.encode(rows - means, 6, missing=gaps)) + means
+    theirs = np.clip(fost.images.assemble(filled, unit.shape), 0, 1)
+    np.testing.assert_allclose(ours, np.where(missing, theirs, unit), atol=1e-3)
+    with pytest.raises(TypeError, match="dictionary must be a transform, a bank or a union"):
+        inpaint(unit, missing, "union", method="pursuit")
+
+
 # MAE and RMSE on missing pixels; the paper calls the latter MSE.
 PAPER = {
     ("barb", "Q"): (0.0305, 0.0492),

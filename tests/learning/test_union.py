@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
+from fost.learning import as_source
 from fost.learning.sources import ArraySource
 from fost.learning.structure import Problem
 from fost.learning.union import SumsOf
@@ -45,7 +46,7 @@ def test_sums_equal_the_reference(seed, count, dtype):
     Y = rng.standard_normal((count, 8)).astype(dtype)
     found = SumsOf(union, 3, "Y")(Y)
     wanted = reference.code_sums(union.encode(Y, 3).toarray(), Y)
-    for a, b in zip(found, wanted, strict=True):
+    for a, b in zip(found, (*wanted, 0.0), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10 * count)
 
 
@@ -223,3 +224,75 @@ def test_weights_are_repetitions():
     weighted = fost.learn(Y, structure, 3, sample_weight=counts, **options)
     repeated = fost.learn(np.repeat(Y, counts, axis=0), structure, 3, **options)
     np.testing.assert_allclose(weighted.errors, repeated.errors, rtol=1e-6)
+
+
+def gappy(count=900, share=0.2, seed=0):
+    """Spikes and waves, and where some of them are missing."""
+    Y = spikes_and_waves(count, seed=seed)
+    return Y, np.random.default_rng(seed + 1).random(Y.shape) < share
+
+
+@pytest.mark.parametrize("refills", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_over_gaps_equal_their_twin(refills, weighted):
+    Y, missing = gappy(200)
+    rng = np.random.default_rng(5)
+    weights = rng.random(len(Y)) if weighted else None
+    union = fost.Union([fost.DCT(16), fost.Dense(np.eye(16))])
+    prior = as_source(Y, missing).prior
+    assert prior is not None
+    found = SumsOf(union, 2, "Y", prior, refills)(np.where(missing, np.nan, Y), weights)
+    filled = prior.filled(Y, missing)
+    for _ in range(refills):
+        X = fost.omp(filled, union.matrix.T, 2).toarray()
+        filled = np.where(missing, X @ union.matrix.T, Y)
+    W = np.ones(len(Y)) if weights is None else weights
+    wanted = (X.T * W) @ filled, (X.T * W) @ X, np.sum(W @ np.where(missing, filled, 0) ** 2)
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+def test_the_energy_that_is_kept_is_that_of_observed_entries():
+    Y, missing = gappy(300)
+    source = as_source(Y, missing)
+    asked = Problem(source, fost.DCT(16), 2, np.random.default_rng(0), 5, 0.0)
+    structure = fost.UnionOf(fost.Full(), 2).fit_to(asked)
+    union = fost.Union([fost.Dense(np.eye(16)), fost.DCT(16)])
+    statistic = structure.code(asked, union)
+    whole = fost.Union([fost.DCT(16), fost.Chain([fost.DCT(16), fost.DCT(16)])])
+    filled = source.prior.filled(Y, missing)
+    for _ in range(3):
+        decoded = whole.decode(whole.encode(filled, 2))
+        filled = np.where(missing, decoded, Y)
+    lost = np.sum(np.where(missing, 0, Y - decoded) ** 2)
+    kept = np.sum(np.where(missing, 0, Y) ** 2) - lost
+    assert statistic.energy == pytest.approx(kept, rel=1e-9)
+
+
+def test_gaps_cost_less_than_zeros_do():
+    """On whole signals that nothing was learned from."""
+    Y, missing = gappy(3000)
+    others, _ = gappy(1000, seed=7)
+    start = fost.Bank([fost.DCT(16), fost.Dense(np.eye(16))])
+
+    def error(Y: Any, **gaps: Any) -> float:
+        structure = fost.UnionOf(fost.Full(), 2)
+        union = fost.learn(Y, structure, 2, init=start, max_iter=10, **gaps).transform
+        return as_source(others).relative_error(union, 2)
+
+    whole, zeros, gaps = error(Y), error(np.where(missing, 0, Y)), error(Y, missing=missing)
+    assert gaps - whole < 0.5 * (zeros - whole)
+
+
+def test_the_estimator_takes_gaps():
+    Y, missing = gappy(600)
+    marked = np.where(missing, np.nan, Y)
+    estimator = fost.UnionDictionary(2, 2, fost.Full(), max_iter=4, random_state=0).fit(marked)
+    options = {"max_iter": 4, "random_state": 0}
+    wanted = fost.learn(Y, fost.UnionOf(fost.Full(), 2), 2, missing=missing, **options)
+    assert estimator.dictionary_ == wanted.transform
+    assert estimator.errors_.min() < wanted.errors[0]
+    for batch in np.array_split(marked, 3):
+        estimator.partial_fit(batch)
+    filled = estimator.inverse_transform(estimator.transform(marked))
+    assert np.isfinite(filled).all()

@@ -70,8 +70,8 @@ def learn(
             "--size",
             metavar="N",
             min=1,
-            help="How many parts it is made of: rotations, reflectors or others; for banks those "
-            "of each member. If not given, what suits the signals.",
+            help="How many parts it is made of: rotations, reflectors or others; for banks and "
+            "unions those of each member. If not given, what suits the signals.",
         ),
     ] = None,
     reflectors: Annotated[
@@ -100,8 +100,8 @@ def learn(
             "--members",
             metavar="B",
             min=1,
-            help="Transforms of the structure bank, and at most for auto, which tries single ones "
-            "only with 1; 8 if not given.",
+            help="Transforms of the structures bank and union, and at most for auto, which tries "
+            "single ones only with 1; 8 if not given.",
         ),
     ] = None,
     base: Annotated[
@@ -110,7 +110,8 @@ def learn(
             "--base",
             metavar="NAME",
             help=f"A fixed transform below the learned one: {KNOWN}. If not given, dct for auto "
-            "and structures that are poor without a base (givens, bank), and none for the others.",
+            "and structures that are poor without a base (givens, bank, union), and none for the "
+            "others.",
         ),
     ] = None,
     sparsity: Annotated[

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from fost.transforms import Coder
 
 # What `--structure` may be besides the names that structures are registered by.
-BANK, AUTO = "bank", "auto"
-# What a bank is made of, and how many members it has, where nobody says.
+BANK, UNION, AUTO = "bank", "union", "auto"
+# What banks and unions are made of, and how many members they have, where nobody says.
 _MEMBER = "givens"
 _MEMBERS = 8
 # Entries per code where nobody says.
@@ -67,14 +67,16 @@ class Plan:
             bases.check_base(self.base)
             if name == AUTO and self.base not in (bases.DCT, bases.NONE):
                 raise UserError(f"--base must be dct or none for auto, got {self.base!r}")
-        if self.members is not None and name not in (BANK, AUTO):
-            raise UserError(f"--members is for the structures bank and auto, not for {name}")
+        if self.members is not None and name not in (BANK, UNION, AUTO):
+            raise UserError(f"--members is for the structures bank, union and auto, not for {name}")
         if (max_flops, max_error) != (None, None) and name != AUTO:
             raise UserError(
                 f"--max-flops and --max-error are for the structure auto, not for {name}"
             )
         if self.threshold is not None and name == AUTO:
             raise UserError("--threshold is for one structure, not for auto")
+        if self.threshold is not None and name == UNION:
+            raise UserError("--threshold is not for the structure union, whose codes are pursued")
         if checkpoint is not None and name == AUTO:
             raise UserError("--checkpoint is for one structure, not for auto")
 
@@ -124,8 +126,9 @@ class Plan:
 
     @property
     def _kind(self) -> Kind:
-        """The structure, or that of a bank's members."""
-        return known_kinds()[_MEMBER if self.structure == BANK else self.structure]
+        """The structure, or that of the members of a bank or union."""
+        several = self.structure in (BANK, UNION)
+        return known_kinds()[_MEMBER if several else self.structure]
 
     @property
     def base_name(self) -> str:
@@ -140,9 +143,10 @@ class Plan:
         import fost
 
         member = self._kind.made(self.size, n_features)
-        if self.structure != BANK:
-            return member
-        return fost.BankOf(member, self.members or _MEMBERS)
+        count = self.members or _MEMBERS
+        if self.structure == UNION:
+            return fost.UnionOf(member, count)
+        return fost.BankOf(member, count) if self.structure == BANK else member
 
 
 def known_kinds() -> dict[str, Kind]:
@@ -155,7 +159,7 @@ def known_kinds() -> dict[str, Kind]:
 
 def structure_names() -> list[str]:
     """What `--structure` takes."""
-    return [*sorted(known_kinds()), BANK, AUTO]
+    return [*sorted(known_kinds()), BANK, UNION, AUTO]
 
 
 def structure_help() -> dict[str, str]:
@@ -163,6 +167,7 @@ def structure_help() -> dict[str, str]:
     return {
         **{name: kind.summary for name, kind in sorted(known_kinds().items())},
         BANK: f"several of {_MEMBER}, each signal uses the best",
+        UNION: f"several of {_MEMBER}, each signal mixes atoms of all, by matching pursuit",
         AUTO: "the best of all these on held-out signals",
     }
 
@@ -175,7 +180,7 @@ def _made_of(parts: str) -> list[str]:
     """The structures that are made of something, or that have a size at all."""
     kinds = known_kinds()
     counted = {name: kind.structure.parts for name, kind in kinds.items()}
-    counted[BANK] = counted[_MEMBER]
+    counted[BANK] = counted[UNION] = counted[_MEMBER]
     return [name for name, own in counted.items() if own and parts in ("", own)]
 
 
@@ -197,7 +202,7 @@ def learn_one(plan: Plan, signals: Signals, checkpoint: Path | None, quiet: bool
             checkpoint=checkpoint,
             callback=lambda k, error, _: advance(k, f"relative error {error:.4%}"),
         )
-    error = float(result.errors[-1])
+    error = float(result.errors.min())  # the result is the best of all iterations
     if plan.threshold is not None:  # without the price of entries
         error = signals.source.relative_error(result.transform, plan.rule(n))
     return Learned(result.transform, error, result.n_iter, result.converged, result.interrupted)

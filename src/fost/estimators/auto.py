@@ -18,6 +18,7 @@ from fost.learning import InterruptedWarning, Source, as_source, learn
 from fost.learning.bank import most_members
 from fost.learning.contest import Contest, rounds
 from fost.learning.frontier import Candidate, Frontier, Rung, rungs
+from fost.learning.union_rungs import union_rungs
 from fost.streams import Stream
 from fost.streams.local import Array
 from fost.transforms import DCT, Transform
@@ -31,7 +32,8 @@ class AutoDictionary(CoderEstimator):
 
     Learns rotations, reflectors and whatever other structures are registered along ladders of
     sizes, without a base and over the DCT of `signal_shape`, each size from the one before, and
-    a dense dictionary; then banks of them with more and more members, each from the one before.
+    a dense dictionary; then banks of them with more and more members, each from the one before,
+    and, where `max_flops` has room for matching pursuit, unions.
     Judges them all on signals that were held out, and continues the chosen one on all signals.
     Candidates are learned on a sample first, by a few iterations; the quarter of them that
     promises most goes on with four times as many signals, until the last have seen all; and the
@@ -51,13 +53,14 @@ class AutoDictionary(CoderEstimator):
     max_flops : int or float, optional
         Operations per signal at most: the choice is the least held-out error within them. A
         bank must be better by what log2(B) / log2(n) more coefficients would gain, since it
-        takes as many bits to name one of B members as these places.
+        takes as many bits to name one of B members as these places; a union of K atoms, whose
+        pursuit counts, by what s log2(K / n) / log2(n) more would, since each place is named.
     max_error : float, optional
         Relative error on held-out signals at most: the choice is the cheapest below it.
     max_transforms : int
-        Members of a bank at most: banks of 2, 4, 8 and so on are tried up to this, as far as
-        there are as many signals per member as features. 1 tries single transforms only, in
-        about half of the time. Operations leave out the selection of coefficients, which a
+        Members of a bank or union at most: banks of 2, 4, 8 and so on are tried up to this, as
+        far as there are as many signals per member as features. 1 tries single transforms only,
+        in about half of the time. Operations leave out the selection of coefficients, which a
         bank does for every member: of equal operations, 8 members take about one and a half
         times as long as a single transform to encode signals.
     validation_fraction : float
@@ -75,7 +78,7 @@ class AutoDictionary(CoderEstimator):
 
     Attributes
     ----------
-    dictionary_ : Transform or Bank
+    dictionary_ : Transform, Bank or Union
         The chosen one.
     frontier_ : Frontier
         All candidates: structure, family, n_transforms, flops, n_parameters, the number of
@@ -207,6 +210,7 @@ class AutoDictionary(CoderEstimator):
             return rungs(n_features, bases, None, most)
         limit = int(check_number(self.max_flops, "max_flops", 1))
         todo = rungs(n_features, bases, limit, most)
+        todo += union_rungs(n_features, self.n_nonzero_coefs, bases, limit, most)
         affordable = [rung for rung in todo if rung.flops <= limit]
         if not affordable:
             cheapest = min(rungs(n_features, bases), key=lambda rung: rung.flops)

@@ -10,6 +10,7 @@ import numpy as np
 
 from fost._typing import Floats
 from fost.learning.frontier import Candidate, relative_error
+from fost.transforms import Union
 
 # A candidate that is foreseen to miss the error that is asked for by less may reach it yet.
 _MISSED = 0.05
@@ -54,8 +55,8 @@ class Wish:
     ) -> list[tuple[float, float, float]]:
         """Errors at equal bits, then operations, then members.
 
-        Naming a member takes the bits that name the places of so many coefficients, each of
-        which would lower the error too.
+        Naming a member, or one of more atoms in each place, takes the bits that name the places
+        of so many coefficients, each of which would lower the error too.
         """
         n = self.held_out.shape[1]
         singles = [row for row in rows if row.n_transforms == 1] or rows
@@ -63,8 +64,15 @@ class Wish:
         more = relative_error(self.held_out, best.transform, min(int(self.n_nonzero_coefs) + 1, n))
         rounding = float(n * np.finfo(self.held_out.dtype).eps)  # errors below it are the same
         left = max(more, rounding) / max(best.held_out_error, rounding)
-        places = [log2(row.n_transforms) / log2(max(n, 2)) for row in rows]
+        places = [self._bits(row) / log2(max(n, 2)) for row in rows]
         return [
             (max(error, rounding) / left**place, row.flops, row.n_transforms)
             for row, error, place in zip(rows, errors, places, strict=True)
         ]
+
+    def _bits(self, row: Candidate) -> float:
+        """Bits that the codes of a candidate take beyond those in a single transform."""
+        if isinstance(row.transform, Union):
+            atoms = row.transform.n_distinct_atoms / row.transform.n_features
+            return int(self.n_nonzero_coefs) * log2(atoms)
+        return log2(row.n_transforms)

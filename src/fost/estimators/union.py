@@ -83,9 +83,7 @@ class UnionDictionary(LearnedDictionary):
     """
 
     dictionary_: Union
-    # Learning takes neither, see `fost.UnionOf`.
-    threshold = None
-    _takes_gaps = False
+    threshold = None  # learning takes none, see `fost.UnionOf`
 
     def __init__(
         self,

@@ -142,7 +142,7 @@ def inpaint(
         pixels of a masked array are missing.
     missing : array-like of bool of shape (height, width) or that of the image
         True where a pixel is missing. May be left out for a masked array.
-    dictionary : Transform or Bank, optional
+    dictionary : Transform, Bank or, for the method "pursuit", Union, optional
         For patches in rows, means removed. Of a bank, all members are used for a patch, most of
         all those that suit it ("shrinkage"), or any of their atoms ("pursuit"). If None, one is
         learned from the picture, or a general one is used where too little of it is left.

@@ -146,7 +146,7 @@ class Contest:
         return Candidate(
             rung.name,
             rung.family,
-            coder.flops,
+            coder.encode_flops(self.n_nonzero_coefs),
             coder.n_parameters,
             train_error=relative_error(seen, coder, self.n_nonzero_coefs),
             held_out_error=relative_error(self.held_out, coder, self.n_nonzero_coefs),

@@ -124,7 +124,7 @@ def rungs(
             ladder = family.ladder(n, base is not None)
             others = fixed if ladder and ladder.fixed_starts and base is None else ()
             for structure in ladder.rungs(limit, _flops(base)) if ladder else ():
-                todo.append(_learned(n, name, base, structure, structure.family, others))
+                todo.append(learned_rung(n, name, base, structure, structure.family, others))
     counts = sorted({2**k for k in range(21) if 2**k < max_transforms} | {max_transforms})[1:]
     for family in cheapest_first:
         todo.extend(_banks(n, family, bases, counts, limit))
@@ -157,12 +157,12 @@ def _banks(
         for member in ladder.members(counts, limit, _flops(base)):
             for count in counts:
                 bank = BankOf(member, count)
-                rung = _learned(n, name, base, bank, f"banks of {member.label}")
+                rung = learned_rung(n, name, base, bank, f"banks of {member.label}")
                 yield rung if count == counts[0] else replace(rung, starts=())
         return
 
 
-def _learned(
+def learned_rung(
     n: int,
     base_name: str,
     base: Transform | None,
@@ -200,4 +200,5 @@ def _cheapest(family: type[Structure], n: int) -> int:
 def relative_error(Y: Floats, coder: Coder, n_nonzero_coefs: int) -> float:
     """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X."""
     Y = within_reach(Y)
-    return share_lost(squares(coder.encode(Y, n_nonzero_coefs).data), squares(Y))
+    kept = coder.energy_kept(Y, coder.encode(Y, n_nonzero_coefs))
+    return share_lost(kept, squares(Y))

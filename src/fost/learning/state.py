@@ -94,11 +94,11 @@ class State:
         statistic = structure.code(problem, transform, self.refills)
         error, before = problem.error(statistic), self.errors[-1]
         first = self.n_iter == 0 and not self.own_start
-        if problem.source.gaps:
+        if problem.source.gaps and structure.never_rises:
             # Codes of a pass do not begin with those of the pass before, and need not be better.
             while error > before and self.refills < MOST_REFILLS:
                 self.refills *= 2
-                statistic = problem.code(transform, self.refills)
+                statistic = structure.code(problem, transform, self.refills)
                 error = problem.error(statistic)
             if error > before and not first:  # a step that is not taken
                 transform, statistic, error = self.transform, self.statistic, before

@@ -6,13 +6,16 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from fost import _core
 from fost._typing import Floats
 from fost._validation import check_integer
 from fost.learning.bank import BankOf, check_member, single
+from fost.learning.filling import Prior
 from fost.learning.loop import alternate
-from fost.learning.passes import REFILLS, Weights
+from fost.learning.passes import REFILLS, Weights, squares
 from fost.learning.sources import Statistic
 from fost.learning.structure import Problem, Structure, store
 from fost.streams import Sums
@@ -92,13 +95,9 @@ class UnionOf(Structure):
         return self.n_transforms * self.member.flops(n_features)
 
     def fit_to(self, problem: Problem) -> UnionOf:
-        if problem.source.gaps:
-            raise ValueError(
-                "missing must be None for a union, which is learned from whole signals"
-            )
         if not problem.rule.is_fixed:
             raise ValueError("threshold must be None for a union: pursuit keeps n_nonzero_coefs")
-        most = max(1, int(_MOST_SUMS**0.5) // problem.n_features)
+        most = most_members(problem.n_features)
         if self.n_transforms > most:
             raise ValueError(
                 f"n_transforms must be at most {most} for n_features={problem.n_features}, since "
@@ -130,12 +129,14 @@ class UnionOf(Structure):
     def code(self, problem: Problem, coder: Coder, refills: int = REFILLS) -> Statistic:
         union = with_base(problem.base, coder)
         assert isinstance(union, Union)
-        matrix, products = problem.source.total(
-            SumsOf(union, problem.n_nonzero_coefs, problem.source.name)
+        source = problem.source
+        matrix, products, guessed = source.total(
+            SumsOf(union, problem.n_nonzero_coefs, source.name, source.prior, refills)
         )
         atoms = union.matrix.T
-        # Of what the codes X keep, 2 <Y, U X> - ||U X||^2.
-        kept = 2 * np.vdot(matrix, atoms) - np.vdot(products @ atoms, atoms)
+        # Of what the codes X keep of observed entries, 2 <Y, U X> - ||U X||^2 without the others,
+        # in which Y and U X are equal.
+        kept = 2 * np.vdot(matrix, atoms) - np.vdot(products @ atoms, atoms) - guessed
         if problem.base is not None:
             matrix = matrix @ problem.base
         return Statistic(matrix, max(0.0, float(kept)), products=products)
@@ -156,23 +157,48 @@ class UnionOf(Structure):
         return Union(members)
 
 
+def most_members(n_features: int) -> int:
+    """Members of which X X^T can be kept."""
+    return max(1, int(_MOST_SUMS**0.5) // n_features)
+
+
 @dataclass(frozen=True)
 class SumsOf:
-    """X W Y^T and X W X^T of a block of signals, their codes in a union and their weights W."""
+    """X W Y^T and X W X^T of a block of signals, their codes in a union and their weights W.
+
+    Where entries are missing (NaN), these are filled by a prior and then by the codes, over and
+    over; the last of the sums is that of their squares.
+    """
 
     union: Union
     s: int
     name: str
+    prior: Prior | None = None
+    refills: int = REFILLS
 
     def __call__(self, block: Floats, weights: Weights | None = None) -> Sums:
-        codes = self.union.encode(block, self.s)
+        missing = None if self.prior is None else np.isnan(block)
+        signals, codes = self._coded(block, missing)
         values = codes.data
         if weights is not None:
             roots = np.sqrt(weights).astype(block.dtype)
-            block, values = block * roots[:, None], values * np.repeat(roots, np.diff(codes.indptr))
+            signals = signals * roots[:, None]
+            values = values * np.repeat(roots, np.diff(codes.indptr))
         n_atoms = self.union.n_atoms
         matrix, products = np.empty((n_atoms, block.shape[1])), np.empty((n_atoms, n_atoms))
         indptr = codes.indptr.astype(np.int64)
         indices = codes.indices.astype(np.int32, copy=False)
-        _core.code_sums(values, indices, indptr, block, matrix, products)
-        return matrix, products
+        _core.code_sums(values, indices, indptr, signals, matrix, products)
+        return matrix, products, 0.0 if missing is None else squares(signals[missing])
+
+    def _coded(self, block: Floats, missing: NDArray[np.bool_] | None) -> tuple[Floats, csr_array]:
+        """Signals without gaps, and their codes, which what was missing is filled from."""
+        if self.prior is None or missing is None or not missing.any():
+            return block, self.union.encode(block, self.s)
+        if np.isinf(block).any():
+            raise ValueError(f"{self.name} contains infinity")
+        filled = self.prior.filled(block, missing)
+        for _ in range(max(1, self.refills)):
+            codes = self.union.encode(filled, self.s)
+            filled = np.where(missing, self.union.decode(codes), block)
+        return filled, codes

@@ -122,14 +122,15 @@ def check_covers(grid: Grid) -> None:
         )
 
 
-def patch_shape(patch: Sizes | None, dictionary: Coder | None, ndim: int = 2) -> tuple[int, ...]:
-    """The shape of patches, from what a user said about it."""
+def patch_shape(
+    patch: Sizes | None, dictionary: Coder | None, ndim: int = 2, unions: bool = False
+) -> tuple[int, ...]:
+    """The shape of patches, from what a user said about it; unions are for pursuit alone."""
     if dictionary is not None and (
-        not isinstance(dictionary, Coder) or isinstance(dictionary, Union)
+        not isinstance(dictionary, Coder) or (isinstance(dictionary, Union) and not unions)
     ):
-        raise TypeError(
-            f"dictionary must be a transform or a bank, got {type(dictionary).__name__}"
-        )
+        known = "a transform, a bank or a union" if unions else "a transform or a bank"
+        raise TypeError(f"dictionary must be {known}, got {type(dictionary).__name__}")
     if patch is not None:
         shape = check_each(patch, "patch", ndim)
         if max(shape) > _LONGEST[ndim]:

@@ -77,7 +77,7 @@ def inpaint(
         samples of a masked array are missing.
     missing : array-like of bool of the shape of the array, or that of one channel
         True where a sample is missing. May be left out for a masked array.
-    dictionary : Transform or Bank, optional
+    dictionary : Transform, Bank or, for the method "pursuit", Union, optional
         For patches in rows, means removed. Of a bank, all members are used for a patch, most of
         all those that suit it ("shrinkage"), or any of their atoms ("pursuit"). If None, one is
         learned from the array, or a general one is used where too little of it is left.
@@ -165,7 +165,8 @@ class Way:
         if stride is not None:
             stride = check_each(stride, "stride", ndim)
         n_nonzero_coefs = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, 2**31 - 1)
-        patch_shape(patch, dictionary, ndim)  # checked also where nothing is missing
+        # Checked also where nothing is missing.
+        patch_shape(patch, dictionary, ndim, unions=method == "pursuit")
         if method == "gaussian" and dictionary is not None:
             raise ValueError("dictionary must be None for method='gaussian', which learns its own")
         return cls(method, dictionary, patch, stride, n_nonzero_coefs, max_iter, prior, verbose)
@@ -193,7 +194,7 @@ class Way:
 
     def _plane(self, plane: Numbers, holes: Mask, random: np.random.Generator) -> Numbers:
         plane, holes = np.ascontiguousarray(plane), np.ascontiguousarray(holes)
-        shape = patch_shape(self.patch, self.dictionary, plane.ndim)
+        shape = patch_shape(self.patch, self.dictionary, plane.ndim, self.method == "pursuit")
         if self.method == "gaussian":
             shape = _EXPECTED.get(plane.ndim, shape) if self.patch is None else shape
             return by_gaussian(plane, holes, shape, self.stride, random)

@@ -63,6 +63,10 @@ class Coder(Described, ABC):
     def flops(self) -> int:
         """Operations to transform one signal, by the paper's counts."""
 
+    def encode_flops(self, n_nonzero_coefs: int) -> int:
+        """Operations to code one signal without comparisons: `flops`, and in a union a pursuit."""
+        return self.flops
+
     @property
     @abstractmethod
     def n_parameters(self) -> int:

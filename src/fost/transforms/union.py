@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from fost import _core
 from fost._threads import single_threaded_blas
 from fost._typing import DType, Floats, Numbers
-from fost._validation import float_type, not_finite
+from fost._validation import check_integer, float_type, not_finite
 from fost.atoms import PreparedAtoms
 from fost.coding import blas_threads, collect
 from fost.pursuit import pursue_in
@@ -60,6 +60,21 @@ class Union(Several):
     def n_distinct_atoms(self) -> int:
         """Atoms that pursuit chooses from: those that several members have count once."""
         return len(self._distinct)
+
+    def encode_flops(self, n_nonzero_coefs: int) -> int:
+        """Operations to code one signal: those of the correlations, `flops`, and of the pursuit.
+
+        Of that s^2 K + 3 s K + s^3 in K distinct atoms, by the count of Batch-OMP.
+
+        Examples
+        --------
+        >>> import fost, numpy as np
+        >>> union = fost.Union([fost.DCT(4), fost.Dense(np.eye(4))])
+        >>> union.flops, union.encode_flops(2)
+        (42, 130)
+        """
+        s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, self.n_features, "n_features")
+        return self.flops + pursuit_flops(s, self.n_distinct_atoms)
 
     def _encode_block(self, rule: Rule, gaps: bool, name: str, block: Numbers) -> csr_array:
         if rule.threshold is not None:
@@ -112,6 +127,11 @@ class Union(Several):
                 else UnionAtoms(self._plan, self._beyond[self._distinct], self.n_atoms, dtype)
             )
         return self._dictionaries[key]
+
+
+def pursuit_flops(s: int, n_atoms: int) -> int:
+    """What Batch-OMP takes besides the correlations with the signal."""
+    return s * s * n_atoms + 3 * s * n_atoms + s**3
 
 
 class UnionAtoms:
