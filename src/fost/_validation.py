@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Sequence
+from functools import cache
 from math import inf, isfinite
 from numbers import Real
 from typing import Any
@@ -58,6 +59,7 @@ def check_stored_real(array: object, name: str) -> Numbers:
     return _ready(given if plain else _converted(given, dtype, name))
 
 
+@cache
 def float_type(dtype: DType) -> DType:
     """The type in which numbers of a type are computed with: float32 where that is exact."""
     return _DOUBLE if dtype == _DOUBLE or not np.can_cast(dtype, _SINGLE) else _SINGLE

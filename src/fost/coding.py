@@ -26,6 +26,7 @@ _core.set_gemm(_blas["sgemm"], _blas["dgemm"])
 _core.set_stemr(scipy.linalg.cython_lapack.__pyx_capi__["dstemr"])
 
 _INT32_MAX = np.iinfo(np.int32).max
+_AS_BEFORE = nullcontext()
 
 
 def apply(plan: _core.Plan, Y: Numbers, inverse: bool, name: str) -> Floats:
@@ -163,4 +164,4 @@ def _without_entries(shape: tuple[int, int]) -> dict[str, object]:
 
 
 def blas_threads(plan: _core.Coder | _core.Union) -> AbstractContextManager[None]:
-    return single_threaded_blas if plan.uses_blas else nullcontext()
+    return single_threaded_blas if plan.uses_blas else _AS_BEFORE

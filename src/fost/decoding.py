@@ -42,17 +42,14 @@ class DecodingTimes(NamedTuple):
     itemsize: int
     operations: float  # of the transform, per signal
 
-    @property
-    def _signal(self) -> int:
-        return self.n_features * self.itemsize
-
     def by_atoms(self, n_signals: int, n_entries: int) -> float:
-        near = self.n_features * self._signal <= _NEAR_BYTES
-        return self._signal * (n_signals / 32 + n_entries / (64 if near else 48))
+        signal = self.n_features * self.itemsize
+        near = self.n_features * signal <= _NEAR_BYTES
+        return signal * (n_signals / 32 + n_entries / (64 if near else 48))
 
     def by_stages(self, n_signals: int, n_entries: int) -> float:
         lanes = -(-n_signals // _LANES) * _LANES
-        each = self.operations * self.itemsize / 160 + self._signal / 8
+        each = self.operations * self.itemsize / 160 + self.n_features * self.itemsize / 8
         return lanes * each + 2.0 * n_entries
 
     def prefer_atoms(self, n_signals: int, n_entries: int, made: bool) -> bool:
@@ -92,10 +89,15 @@ def _is_plain(codes: csr_array, n_atoms: int) -> bool:
         and data.dtype in _VALUE_TYPES
         and indices.dtype == indptr.dtype == _INDEX_TYPE
         and data.ndim == indices.ndim == indptr.ndim == 1
-        and all(
-            array.flags.c_contiguous and array.flags.aligned for array in (data, indices, indptr)
-        )
+        and _is_ready(data)
+        and _is_ready(indices)
+        and _is_ready(indptr)
     )
+
+
+def _is_ready(array: Numbers) -> bool:
+    flags = array.flags
+    return flags.c_contiguous and flags.aligned
 
 
 def _sound(verdict: int, codes: csr_array, decoded: Floats) -> Floats:
@@ -110,11 +112,12 @@ def _sound(verdict: int, codes: csr_array, decoded: Floats) -> Floats:
 
 def _packed(codes: csr_array) -> Places:
     """The arrays for the kernels: indices in 32 bits, which checked ones fit into."""
-    wide = codes.indptr.dtype != _INDEX_TYPE
+    data, indices, indptr = codes.data, codes.indices, codes.indptr
+    narrow = indptr.dtype == _INDEX_TYPE
     return (
-        np.ascontiguousarray(codes.data),
-        np.ascontiguousarray(codes.indices, dtype=np.int32),
-        np.ascontiguousarray(codes.indptr, dtype=np.int64 if wide else np.int32),
+        data if data.flags.c_contiguous else np.ascontiguousarray(data),
+        np.ascontiguousarray(indices, _INDEX_TYPE),
+        indptr if narrow and indptr.flags.c_contiguous else np.ascontiguousarray(indptr, np.int64),
     )
 
 

@@ -67,6 +67,11 @@ class Transform(Coder):
         return (self,)
 
     @property
+    def n_atoms(self) -> int:
+        """Columns of codes: the coefficients, n_features."""
+        return self.n_features
+
+    @property
     def flops(self) -> int:
         """(2 n - 1) n, as of any matrix."""
         return dense_flops(self.n_features)

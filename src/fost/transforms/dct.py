@@ -39,7 +39,8 @@ class DCT(Transform):
 
     def __init__(self, shape: int | Sequence[int]) -> None:
         self._shape = check_sizes(shape, "shape")
-        if prod(self._shape) > 2**31 - 1:
+        self._n_features = prod(self._shape)
+        if self._n_features > 2**31 - 1:
             raise ValueError(f"shape must have fewer than 2**31 entries, got {self._shape}")
         odd = max(length // (length & -length) for length in self._shape)
         if odd > _LONGEST_ODD:
@@ -55,7 +56,7 @@ class DCT(Transform):
 
     @property
     def n_features(self) -> int:
-        return prod(self._shape)
+        return self._n_features
 
     @property
     def flops(self) -> int:
