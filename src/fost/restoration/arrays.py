@@ -58,9 +58,9 @@ def channels_back(channels: Numbers | Sequence[Numbers], channel_axis: int | Non
 def padded(plane: Numbers, shape: tuple[int, ...]) -> Numbers:
     """At least as large as a patch, by repeating the last samples; contiguous, perhaps a copy."""
     missing = [max(0, want - have) for want, have in zip(shape, plane.shape, strict=True)]
-    if not any(missing):
-        return np.ascontiguousarray(plane)
-    return np.pad(plane, [(0, k) for k in missing], mode="edge")
+    if any(missing):
+        plane = np.pad(plane, [(0, k) for k in missing], mode="edge")
+    return np.ascontiguousarray(plane)
 
 
 def cropped(plane: Numbers, shape: tuple[int, ...]) -> Numbers:

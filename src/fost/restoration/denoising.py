@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from fost._random import RandomState, as_generator
 from fost._typing import Numbers
-from fost._validation import check_each, check_flag, check_number
+from fost._validation import check_choice, check_each, check_flag, check_number
 from fost.restoration.arrays import (
     channels_back,
     channels_first,
@@ -18,6 +18,7 @@ from fost.restoration.arrays import (
     padded,
 )
 from fost.restoration.colour import recoloured
+from fost.restoration.counts import Counts
 from fost.restoration.formats import ArrayFormat, to_restore
 from fost.restoration.grid import Sizes, patch_shape
 from fost.restoration.noise import level_of
@@ -37,9 +38,11 @@ def denoise(
     channel_axis: int | None = None,
     patch: Sizes | None = None,
     second_pass: bool = True,
+    noise: str = "gaussian",
+    gain: float = 1.0,
     random_state: RandomState = 0,
 ) -> Numbers:
-    """Remove white noise from a signal, a picture or a volume.
+    """Remove noise from a signal, a picture or a volume.
 
     Every patch is transformed, small coefficients are set to zero, and the patches are put back,
     those with few coefficients left counting more. The transforms are learned from a first result.
@@ -50,8 +53,8 @@ def denoise(
     ----------
     array : array-like of one to three axes, and one more for channels
     sigma : float, optional
-        The standard deviation of the noise, in the numbers of the array. If None it is estimated
-        by `noise_level`.
+        The standard deviation of the white noise, in the numbers of the array. If None it is
+        estimated by `noise_level`, and with ``noise="poisson"`` there is none.
     dictionary : Transform or Bank, optional
         For patches in rows, such as `fost.learn` gives, and then no other is used: what was learned
         from one recording restores others of its kind. Of a bank all members are used for a patch,
@@ -67,6 +70,12 @@ def denoise(
         pictures, 4 x 8 x 8 and 4 x 4 x 4 voxels of volumes.
     second_pass : bool
         Whether the array is filtered once more, for twice the time.
+    noise : {"gaussian", "poisson"}
+        "poisson" is for what is counted, by detectors and cameras: samples are `gain` times a
+        number of events, which comes by chance, and white noise of `sigma`. It is made white by
+        the generalised Anscombe transform, and taken back by its exact unbiased inverse.
+    gain : float
+        Of ``noise="poisson"``: the numbers of the array per event.
     random_state : int, Generator, RandomState or None
         For the choice of the patches to learn from.
 
@@ -87,9 +96,14 @@ def denoise(
     True
     """
     samples = check_finite(check_samples(array, "array", channel_axis), "array")
-    return denoised(
-        samples, sigma, dictionary, stride, channel_axis, patch, second_pass, random_state
-    )
+    options = dictionary, stride, channel_axis, patch, second_pass, random_state
+    gain = check_number(gain, "gain", above=0)
+    if check_choice(noise, "noise", ("gaussian", "poisson")) == "gaussian":
+        return denoised(samples, sigma, *options)
+    counts = Counts(gain, 0.0 if sigma is None else check_number(sigma, "sigma", 0))
+    clean = counts.means(denoised(counts.stabilised(samples), 1.0, *options))
+    form = ArrayFormat.around(samples, "array")
+    return form.of_unit(form.unit_of(clean))
 
 
 def denoised(

@@ -79,14 +79,19 @@ class ArrayFormat:
         array = as_float(array)
         return np.asarray((array - array.dtype.type(self.low)) / array.dtype.type(self.scale))
 
-    def of_unit(self, unit: Numbers, name: str = "array") -> Numbers:
-        """An array in [0, 1] in this format again: clipped, and rounded for integers."""
+    def of_unit(self, unit: Numbers, name: str = "array", bounded: bool = True) -> Numbers:
+        """An array in [0, 1] in this format again: clipped, and rounded for integers.
+
+        Floats whose range comes from their values need not be `bounded` by it.
+        """
         unit = as_float(unit)
         if self.dtype.kind == "b":
             return np.asarray(unit >= 0.5)
         if ranges_by_values(self.dtype):  # which may have any offset
             unit = unit.astype(float_type(self.dtype), copy=False)
-        values = np.clip(unit, 0, 1) * unit.dtype.type(self.scale) + unit.dtype.type(self.low)
+        if bounded or self.dtype.kind != "f":
+            unit = np.clip(unit, 0, 1)
+        values = unit * unit.dtype.type(self.scale) + unit.dtype.type(self.low)
         if self.dtype.kind == "f":
             return np.asarray(values.astype(self.dtype, copy=False))
         if np.isnan(values).any():

@@ -186,11 +186,14 @@ class Way:
         seen = samples[~gaps] if ranges_by_values(samples.dtype) else samples
         form = ArrayFormat.around(seen, name)
         known = np.where(gaps, samples.dtype.type(0), samples)
-        unit = form.unit_of(known) if self.method == "gaussian" else to_restore(form, known)
+        # A gap may hide a peak, which is to be expected from what is beside it.
+        free = self.method == "gaussian"
+        unit = form.unit_of(known) if free else to_restore(form, known)
         channels = channels_first(unit, channel_axis)
         planes = zip(channels, channels_first(gaps, channel_axis), strict=True)
         whole = [self._plane(plane, holes, random) for plane, holes in planes]
-        return np.where(gaps, form.of_unit(channels_back(whole, channel_axis)), samples)
+        filled = form.of_unit(channels_back(whole, channel_axis), bounded=not free)
+        return np.where(gaps, filled, samples)
 
     def _plane(self, plane: Numbers, holes: Mask, random: np.random.Generator) -> Numbers:
         plane, holes = np.ascontiguousarray(plane), np.ascontiguousarray(holes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 
 from fost._typing import Numbers
@@ -17,6 +17,9 @@ from fost.transforms import DCT
 # shapes, which overlap by halves, and from this share of them, the quietest.
 _SHAPES = {1: (32,), 2: (8, 8), 3: (4, 8, 8)}
 _QUIETEST = 0.1
+# Where this share of all samples has the least or the greatest value, noise was clipped there, and
+# patches with such samples are left out; unless fewer than so many would remain.
+_CLIPPED, _FEWEST = 0.005, 64
 
 
 def noise_level(array: ArrayLike, *, channel_axis: int | None = None) -> float:
@@ -55,21 +58,39 @@ def level_of(samples: Numbers, channel_axis: int | None) -> float:
     # Times a power of two, which is exact: squares of 1e200 overflow, those of 1e-200 vanish.
     _, exponent = np.frexp(np.abs(samples).max())
     channels = channels_first(np.ldexp(samples, -exponent), channel_axis)
-    energies = np.concatenate([_energies(plane) for plane in channels])
+    found = [_energies(plane, _clipped(plane)) for plane in channels]
+    energies, whole = (np.concatenate(each) for each in zip(*found, strict=True))
+    if whole.sum() >= _FEWEST:
+        energies = energies[whole]
     shape = _SHAPES[channels.ndim - 1]
     quietest = np.quantile(energies, _QUIETEST)
     scale = chi2.ppf(_QUIETEST, prod(k - k // 2 for k in shape))
     return float(np.ldexp(np.sqrt(quietest / scale), exponent))
 
 
-def _energies(plane: Numbers) -> Numbers:
-    """The energy of the highest frequencies of each patch."""
+def _clipped(plane: Numbers) -> NDArray[np.bool_]:
+    """Samples at an end of the range at which many are: noise would have gone beyond it."""
+    clipped = np.zeros(plane.shape, bool)
+    for end in (plane.min(), plane.max()):
+        there = plane == end
+        if there.mean() > _CLIPPED:
+            clipped |= there
+    return clipped
+
+
+def _energies(
+    plane: Numbers, clipped: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The energy of the highest frequencies of each patch, and whether none of it is clipped."""
     shape = _SHAPES[plane.ndim]
+    stride = tuple(k // 2 for k in shape)
     high = (slice(None), *(slice(k // 2, None) for k in shape))
     transform = DCT(shape)
-    energies = []
-    for _, rows in blocks(padded(plane, shape), shape, tuple(k // 2 for k in shape)):
+    energies, whole = [], []
+    parts = (blocks(padded(each, shape), shape, stride) for each in (plane, clipped))
+    for (_, rows), (_, marks) in zip(*parts, strict=True):
         centred = rows - rows.mean(axis=1, keepdims=True)
         coefficients = transform.forward(centred).reshape(-1, *shape)[high]
         energies.append(np.square(coefficients, dtype=np.float64).reshape(len(rows), -1).sum(1))
-    return np.concatenate(energies)
+        whole.append(~marks.any(axis=1))
+    return np.concatenate(energies), np.concatenate(whole)

@@ -37,6 +37,7 @@ def name_of(number: int) -> str:
         images,
         learning,
         paper,
+        restoration,
         transforms,
     )
 
