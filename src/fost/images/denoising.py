@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from fost._random import RandomState, as_generator
 from fost._typing import Numbers
-from fost._validation import check_flag, check_number, check_pair
+from fost._validation import check_choice, check_flag, check_number, check_pair
 from fost.images.adaptation import adapted, general
 from fost.images.grid import Grid, Pair, patch_shape
 from fost.images.patches import patches
@@ -23,6 +23,7 @@ from fost.images.pictures import (
     to_restore,
 )
 from fost.images.shrinkage import threshold, wiener
+from fost.restoration.best import refined
 from fost.transforms import DCT, Coder
 
 # A coefficient is kept where it exceeds so many standard deviations of the noise.
@@ -48,6 +49,7 @@ def denoise(
     *,
     patch: Pair | None = None,
     second_pass: bool = True,
+    quality: str | None = None,
     random_state: RandomState = 0,
 ) -> Numbers:
     """Remove white noise from a picture.
@@ -56,7 +58,8 @@ def denoise(
     those with few coefficients left counting more. The transform is learned from a first result;
     patches of 16 x 16 pixels in the DCT are added to those of 8 x 8, for the smooth parts. A
     second pass repeats this with Wiener's filter, which takes the result of the first for the
-    truth.
+    truth. For the best quality that is only the beginning: patches that resemble each other are
+    then filtered in groups, each under a Gaussian of its own (`fost.restoration`).
 
     Parameters
     ----------
@@ -77,6 +80,10 @@ def denoise(
         if it is square, else 8 and 16.
     second_pass : bool
         Whether the picture is filtered once more; it gains 0.1 to 0.4 dB for twice the time.
+    quality : {"best", "fast"}, optional
+        "best" looks at similar patches together, which gains 0.4 to 0.8 dB in the mean for about
+        four times the time; "fast" at each patch alone. If None, "fast" where a dictionary, a
+        stride, a patch or the second pass is chosen, else "best".
     random_state : int, Generator, RandomState or None
         For the choice of the patches to learn from.
 
@@ -102,11 +109,16 @@ def denoise(
     form = PictureFormat.of(picture)
     second_pass = check_flag(second_pass, "second_pass")
     steps = check_pair(stride, "stride")
+    plain = dictionary is None and patch is None and steps == (1, 1) and second_pass
+    if quality is None:
+        quality = "best" if plain else "fast"
+    check_choice(quality, "quality", ("best", "fast"))
     sigma = noise_level(picture) if sigma is None else check_number(sigma, "sigma", 0)
     if sigma == 0:
         return picture.copy()
     level = min(sigma / form.scale, _LOUDEST)
     planes = to_planes(to_restore(form, picture, level))
+    noisy = np.stack(planes)
     for plane in planes:
         padded = pad(plane, shape)
         if dictionary is None:
@@ -116,7 +128,16 @@ def denoise(
             _check_stride(views[0].grid)
         clean = _denoise_plane(padded, level, views, second_pass)
         plane[...] = clean[: plane.shape[0], : plane.shape[1]]
+    if quality == "best":
+        planes = _refined(noisy, planes, level)
     return form.from_unit(from_planes(planes, picture.ndim))
+
+
+def _refined(noisy: Numbers, planes: list[Numbers], sigma: float) -> list[Numbers]:
+    """Better planes, by groups that are found in luma, or in each channel by itself."""
+    if len(planes) == 3:
+        return list(refined(noisy, np.stack(planes), sigma))
+    return [refined(z[None], plane[None], sigma)[0] for z, plane in zip(noisy, planes, strict=True)]
 
 
 @dataclass(frozen=True)
