@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -340,6 +341,67 @@ def shrink_patches(
         window = window_at(place)
         sums[window] += (shares @ np.array(parts)).reshape(shape) + shares.sum() * mean
         weights[window] += shares.sum()
+    return sums, weights
+
+
+def similar_blocks(
+    guide: Array, block: tuple[int, ...], at: tuple[int, ...], reach: tuple[int, ...], most: int
+) -> list[tuple[int, ...]]:
+    """Where the block at a place and those most like it begin, the nearest first.
+
+    Of equal ones those count first whose offsets come first: 0, -1, 1, -2, 2, ... along all axes
+    but the last, and ascending along that.
+    """
+
+    def entries(place: tuple[int, ...]) -> Array:
+        return guide[tuple(slice(p, p + k) for p, k in zip(place, block, strict=True))]
+
+    def offsets(axis: int) -> list[int]:
+        last = axis == guide.ndim - 1
+        near = sorted(
+            range(-reach[axis], reach[axis] + 1), key=lambda d: d if last else (abs(d), d)
+        )
+        return [d for d in near if 0 <= at[axis] + d <= guide.shape[axis] - block[axis]]
+
+    around = product(*(offsets(axis) for axis in range(guide.ndim)))
+    places = [tuple(p + d for p, d in zip(at, offset, strict=True)) for offset in around]
+    others = [place for place in places if place != at]
+    others.sort(key=lambda place: float(np.square(entries(place) - entries(at)).sum()))
+    return [at, *others][:most]
+
+
+def filter_groups(
+    images: Array,
+    pilots: Array,
+    window: Array,
+    variance: float,
+    steps: tuple[int, ...],
+    reach: tuple[int, ...],
+    most: int,
+) -> tuple[Array, Array]:
+    """Blocks filtered under the Gaussian of the pilots of those like them, and added up."""
+    sums, weights = np.zeros(images.shape), np.zeros(images.shape[1:])
+    lasts = [extent - k for extent, k in zip(images.shape[1:], window.shape, strict=True)]
+    starts = [
+        sorted({*range(0, last, step), last}) for last, step in zip(lasts, steps, strict=True)
+    ]
+    for at in product(*starts):
+        group = similar_blocks(pilots[0], window.shape, at, reach, most)
+        windows = [
+            tuple(slice(p, p + k) for p, k in zip(place, window.shape, strict=True))
+            for place in group
+        ]
+        for c in range(len(images)):
+            P = np.array([pilots[c][where].ravel() for where in windows], dtype=np.float64)
+            Y = np.array([images[c][where].ravel() for where in windows], dtype=np.float64)
+            mean = P.mean(axis=0)
+            C = (P - mean).T @ (P - mean) / len(P)
+            gain = np.linalg.solve(C + variance * np.eye(len(C)), C)
+            estimates = mean + (Y - mean) @ gain
+            for where, estimate in zip(windows, estimates, strict=True):
+                sums[c][where] += window * estimate.reshape(window.shape)
+        for where in windows:
+            weights[where] += window
     return sums, weights
 
 

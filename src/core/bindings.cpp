@@ -184,6 +184,7 @@ NB_MODULE(_core, m) {
   get_num_threads();
 
   bind_coders(m);
+  bind_groups(m);
   bind_passes<float>(m);
   bind_passes<double>(m);
 

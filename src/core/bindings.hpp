@@ -71,4 +71,7 @@ SparseRows<T, I> sparse_rows(const Packed<const T, Line>& values,
 // Coder, Plan and Bank.
 void bind_coders(nb::module_& m);
 
+// filter_groups.
+void bind_groups(nb::module_& m);
+
 }  // namespace fost

@@ -3,6 +3,7 @@
 
 #include "algebra_types.hpp"
 #include "gaps_types.hpp"
+#include "group_types.hpp"
 #include "pass_types.hpp"
 #include "volume_types.hpp"
 #include "pursuit_types.hpp"
@@ -80,6 +81,10 @@ template <class T> struct Kernels {
   // differences of cost against 1 / sharpness.
   void (*shrink)(const CoderProgram<T>&, const BlockGrid<T>&, T level, T sharpness,
                  const Overlay<T>&, const FilterMemory<T>&, const Workspace<T>&);
+
+  // Adds the blocks of the groups of a range, filtered together (see group_filter.hpp).
+  void (*filter_groups)(const GroupTask<T>&, const GroupRange&, const GroupSums<T>&,
+                        const GroupMemory<T>&);
 
   const SparseKernels<T, std::int32_t>& sparse(std::int32_t) const { return short_rows; }
   const SparseKernels<T, std::int64_t>& sparse(std::int64_t) const { return long_rows; }

@@ -5,6 +5,7 @@
 #include "atom_sweep.hpp"
 #include "decode.hpp"
 #include "gaps.hpp"
+#include "group_pass.hpp"
 #include "omp.hpp"
 #include "omp_observed.hpp"
 #include "passes.hpp"
@@ -44,7 +45,8 @@ template <class T> constexpr Kernels<T> table() {
           Clean<pursue_observed<T>>::call,
           Clean<pursue_union<T>>::call,
           Clean<sweep_atoms<T>>::call,
-          Clean<shrink<T>>::call};
+          Clean<shrink<T>>::call,
+          Clean<filter_groups<T>>::call};
 }
 
 }  // namespace

@@ -150,6 +150,18 @@ def condition(
     variances: NDArray[np.float64] | None,
     sum: NDArray[np.float64] | None,
 ) -> None: ...
+def filter_groups(
+    images: Numbers,
+    pilots: Numbers,
+    guide: Numbers,
+    window: Numbers,
+    steps: Sequence[int],
+    reach: Sequence[int],
+    most: int,
+    level: float,
+    sums: Numbers,
+    weights: Numbers,
+) -> None: ...
 def registers_clean() -> bool | None: ...
 def available_isas() -> list[str]: ...
 def get_isa() -> str: ...

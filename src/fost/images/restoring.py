@@ -26,6 +26,7 @@ def denoise(
     *,
     patch: Pair | None = None,
     second_pass: bool = True,
+    quality: str | None = None,
     random_state: RandomState = 0,
 ) -> Numbers:
     """Remove white noise from a picture.
@@ -34,7 +35,8 @@ def denoise(
     those with few coefficients left counting more. The transform is learned from a first result;
     patches of 16 x 16 pixels in the DCT are added to those of 8 x 8, for the smooth parts. A
     second pass repeats this with Wiener's filter, which takes the result of the first for the
-    truth.
+    truth. For the best quality that is only the beginning: patches that resemble each other are
+    then filtered in groups, each under a Gaussian of its own.
 
     Parameters
     ----------
@@ -55,6 +57,10 @@ def denoise(
         if it is square, else 8 and 16.
     second_pass : bool
         Whether the picture is filtered once more; it gains 0.1 to 0.4 dB for twice the time.
+    quality : {"best", "fast"}, optional
+        "best" looks at similar patches together, which gains 0.4 to 0.8 dB in the mean for about
+        four times the time; "fast" at each patch alone. If None, "fast" where a dictionary, a
+        stride, a patch or the second pass is chosen, else "best".
     random_state : int, Generator, RandomState or None
         For the choice of the patches to learn from.
 
@@ -76,7 +82,7 @@ def denoise(
     """
     picture = check_finite(check_picture(image, "image"), "image")
     axis = channel_axis_of(picture.ndim)
-    options = axis, patch, second_pass, random_state
+    options = axis, patch, second_pass, quality, random_state
     return denoised(picture, sigma, dictionary, stride, *options, name="image")
 
 

@@ -3,6 +3,8 @@ transform."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -17,6 +19,7 @@ from fost.restoration.arrays import (
     cropped,
     padded,
 )
+from fost.restoration.best import refined
 from fost.restoration.colour import recoloured
 from fost.restoration.counts import Counts
 from fost.restoration.formats import ArrayFormat, to_restore
@@ -38,6 +41,7 @@ def denoise(
     channel_axis: int | None = None,
     patch: Sizes | None = None,
     second_pass: bool = True,
+    quality: str | None = None,
     noise: str = "gaussian",
     gain: float = 1.0,
     random_state: RandomState = 0,
@@ -47,7 +51,8 @@ def denoise(
     Every patch is transformed, small coefficients are set to zero, and the patches are put back,
     those with few coefficients left counting more. The transforms are learned from a first result.
     A second pass repeats this with Wiener's filter, which takes the result of the first for the
-    truth.
+    truth. For the best quality that is only the beginning: patches that resemble each other are
+    then filtered in groups, each under a Gaussian of its own.
 
     Parameters
     ----------
@@ -70,6 +75,10 @@ def denoise(
         pictures, 4 x 8 x 8 and 4 x 4 x 4 voxels of volumes.
     second_pass : bool
         Whether the array is filtered once more, for twice the time.
+    quality : {"best", "fast"}, optional
+        "best" looks at similar patches together, "fast" at each patch alone. If None, "best" for
+        pictures, where it gains 0.4 to 0.8 dB in the mean for about four times the time, unless a
+        dictionary, a stride, a patch or the second pass is chosen; else "fast".
     noise : {"gaussian", "poisson"}
         "poisson" is for what is counted, by detectors and cameras: samples are `gain` times a
         number of events, which comes by chance, and white noise of `sigma`. It is made white by
@@ -96,7 +105,7 @@ def denoise(
     True
     """
     samples = check_finite(check_samples(array, "array", channel_axis), "array")
-    options = dictionary, stride, channel_axis, patch, second_pass, random_state
+    options = dictionary, stride, channel_axis, patch, second_pass, quality, random_state
     gain = check_number(gain, "gain", above=0)
     if check_choice(noise, "noise", ("gaussian", "poisson")) == "gaussian":
         return denoised(samples, sigma, *options)
@@ -114,6 +123,7 @@ def denoised(
     channel_axis: int | None,
     patch: Sizes | None,
     second_pass: bool,
+    quality: str | None,
     random_state: RandomState,
     name: str = "array",
 ) -> Numbers:
@@ -124,19 +134,36 @@ def denoised(
     form = ArrayFormat.around(samples, name)
     second_pass = check_flag(second_pass, "second_pass")
     steps = check_each(stride, "stride", ndim)
+    plain = dictionary is None and patch is None and set(steps) == {1} and second_pass
+    if quality is None:
+        quality = "best" if ndim == 2 and plain else "fast"
+    check_choice(quality, "quality", ("best", "fast"))
     sigma = level_of(samples, channel_axis) if sigma is None else check_number(sigma, "sigma", 0)
     if sigma == 0:
         return samples.copy()
     level = min(sigma / form.scale, _LOUDEST)
     channels = channels_first(to_restore(form, samples, level), channel_axis)
     coloured = len(channels) == 3
+    noisy = recoloured(channels) if coloured else channels
     clean = []
-    for plane in recoloured(channels) if coloured else channels:
+    for plane in noisy:
         whole = padded(plane, shape)
         if dictionary is None:
             views = learned_views(whole, level, shape, steps, patch is not None, random)
         else:
             views = views_with(dictionary, whole, shape, steps)
         clean.append(cropped(restored(whole, level, views, second_pass), plane.shape))
+    if quality == "best":
+        clean = _refined(noisy, clean, level, coloured)
     together = recoloured(np.stack(clean), back=True) if coloured else clean
     return form.of_unit(channels_back(together, channel_axis))
+
+
+def _refined(
+    noisy: Sequence[Numbers], clean: list[Numbers], level: float, coloured: bool
+) -> list[Numbers]:
+    """Better planes, by groups that are found in luma, or in each channel by itself."""
+    if coloured:
+        return list(refined(np.stack(noisy), np.stack(clean), level))
+    pairs = zip(noisy, clean, strict=True)
+    return [refined(plane[None], pilot[None], level)[0] for plane, pilot in pairs]

@@ -1,0 +1,78 @@
+"""Noise out of arrays at the best quality: passes over groups of similar blocks, coarse to fine.
+
+Each pass takes the result of the one before for the truth, as Wiener's filter does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fost._typing import Floats
+from fost.restoration.groups import grouped
+
+
+@dataclass(frozen=True)
+class _Neighbourhood:
+    """The sizes of blocks in each pass, and how far away others like them are looked for."""
+
+    sides: tuple[int, ...]
+    reach: int
+
+
+# By the number of dimensions. There are about a thousand places in each neighbourhood.
+_NEIGHBOURHOODS = {
+    1: _Neighbourhood((96, 96, 64, 32), 480),
+    2: _Neighbourhood((10, 10, 8, 6), 15),
+    3: _Neighbourhood((5, 5, 4, 3), 5),
+}
+# What the variance of the noise is multiplied by in each pass: pilots lack some of the detail that
+# they should have, most of all the first ones, and a filter for less noise leaves room for it.
+_CAUTION = (0.7, 0.7, 0.7, 1.0)
+# Products of blocks are rounded, by 1e-7 of the square of their range in float32 and by 1e-16 in
+# float64: noise below this share of the range needs the finer of the two, or is lost in both.
+_FINE = 1e-3
+_LOST = 1e-7
+# Blocks in a group. Fewer see less of what they have in common, more are less alike.
+_MOST = 32
+
+
+def refined(images: Floats, pilots: Floats, sigma: float) -> Floats:
+    """A better estimate of arrays with white noise, from a first one.
+
+    Parameters
+    ----------
+    images : ndarray of shape (channels, ...)
+        float32 or float64, finite, of one to three dimensions beside the channels. Similar
+        blocks are looked for in the first channel.
+    pilots : ndarray
+        The first estimate, of the same shape and type.
+    sigma : float
+        The standard deviation of the noise.
+
+    Returns
+    -------
+    ndarray
+        Of the shape and type of the images.
+    """
+    dtype, span = images.dtype, float(np.ptp(pilots))
+    if sigma < _LOST * span:
+        return pilots
+    images = np.ascontiguousarray(images, np.float64 if sigma < _FINE * span else dtype)
+    shape = images.shape[1:]
+    around = _NEIGHBOURHOODS[len(shape)]
+    for side, caution in zip(around.sides, _CAUTION, strict=True):
+        block = tuple(min(side, extent) for extent in shape)
+        steps = tuple(max(1, k // 2) for k in block)
+        sums, weights = grouped(
+            images,
+            np.ascontiguousarray(pilots, images.dtype),
+            block,
+            float(np.sqrt(caution)) * sigma,
+            steps=steps,
+            reach=(around.reach,) * len(shape),
+            most=_MOST,
+        )
+        pilots = sums / weights
+    return pilots.astype(dtype, copy=False)
