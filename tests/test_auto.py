@@ -81,9 +81,9 @@ def test_a_bound_on_the_error_gives_the_cheapest(Y, fitted):
 
 def test_the_choice_is_continued_on_all_signals(Y, fitted):
     assert fitted.dictionary_.flops == fitted.chosen_.flops
-    assert fitted.errors_[-1] == pytest.approx(relative_error(Y, fitted.dictionary_, 4))
-    assert fitted.errors_[-1] <= relative_error(Y, fitted.chosen_.transform, 4) + 1e-12
-    assert fitted.score(Y) == pytest.approx(-fitted.errors_[-1])
+    assert fitted.error_ == pytest.approx(relative_error(Y, fitted.dictionary_, 4))
+    assert fitted.error_ <= relative_error(Y, fitted.chosen_.transform, 4) + 1e-12
+    assert fitted.score(Y) == pytest.approx(-fitted.error_)
 
 
 def test_the_same_seed_gives_the_same_choice(Y, fitted):

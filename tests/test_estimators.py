@@ -93,7 +93,7 @@ def test_codes_go_there_and_back():
 def test_score_is_minus_the_relative_error():
     Y, other = correlated(300, 16, 0), correlated(50, 16, 1)
     dictionary = fost.OrthonormalDictionary(3).fit(Y)
-    assert dictionary.score(Y) == pytest.approx(-dictionary.errors_[-1])
+    assert dictionary.score(Y) == pytest.approx(-dictionary.error_)
     decoded = dictionary.inverse_transform(dictionary.transform(other))
     expected = -np.sum((other - decoded) ** 2) / np.sum(other**2)
     assert dictionary.score(other) == pytest.approx(expected)

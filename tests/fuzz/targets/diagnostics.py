@@ -75,7 +75,9 @@ def some_dictionary(fuzz: Fuzz, n: int, square: bool) -> tuple[Any, Array, bool]
         return bank, bank.matrix.T, False
     transform = fuzz.transform(n)
     if kind == "result":
-        result = fost.LearningResult(transform, np.zeros(1), 0, True, np.zeros(0, np.intp))
+        result = fost.LearningResult(
+            transform, 0.0, np.empty(0), 0.0, 0, True, np.zeros(0, np.intp)
+        )
         return result, transform.matrix.T, True
     if kind == "estimator":
         estimator = fost.OrthonormalDictionary(n_nonzero_coefs=1)
