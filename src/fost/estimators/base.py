@@ -44,7 +44,6 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     """What can be done with a fitted dictionary, however it came about."""
 
     n_nonzero_coefs: int | None
-    n_nonzero_coefs_: int | None
     sparse_output: bool
     dictionary_: Dictionary
     errors_: NDArray[np.float64]

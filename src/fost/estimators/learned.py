@@ -28,6 +28,7 @@ from fost.transforms import Chain, Coder, Transform
 class LearnedDictionary(CoderEstimator):
     """A dictionary of one structure, which the parameters describe."""
 
+    n_nonzero_coefs_: int | None
     base: Transform | None
     init: str | Coder | None
     max_iter: int

@@ -88,7 +88,7 @@ class Checkpoint:
 
     def save(self, structure: Structure, state: State) -> None:
         """Write the file, in one step."""
-        arrays = {
+        arrays: Arrays = {
             "gram": self._problem.gram,
             "statistic": state.statistic.matrix,
             "errors": np.array(state.errors, dtype=np.float64),

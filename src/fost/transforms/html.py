@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._typing import Floats
 from fost.transforms.orthonormal import dense_flops
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def signal_shape(coder: Coder) -> tuple[int, ...]:
     return (side, side) if side**2 == n and side > 1 else (n,)
 
 
-def _mosaic(atoms: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.uint8]:
+def _mosaic(atoms: Floats, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     """Atoms in grey, each by its own largest entry: tiles of two dimensions, or rows of one."""
     largest = np.abs(atoms).max(axis=1, keepdims=True)
     grey = np.rint(127.5 + 127.5 * atoms / np.where(largest > 0, largest, 1)).astype(np.uint8)
