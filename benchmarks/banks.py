@@ -183,7 +183,7 @@ def _learned_union(Y: NDArray[Any], count: int, g: int) -> tuple[fost.Coder, flo
     """A union over the DCT, and its error on what it was learned from."""
     structure = fost.UnionOf(fost.Rotations(g), count)
     result = fost.learn(Y, structure, S, base=fost.DCT((8, 8)), random_state=0)
-    return result.transform, float(result.errors.min())
+    return result.transform, result.error
 
 
 def _unions(train: NDArray[Any], test: NDArray[Any], quick: bool) -> Iterator[Row]:

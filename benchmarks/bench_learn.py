@@ -184,7 +184,7 @@ def _large_patches(quick: bool) -> None:
         f"\n32 x 32 patches, n = 1024, m = 32, s = 16, N = {n_signals:,}, K = {iterations}: "
         f"{seconds:.1f} s, of which the eigenvectors (Lanczos from the last ones) "
         f"{sum(structure.seconds) / seconds:.0%}; "
-        f"relative error {result.errors[0]:.2%} to {result.errors[-1]:.2%}"
+        f"relative error {result.start_error:.2%} to {result.error:.2%}"
     )
 
 

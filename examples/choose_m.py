@@ -33,14 +33,14 @@ def study(name: str, curves: plt.Axes, eigenvalues: plt.Axes) -> None:
     # One spectrum, of a dictionary with more reflectors than will be needed.
     start = fost.learn(Y, fost.Reflectors(n // 2, orthogonal=True), S)
     spectrum = fost.diagnostics.spectrum(start, Y, S)
-    predicted = {m: start.errors[-1] + spectrum.left_out(m) for m in MS}
+    predicted = {m: start.error + spectrum.left_out(m) for m in MS}
 
     # What learning finds with so many reflectors.
     learned = {
-        kind: {m: fost.learn(Y, fost.Reflectors(m, orthogonal), S).errors[-1] for m in MS}
+        kind: {m: fost.learn(Y, fost.Reflectors(m, orthogonal), S).error for m in MS}
         for kind, orthogonal in (("QH", True), ("H", False))
     }
-    full = fost.learn(Y, fost.Full(), S).errors[-1]
+    full = fost.learn(Y, fost.Full(), S).error
     suggested = spectrum.suggested_m()
     auto = fost.learn(Y, fost.Reflectors("auto"), S).transform.n_reflectors
 

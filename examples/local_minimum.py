@@ -80,9 +80,9 @@ def grow(transform: fost.Transform, Y: np.ndarray) -> list[tuple[str, float]]:
         (f"{m - 1} reflectors", found.error),
         ("one more, predicted", found.error - found.relative_gain),
         ("one more, same codes", fixed),
-        ("coded again", learned.errors[0]),
-        ("learned on", learned.errors[-1]),
-        (f"{m} reflectors from scratch", fresh.errors[-1]),
+        ("coded again", learned.start_error),
+        ("learned on", learned.error),
+        (f"{m} reflectors from scratch", fresh.error),
     ]
     print("\n\nOne more reflector: relative error\n")
     for name, error in steps:

@@ -81,9 +81,9 @@ def test_a_bound_on_the_error_gives_the_cheapest(Y, fitted):
 
 def test_the_choice_is_continued_on_all_signals(Y, fitted):
     assert fitted.dictionary_.flops == fitted.chosen_.flops
-    assert fitted.errors_[-1] == pytest.approx(relative_error(Y, fitted.dictionary_, 4))
-    assert fitted.errors_[-1] <= relative_error(Y, fitted.chosen_.transform, 4) + 1e-12
-    assert fitted.score(Y) == pytest.approx(-fitted.errors_[-1])
+    assert fitted.error_ == pytest.approx(relative_error(Y, fitted.dictionary_, 4))
+    assert fitted.error_ <= relative_error(Y, fitted.chosen_.transform, 4) + 1e-12
+    assert fitted.score(Y) == pytest.approx(-fitted.error_)
 
 
 def test_the_same_seed_gives_the_same_choice(Y, fitted):
@@ -161,6 +161,23 @@ def test_an_unreachable_error_loses_nothing(Y):
         auto.transform(Y)
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.close(fost.plot_frontier(auto).figure)
+
+
+def test_without_a_budget_it_is_that_of_a_dense_transform():
+    """Where several kinds of signals would be worth dense members without a limit."""
+    rng = np.random.default_rng(0)
+    bases = [np.linalg.qr(rng.standard_normal((16, 16)))[0] for _ in range(4)]
+    Y = np.concatenate([rng.standard_normal((200, 2)) @ base[:2] for base in bases])
+    settings = {"max_iter": 2, "random_state": 0, "verbose": False}
+    auto = fost.AutoDictionary(2, **settings).fit(Y)
+    assert auto.frontier_
+    assert max(row.flops for row in auto.frontier_) <= 16 * 31
+    free = fost.AutoDictionary(2, max_flops=None, **settings).fit(Y)
+    assert free.dictionary_.flops > 16 * 31
+    assert free.score(Y) > auto.score(Y)
+    # An error that is asked for is worth any number of operations.
+    good = fost.AutoDictionary(2, max_error=-free.score(Y) + 1e-3, **settings).fit(Y)
+    assert good.dictionary_.flops > 16 * 31
 
 
 def test_progress_goes_to_stderr_when_asked(Y, capsys):

@@ -154,7 +154,7 @@ def test_codes_of_a_bank(fitted, tmp_path):
     assert len(fitted.get_feature_names_out()) == members * 16
     left = np.sum((Y - fitted.inverse_transform(codes)) ** 2) / np.sum(Y**2)
     assert fitted.score(Y) == pytest.approx(-left)
-    assert fitted.errors_[-1] == pytest.approx(-fitted.score(walks_and_spikes()))
+    assert fitted.error_ == pytest.approx(-fitted.score(walks_and_spikes()))
     fitted.dictionary_.save(tmp_path / "bank.safetensors")
     assert fost.load(tmp_path / "bank.safetensors") == fitted.dictionary_
     again = pickle.loads(pickle.dumps(fitted))
@@ -175,7 +175,7 @@ def test_float32_and_signals_that_are_not_in_memory(fitted, tmp_path, monkeypatc
         auto = clone(fitted).fit(there)
         assert isinstance(auto.dictionary_, fost.Bank)
         assert auto.dictionary_.flops <= 400
-        assert auto.score(there) == pytest.approx(-auto.errors_[-1], rel=1e-5)
+        assert auto.score(there) == pytest.approx(-auto.error_, rel=1e-5)
         assert auto.transform(Y).dtype == np.float32
 
 

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -93,7 +94,7 @@ def test_codes_go_there_and_back():
 def test_score_is_minus_the_relative_error():
     Y, other = correlated(300, 16, 0), correlated(50, 16, 1)
     dictionary = fost.OrthonormalDictionary(3).fit(Y)
-    assert dictionary.score(Y) == pytest.approx(-dictionary.errors_[-1])
+    assert dictionary.score(Y) == pytest.approx(-dictionary.error_)
     decoded = dictionary.inverse_transform(dictionary.transform(other))
     expected = -np.sum((other - decoded) ** 2) / np.sum(other**2)
     assert dictionary.score(other) == pytest.approx(expected)
@@ -119,6 +120,35 @@ def test_pandas_output_and_names():
     frame = dictionary.fit_transform(pandas.DataFrame(Y, columns=list("abcd")))
     assert list(frame.columns) == [f"orthonormaldictionary{k}" for k in range(4)]
     assert list(dictionary.feature_names_in_) == list("abcd")
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_tables_of_sparse_codes_are_refused_with_what_to_do(container):
+    pytest.importorskip(container)
+    Y = correlated(50, 4)
+    for estimator in (fost.OrthonormalDictionary(2), fost.baselines.KSVD(4, 2, max_iter=1)):
+        estimator.set_output(transform=container).fit(Y)
+        for method in (estimator.transform, estimator.fit_transform):
+            with pytest.raises(ValueError, match=r"set_output.* needs sparse_output=False"):
+                method(Y)
+        assert estimator.set_params(sparse_output=False).transform(Y).shape == (50, 4)
+    with config_context(transform_output=container):
+        with pytest.raises(ValueError, match="sparse_output=False"):
+            fost.OrthonormalDictionary(2).fit_transform(Y)
+        default = fost.OrthonormalDictionary(2).set_output(transform="default")
+        assert isinstance(default.fit_transform(Y), csr_array)
+
+
+def test_notebooks_show_the_dictionary_below_the_estimator():
+    estimator = fost.OrthonormalDictionary(2)
+    bare = estimator._repr_mimebundle_()["text/html"]
+    assert "data:image/png" not in bare
+    estimator.fit(correlated(50, 4))
+    for html in (estimator._repr_mimebundle_()["text/html"], estimator._repr_html_()):
+        assert "OrthonormalDictionary" in html
+        assert html.endswith(estimator.dictionary_._repr_html_())
+    with config_context(display="text"):
+        assert "text/html" not in estimator._repr_mimebundle_()
 
 
 def test_pickled_estimators_give_the_same_codes():

@@ -46,7 +46,7 @@ def structure(name: str) -> fost.Structure:
 
 def rmse(Y: np.ndarray, name: str, **options: object) -> float:
     result = fost.learn(Y, structure(name), 4, max_iter=100, tol=0, **options)
-    return float(np.sqrt(result.errors[-1] * np.mean(Y**2)))
+    return float(np.sqrt(result.error * np.mean(Y**2)))
 
 
 @pytest.mark.parametrize("picture", list(PAPER))
@@ -75,11 +75,10 @@ def test_rotations_over_the_dct_beat_twelve_reflectors_at_a_third_of_the_cost(
     Y = signals(paper_images[picture])
     base = fost.DCT((8, 8))
     errors = {
-        g: fost.learn(Y, fost.Rotations(g), 4, base=base, random_state=0).errors[-1]
-        for g in (64, 256)
+        g: fost.learn(Y, fost.Rotations(g), 4, base=base, random_state=0).error for g in (64, 256)
     }
-    reflectors = fost.learn(Y, fost.Reflectors(12), 4).errors[-1]
-    full = fost.learn(Y, fost.Full(), 4).errors[-1]
+    reflectors = fost.learn(Y, fost.Reflectors(12), 4).error
+    full = fost.learn(Y, fost.Full(), 4).error
     # Peppers comes closest, by 1.1 %.
     assert errors[64] <= reflectors
     # 1.5 % in the root mean squared error.
@@ -88,8 +87,8 @@ def test_rotations_over_the_dct_beat_twelve_reflectors_at_a_third_of_the_cost(
 
 def test_the_curve_falls_and_meets_the_full_transform_near_twenty(paper_images):
     Y = signals(*(paper_images[name] for name in ("couple", "peppers", "boat")))
-    errors = {m: fost.learn(Y, fost.Reflectors(m), 4).errors[-1] for m in (1, 3, 6, 12, 20)}
-    full = fost.learn(Y, fost.Full(), 4).errors[-1]
+    errors = {m: fost.learn(Y, fost.Reflectors(m), 4).error for m in (1, 3, 6, 12, 20)}
+    full = fost.learn(Y, fost.Full(), 4).error
     assert list(errors.values()) == sorted(errors.values(), reverse=True), errors
     assert errors[12] > 1.05 * full
     assert errors[20] <= 1.04 * full, (errors, full)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -42,6 +43,39 @@ def test_a_bar_in_a_terminal(shown: bool | None, monkeypatch: pytest.MonkeyPatch
     with progress("encoding", 20, shown) as advance:
         advance(20, "the last")
     assert "encoding 20/20  the last" in sys.stderr.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("shown", [None, True])
+def test_a_line_of_text_in_a_notebook(shown: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where stderr may say that it is a terminal, and rich would leave an empty box."""
+    shell = type("ZMQInteractiveShell", (), {})()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with progress("candidate", 20, shown) as advance:
+        advance(5, "8 rotations over the DCT")
+        advance(20, "")
+    text = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    first, second, *rest = text.split("\r")[1:]
+    assert first.startswith("█████░░░░░░░░░░░░░░░ candidate 5/20  8 rotations over the DCT  ")
+    assert second.startswith("█" * 20 + " candidate 20/20  ")
+    # The first line is longer, and nothing of it is left.
+    assert len(second.rstrip("\n")) == len(first)
+    if shown:
+        assert second.endswith("\n")
+        assert rest == []
+    else:
+        assert [line.strip() for line in rest] == ["", ""]
+    assert "ipywidgets" not in text
+
+
+def test_a_notebook_shows_nothing_that_is_not_wanted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = type("ZMQInteractiveShell", (), {})()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    with progress("candidate", 20, False) as advance:
+        advance(5, "")
+    assert capsys.readouterr().err == ""
 
 
 def test_an_unknown_end_is_no_count(capsys: pytest.CaptureFixture[str]) -> None:

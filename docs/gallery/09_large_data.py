@@ -37,7 +37,7 @@ result = fost.learn(
     checkpoint=folder / "run.checkpoint",
 )
 figure, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
-ax.plot(result.errors, "o-")
+ax.plot(range(1, result.n_iter + 1), result.errors, "o-")
 ax.set(xlabel="iteration", ylabel="relative error")
 ax.yaxis.set_major_formatter("{x:.2%}")
 

@@ -106,9 +106,9 @@ def test_one_more_reflector_lowers_the_converged_error_as_predicted(
     # Coding again adds to it, and so does learning on.
     coded = diagnostics.one_more_reflector(better, signals, S).error
     assert coded <= found.error - found.relative_gain
-    learned = fost.learn(signals, fost.Reflectors(M + 1), S, init=better).errors
-    assert learned[0] == pytest.approx(coded, rel=1e-12)
-    assert learned[-1] < coded
+    learned = fost.learn(signals, fost.Reflectors(M + 1), S, init=better)
+    assert learned.start_error == pytest.approx(coded, rel=1e-12)
+    assert learned.error < coded
 
 
 @pytest.mark.parametrize("seed", range(4))

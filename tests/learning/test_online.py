@@ -59,7 +59,9 @@ def test_the_same_batch_again_and_again_is_fit():
     for _ in range(6):
         online.partial_fit(Y)
     assert online.dictionary_ == fitted.dictionary_
-    np.testing.assert_allclose(online.errors_, fitted.errors_[:-1], rtol=1e-12)
+    np.testing.assert_allclose(
+        online.errors_, [fitted.start_error_, *fitted.errors_[:-1]], rtol=1e-12
+    )
 
 
 def test_it_goes_on_from_fit_and_fit_begins_anew():

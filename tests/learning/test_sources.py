@@ -152,7 +152,7 @@ def test_auto_chooses_on_a_sample_and_learns_on_all(
     settings = {"signal_shape": 8, "max_flops": 120, "max_iter": 5, "random_state": 0}
     auto = fost.AutoDictionary(2, **settings).fit(mapped(Y, tmp_path))
     assert auto.dictionary_.flops <= 120
-    assert -auto.score(Y) == pytest.approx(auto.errors_[-1], rel=1e-9)
+    assert -auto.score(Y) == pytest.approx(auto.error_, rel=1e-9)
     sampled = as_source(Y).sample(500).in_memory()
     alone = fost.AutoDictionary(2, **settings).fit(sampled)
     assert [row.structure for row in auto.frontier_] == [row.structure for row in alone.frontier_]

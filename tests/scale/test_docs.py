@@ -23,5 +23,5 @@ def test_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         results.append(names["result"])
     for other in results[1:3]:
         np.testing.assert_allclose(other.errors, results[0].errors, rtol=0, atol=1e-8)
-    assert results[3].errors[0] == pytest.approx(names["first"].errors[-1], rel=0.05)
+    assert results[3].start_error == pytest.approx(names["first"].error, rel=0.05)
     assert names["codes"].compute().nnz == 4 * len(names["Y"])

@@ -28,6 +28,8 @@ from fost.baselines.factorisation import Factorisation, Gaps, normalised, random
 from fost.decoding import decode_by_atoms
 from fost.estimators.base import DictionaryEstimator
 from fost.estimators.checks import validated
+from fost.estimators.convergence import warn_of_change
+from fost.estimators.defaults import default_entries
 from fost.learning import InterruptedWarning, as_source
 from fost.streams import Stream
 
@@ -78,19 +80,22 @@ class GeneralEstimator(DictionaryEstimator):
         n_components = check_integer(n_components, "n_components", 1, MOST_COMPONENTS)
         most = min(n, n_components)
         limit = "n_features" if most == n else "n_components"
-        s = check_integer(self.n_nonzero_coefs, "n_nonzero_coefs", 1, most, limit)
+        s = self.n_nonzero_coefs
+        s = default_entries(n, n_components) if s is None else s
+        s = check_integer(s, "n_nonzero_coefs", 1, most, limit)
         n_steps = self._n_steps(n_components, s)
         check_callable(self.callback, "callback")
         verbose = check_verbose(self.verbose)
         random = as_generator(self.random_state)
         with single_threaded_blas:
             state = self._start(Y, missing, n_components, s, random)
-            errors = [state.error]
+            self.start_error_ = state.error
+            errors: list[float] = []
             self._learn(state, errors, n_steps, random, verbose)
             self._finish(state, n_components)
         self.dictionary_ = GeneralDictionary(normalised(state.atoms))
-        self.errors_ = np.array(errors)
-        self.n_iter_ = len(errors) - 1
+        self.errors_ = np.array(errors, dtype=np.float64)
+        self.n_iter_, self.n_nonzero_coefs_ = len(errors), s
 
     def _learn(
         self,
@@ -100,7 +105,7 @@ class GeneralEstimator(DictionaryEstimator):
         random: np.random.Generator,
         verbose: bool,
     ) -> None:
-        tol = getattr(self, "tol", 0.0)
+        tol, before = getattr(self, "tol", 0.0), state.error
         self.interrupted_ = False
         try:
             with progress("iteration", n_steps, verbose) as advance:
@@ -112,12 +117,15 @@ class GeneralEstimator(DictionaryEstimator):
                         step, errors[-1], GeneralDictionary(normalised(state.atoms))
                     ):
                         break
-                    if state.is_whole and abs(errors[-2] - errors[-1]) < tol:
+                    if state.is_whole and abs(before - errors[-1]) < tol:
                         break
+                    before = errors[-1]
+                else:
+                    warn_of_change(n_steps, tol, stacklevel=5)
         except KeyboardInterrupt:
             self.interrupted_ = True
             warnings.warn(
-                f"learning was interrupted after {len(errors) - 1} steps; "
+                f"learning was interrupted after {len(errors)} steps; "
                 "this is the dictionary so far",
                 InterruptedWarning,
                 stacklevel=4,  # the caller of fit
@@ -144,7 +152,7 @@ class GeneralEstimator(DictionaryEstimator):
             block, gaps = Y[begin : begin + _BLOCK], missing[begin : begin + _BLOCK]
             where = gaps if gaps.any() else None
             try:
-                codes = self.dictionary_.encode(block, self.n_nonzero_coefs, missing=where)
+                codes = self.dictionary_.encode(block, self._entries, missing=where)
             except ValueError as error:
                 raise ValueError(f"X: {error}") from error
             rest = block - decode_by_atoms(atoms, codes)

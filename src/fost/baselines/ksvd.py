@@ -31,8 +31,8 @@ class KSVD(WeightedFit, GeneralEstimator):
     n_components : int, optional
         Atoms, at most 32,768: the inner products of all pairs are kept. As many as there are
         features if None.
-    n_nonzero_coefs : int
-        Entries per code, s.
+    n_nonzero_coefs : int or None
+        Entries per code, s; if None a sixteenth of the features, at least 4 where there are 4.
     approximate : bool
         One step of the power method per atom (Rubinstein, Zibulevsky and Elad, 2008) instead of
         a singular value decomposition (Aharon, Elad and Bruckstein, 2006): much faster, and
@@ -62,10 +62,14 @@ class KSVD(WeightedFit, GeneralEstimator):
         The learned dictionary.
     components_ : ndarray of shape (n_components, n_features)
         Its atoms, in rows, of norm one.
-    errors_ : ndarray of shape (n_iter_ + 1,)
-        Relative error of the start and after each iteration; while there are batches, that of
-        each before its update. Unlike that of an orthonormal dictionary it may rise: matching
-        pursuit is not exact.
+    n_nonzero_coefs_ : int
+        Entries per code in `fit`.
+    errors_ : ndarray of shape (n_iter_,)
+        Relative error after each iteration; while there are batches, that of each before its
+        update. Unlike that of an orthonormal dictionary it may rise: matching pursuit is not
+        exact.
+    start_error_ : float
+        Relative error of the start.
     n_iter_ : int
         Iterations done.
     interrupted_ : bool
@@ -85,7 +89,7 @@ class KSVD(WeightedFit, GeneralEstimator):
     def __init__(
         self,
         n_components: int | None = None,
-        n_nonzero_coefs: int = 4,
+        n_nonzero_coefs: int | None = None,
         *,
         approximate: bool = True,
         init: str | ArrayLike | Atoms = "signals",

@@ -28,8 +28,8 @@ class MOD(WeightedFit, GeneralEstimator):
     n_components : int, optional
         Atoms, at most 32,768: the inner products of all pairs are kept. As many as there are
         features if None.
-    n_nonzero_coefs : int
-        Entries per code, s.
+    n_nonzero_coefs : int or None
+        Entries per code, s; if None a sixteenth of the features, at least 4 where there are 4.
     init : "signals", array-like of shape (n_components, n_features) or Atoms
         Where learning starts: random signals, or given atoms.
     max_iter : int
@@ -51,8 +51,12 @@ class MOD(WeightedFit, GeneralEstimator):
         The learned dictionary.
     components_ : ndarray of shape (n_components, n_features)
         Its atoms, in rows, of norm one.
-    errors_ : ndarray of shape (n_iter_ + 1,)
-        Relative error of the start and after each iteration. It may rise.
+    n_nonzero_coefs_ : int
+        Entries per code in `fit`.
+    errors_ : ndarray of shape (n_iter_,)
+        Relative error after each iteration. It may rise.
+    start_error_ : float
+        Relative error of the start.
     n_iter_ : int
         Iterations done.
     interrupted_ : bool
@@ -70,7 +74,7 @@ class MOD(WeightedFit, GeneralEstimator):
     def __init__(
         self,
         n_components: int | None = None,
-        n_nonzero_coefs: int = 4,
+        n_nonzero_coefs: int | None = None,
         *,
         init: str | ArrayLike | Atoms = "signals",
         max_iter: int = 50,

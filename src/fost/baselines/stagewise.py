@@ -28,8 +28,8 @@ class StagewiseKSVD(GeneralEstimator):
     n_components : int, optional
         Atoms, at most 32,768: the inner products of all pairs are kept. As many as there are
         features if None.
-    n_nonzero_coefs : int
-        Entries per code, s.
+    n_nonzero_coefs : int or None
+        Entries per code, s; if None a sixteenth of the features, at least 4 where there are 4.
     atoms_per_stage : int
         Atoms that a stage adds, at least 2, since it drops one.
     full_every : int
@@ -59,9 +59,13 @@ class StagewiseKSVD(GeneralEstimator):
         The learned dictionary.
     components_ : ndarray of shape (n_components, n_features)
         Its atoms, in rows, of norm one, the one of largest energy first.
-    errors_ : ndarray of shape (n_iter_ + 1,)
-        Relative error of the start, after each stage, while the dictionary grows, and after
-        each final iteration.
+    n_nonzero_coefs_ : int
+        Entries per code in `fit`.
+    errors_ : ndarray of shape (n_iter_,)
+        Relative error after each stage, while the dictionary grows, and after each final
+        iteration.
+    start_error_ : float
+        Relative error of the start.
     n_iter_ : int
         Stages and final iterations done.
     interrupted_ : bool
@@ -79,7 +83,7 @@ class StagewiseKSVD(GeneralEstimator):
     def __init__(
         self,
         n_components: int | None = None,
-        n_nonzero_coefs: int = 4,
+        n_nonzero_coefs: int | None = None,
         *,
         atoms_per_stage: int = 3,
         full_every: int = 3,

@@ -3,9 +3,10 @@
 An .npz file, which holds no pickles, with
 
 ``data``, ``indices``, ``indptr``, ``shape``, ``format``
-    the codes as `scipy.sparse.save_npz` stores them; `scipy.sparse.load_npz` reads them
+    the codes as `scipy.sparse.save_npz` stores them, but numbers of atoms in the smallest type
+    that holds them; `scipy.sparse.load_npz` reads them, unless ``data`` is float16
 ``means``
-    the mean of each patch; of length 0 for arrays
+    the mean of each patch, of the type of ``data``; of length 0 for arrays
 ``metadata``
     JSON with ``format`` ("fost codes"), ``version`` (1), ``signals`` ("picture" or "array"),
     ``model`` (the checksum of the transform), ``sparsity``, ``relative_error``, ``dtype`` (of
@@ -22,7 +23,7 @@ import os
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -76,6 +77,32 @@ class Codes:
     relative_error: float
     dtype: str
     picture: Picture | None
+    # What coefficients and means are stored in: their own type, or float16, which must hold them.
+    values: str | None = None
+
+    def in_half_precision(self) -> Codes:
+        """The same with coefficients and means that float16 holds, and the error of these."""
+        import numpy as np
+
+        data, means = (
+            values.astype(np.float16).astype(values.dtype)
+            for values in (self.codes.data, self.means)
+        )
+        if not (np.isfinite(data).all() and np.isfinite(means).all()):
+            most = float(
+                max(np.abs(self.codes.data).max(initial=0), np.abs(self.means).max(initial=0))
+            )
+            raise UserError(
+                f"--values float16 holds numbers up to 65504, the codes have {most:.6g}"
+            )
+        codes = self.codes.copy()
+        codes.data = data
+        # What rounding loses is orthogonal to what the codes had lost already.
+        kept = float(np.square(self.codes.data, dtype=np.float64).sum())
+        lost = float(np.square(self.codes.data - data, dtype=np.float64).sum())
+        share = lost / kept if kept > 0 else 0.0
+        error = self.relative_error + share * (1 - self.relative_error)
+        return replace(self, codes=codes, means=means, relative_error=error, values="float16")
 
     def save(self, path: Path) -> int:
         """Write to a file in one step; returns its size in bytes."""
@@ -94,13 +121,13 @@ class Codes:
             **(asdict(self.picture) if self.picture else {}),
         }
         arrays = {
-            "data": self.codes.data,
-            "indices": self.codes.indices,
-            "indptr": self.codes.indptr,
+            "data": self.codes.data.astype(self.values or self.codes.dtype, copy=False),
+            "indices": _smallest(self.codes.indices, self.codes.shape[1]),
+            "indptr": _smallest(self.codes.indptr, self.codes.nnz + 1),
             "shape": np.array(self.codes.shape),
             "format": np.array(b"csr"),
             "_is_array": np.array(True),
-            "means": self.means,
+            "means": self.means.astype(self.values or self.means.dtype, copy=False),
             "metadata": np.array(json.dumps(metadata)),
         }
         n_bytes = sum(array.nbytes + _HEADER for array in arrays.values())
@@ -119,6 +146,18 @@ class Codes:
         with writing(path):
             write_atomically(path, buffer.getvalue())
         return buffer.tell()
+
+
+def _smallest(numbers: Numbers, end: int) -> Numbers:
+    """Whole numbers from 0 to below `end` in the smallest type that holds them."""
+    import numpy as np
+
+    return numbers.astype(np.min_scalar_type(max(0, end - 1)), copy=False)
+
+
+def _single(numbers: Numbers) -> Numbers:
+    """float16 is a type of files alone."""
+    return numbers.astype("float32") if numbers.dtype.itemsize == 2 else numbers
 
 
 def _most_bytes(file_size: int) -> int:
@@ -174,14 +213,14 @@ def _loaded(archive: zipfile.ZipFile, file_size: int) -> Codes:
     if metadata["format"] != FORMAT or metadata["version"] != VERSION:
         raise ValueError(f"this fost reads version {VERSION} of codes")
     n_signals, n_features = (check_integer(k, "shape", 0, 2**62) for k in arrays["shape"].tolist())
-    parts = arrays["data"], arrays["indices"], arrays["indptr"]
+    parts = _single(arrays["data"]), arrays["indices"], arrays["indptr"]
     codes = check_codes(csr_array(parts, shape=(n_signals, n_features)), n_features, "the file")
     dtype, picture = _dtype(metadata["dtype"]), None
     if metadata["signals"] == "picture":
         picture = _picture(metadata, _most_pixels(file_size))
     elif metadata["signals"] != "array" or dtype.kind != "f":
         raise ValueError(f"its signals are {metadata['signals']!r} of {dtype}")
-    means = arrays["means"]
+    means = _single(arrays["means"])
     if means.shape != (0 if picture is None else n_signals,) or not np.isfinite(means).all():
         raise ValueError("its means do not fit its codes")
     return Codes(

@@ -68,8 +68,11 @@ def decode(
         with writing(output):
             images.write(output, picture)
         lines["decoded"] = f"a picture of {shape[1]} x {shape[0]} pixels, {found.dtype}"
-        lines["PSNR"] = psnr_text(found.picture.psnr)
-        data["psnr"] = found.picture.psnr
+        if _holds(output, picture):
+            lines["PSNR"] = psnr_text(found.picture.psnr)
+            data["psnr"] = found.picture.psnr
+        else:
+            lines["PSNR"] = f"{psnr_text(found.picture.psnr)}, of which the file loses some"
     seconds = time.perf_counter() - start
     lines |= {
         "relative error": f"{found.relative_error:.4%}",
@@ -85,6 +88,19 @@ def decode(
         "output": output,
     }
     show(lines, data, as_json=as_json, quiet=quiet)
+
+
+def _holds(path: Path, picture: Numbers) -> bool:
+    """Whether a file has just this picture, so that its PSNR is that of the codes.
+
+    JPEG changes pictures, and what has been written to a pipe cannot be read again.
+    """
+    import numpy as np
+
+    from fost import images
+    from fost._files import is_special
+
+    return not is_special(path) and np.array_equal(images.read(path), picture)
 
 
 def _check_match(model: Model, codes: Codes, path: Path) -> None:

@@ -64,6 +64,15 @@ def encode(
         ),
     ] = None,
     missing: options.Missing = None,
+    values: Annotated[
+        str | None,
+        typer.Option(
+            "--values",
+            metavar="TYPE",
+            help="float16 stores coefficients and means in half of the space, to three digits; "
+            "by default they keep their type.",
+        ),
+    ] = None,
     scheduler: options.Scheduler = None,
     threads: options.Threads = None,
     force: options.Force = False,
@@ -76,6 +85,9 @@ def encode(
     them, the mean of each patch, and what `fost decode` needs to make the picture again. The
     patches of a picture do not overlap. What is missing of an array, NaN or by --missing, does not
     count: its codes are those of pursuit on the rest.
+
+    It is a file to compute with, and no picture codec: a JPEG of the same PSNR is several times
+    as small, since it also quantises coefficients and codes them by their probabilities.
     """
     from fost.cli.cluster import connected
     from fost.cli.models import load_model
@@ -83,6 +95,8 @@ def encode(
 
     if output.suffix.lower() != ".npz":
         raise UserError(f"cannot write {str(output)!r}: files of codes are called .npz")
+    if values not in (None, "float16"):
+        raise UserError(f"--values must be float16, got {values!r}")
     check_output(output, force)
     options.set_threads(threads)
     loaded = load_model(model)
@@ -97,6 +111,8 @@ def encode(
         else:
             encoded = encode_array if scheduler is None else encode_on_cluster
             codes = encoded(loaded, data, missing or [], rule, quiet)
+    if values is not None:
+        codes = _rounded(loaded, data, codes)
     size = codes.save(output)
     seconds = time.perf_counter() - start
     lines, facts = _reported(codes)
@@ -189,9 +205,7 @@ def encode_picture(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
     """The codes of a picture's patches, which do not overlap."""
     import numpy as np
 
-    from fost import images
     from fost.cli.codes import Codes, Picture
-    from fost.cli.decode import decoded_picture
     from fost.cli.signals import picture_blocks, read_picture, unit_planes
     from fost.transforms.storage import checksum
 
@@ -214,9 +228,33 @@ def encode_picture(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
         name = checksum(model.transform)
         return Codes(codes, mean, name, rule.s, error, form.dtype.name, what)
 
-    back = decoded_picture(model, made(None), quiet=True)
-    psnr = images.psnr(picture, back, form.scale)
-    return made(psnr if np.isfinite(psnr) else None)
+    return made(_psnr(picture, model, made(None)))
+
+
+def _psnr(picture: Numbers, model: Model, codes: Codes) -> float | None:
+    """That of what `fost decode` makes of codes; None where it is the same picture."""
+    from math import isfinite
+
+    from fost import images
+    from fost.cli.decode import decoded_picture
+
+    assert codes.picture is not None
+    scale = codes.picture.high - codes.picture.low
+    psnr = images.psnr(picture, decoded_picture(model, codes, quiet=True), scale)
+    return psnr if isfinite(psnr) else None
+
+
+def _rounded(model: Model, path: Path, codes: Codes) -> Codes:
+    """Codes in float16, and the errors that they then have."""
+    from dataclasses import replace
+
+    from fost.cli.signals import read_picture
+
+    codes = codes.in_half_precision()
+    if codes.picture is None:
+        return codes
+    psnr = _psnr(read_picture(path), model, codes)
+    return replace(codes, picture=replace(codes.picture, psnr=psnr))
 
 
 def _coded(model: Model, rows: object, rule: Rule, missing: object = None) -> csr_array:

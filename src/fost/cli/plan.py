@@ -202,7 +202,7 @@ def learn_one(plan: Plan, signals: Signals, checkpoint: Path | None, quiet: bool
             checkpoint=checkpoint,
             callback=lambda k, error, _: advance(k, f"relative error {error:.4%}"),
         )
-    error = float(result.errors.min())  # the result is the best of all iterations
+    error = result.error
     if plan.threshold is not None:  # without the price of entries
         error = signals.source.relative_error(result.transform, plan.rule(n))
     return Learned(result.transform, error, result.n_iter, result.converged, result.interrupted)
@@ -218,15 +218,14 @@ def learn_best(
     auto = fost.AutoDictionary(
         plan.entries(n),
         None if plan.base_name == bases.NONE else signals.patch or n,
-        max_flops,
+        "auto" if max_flops is None else max_flops,
         max_error,
         plan.members or _MEMBERS,
         max_iter=plan.iterations,
         random_state=plan.seed,
         verbose=options.shown(quiet),
     ).fit(signals.rows)
-    error = float(auto.errors_[-1])
-    return Learned(auto.dictionary_, error, auto.n_iter_, None, auto.interrupted_)
+    return Learned(auto.dictionary_, auto.error_, auto.n_iter_, None, auto.interrupted_)
 
 
 def fixed_error(plan: Plan, signals: Signals) -> float | None:

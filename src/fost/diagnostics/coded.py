@@ -130,6 +130,8 @@ def as_dictionary(dictionary: object) -> Dictionary:
     base = getattr(dictionary, "base", None)
     base = base if isinstance(base, Transform) else None
     count = getattr(dictionary, "n_nonzero_coefs", None)
+    if count is None:  # which leaves it to the estimator
+        count = getattr(dictionary, "n_nonzero_coefs_", None)
     found: Any = dictionary.transform if isinstance(dictionary, LearningResult) else dictionary
     name = ""
     if not isinstance(found, Coder | np.ndarray):

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 from fost.diagnostics.bounds import SymmetricBound, symmetric_bound_of
 from fost.diagnostics.coded import Coded, code
 from fost.diagnostics.coherence import coherence_of
+from fost.diagnostics.cosine import Cosine, cosine_of
 from fost.diagnostics.disks import Gershgorin, gershgorin_of
 from fost.diagnostics.eigenvalues import Spectrum, spectrum_of
 from fost.diagnostics.findings import Finding, check_tolerance, counted, percent
 from fost.diagnostics.operations import (
     batch_omp_flops,
-    cosine_flops,
     dense_flops,
     omp_cholesky_flops,
 )
@@ -50,24 +50,28 @@ class Report(Finding):
     name : str
         What the dictionary is.
     n_signals, n_features, n_atoms, n_nonzero_coefs : int
+    n_transforms : int
+        Members of a bank; 1 for anything else.
     relative_error : float
         ||Y - D X||_F^2 / ||Y||_F^2.
+    cosine : Cosine
+        The DCT of the signals' shape: its `relative_error` with as many coefficients, `flops`.
     n_unused : int
         Atoms that no code uses.
-    coherence : float
-        Mutual coherence of the atoms.
+    coherence : float or None
+        Mutual coherence of the atoms; None for a bank, which never uses those of two members.
     flops : int
         Operations to code one signal: of the transform or the bank, or of Batch-OMP where there
         is neither.
     other_flops : dict
-        The same of others: a dense orthonormal dictionary, the fast cosine transform along one
-        axis, OMP-Cholesky and Batch-OMP with as many atoms.
+        The same of others: a dense orthonormal dictionary, the fast cosine transform of the
+        signals' shape, OMP-Cholesky and Batch-OMP with as many atoms.
     one_more : OneMoreReflector
         Remark 4.
-    procrustes : Procrustes
-        Remark 3.
-    symmetry : Symmetry
-        Remark 2.
+    procrustes : Procrustes or None
+        Remark 3; None where there are more or fewer atoms than features.
+    symmetry : Symmetry or None
+        Remark 2; None where there are more or fewer atoms than features.
     gershgorin : Gershgorin or None
         Remark 1; None where the atoms are not orthonormal.
     each : EachReflector or None
@@ -83,14 +87,16 @@ class Report(Finding):
     n_features: int
     n_atoms: int
     n_nonzero_coefs: int
+    n_transforms: int
     relative_error: float
+    cosine: Cosine = field(repr=False)
     n_unused: int
-    coherence: float
+    coherence: float | None
     flops: int
     other_flops: dict[str, int] = field(repr=False)
     one_more: OneMoreReflector = field(repr=False)
-    procrustes: Procrustes = field(repr=False)
-    symmetry: Symmetry = field(repr=False)
+    procrustes: Procrustes | None = field(repr=False)
+    symmetry: Symmetry | None = field(repr=False)
     gershgorin: Gershgorin | None = field(repr=False)
     each: EachReflector | None = field(repr=False)
     spectrum: Spectrum | None = field(repr=False)
@@ -113,6 +119,7 @@ def report(
     Y: ArrayLike,
     n_nonzero_coefs: int | None = None,
     *,
+    signal_shape: int | tuple[int, ...] | None = None,
     base: Transform | None = None,
     tol: float = 1e-6,
     file: TextIO | None = None,
@@ -127,6 +134,9 @@ def report(
         Signals in rows.
     n_nonzero_coefs : int, optional
         Entries per code, s; by default the estimator's.
+    signal_shape : int or tuple of int, optional
+        Shape of a signal, such as (8, 8) for patches, whose DCT the dictionary is compared with;
+        by default that of the estimator or of a DCT under the dictionary, else of one axis.
     base : Transform, optional
         A fixed transform under the dictionary, for `spectrum` and `symmetric_bound`; by default
         the estimator's.
@@ -148,23 +158,25 @@ def report(
     DCT(n_features=16, shape=(16,), flops=118)
     on 500 signals of 16 features, 3 coefficients each
     ...
-    >>> found.procrustes.holds
-    False
+    >>> found.cosine.relative_error == found.relative_error
+    True
     """
     if file is not None and not hasattr(file, "write"):
         raise TypeError(f"file must be a text file or None, got {file!r}")
-    found = _examine(code(dictionary, Y, n_nonzero_coefs), base, check_tolerance(tol))
+    coded, tol = code(dictionary, Y, n_nonzero_coefs), check_tolerance(tol)
+    found = _examine(coded, cosine_of(coded, Y, signal_shape, dictionary), base, tol)
     print(found, file=sys.stdout if file is None else file)
     return found
 
 
-def _examine(coded: Coded, base: Transform | None, tol: float) -> Report:
+def _examine(coded: Coded, cosine: Cosine, base: Transform | None, tol: float) -> Report:
     form, n, s = coded.dictionary, coded.n_features, coded.n_nonzero_coefs
     batch = batch_omp_flops(n, s, form.n_atoms)
     flops = batch if form.coder is None else form.coder.flops
+    n_transforms = 1 if form.coder is None else form.coder.n_transforms
     others = {
         "dense orthonormal": dense_flops(n),
-        "1-D fast cosine": cosine_flops(n),
+        cosine.name: cosine.flops,
         "OMP-Cholesky": omp_cholesky_flops(n, s, form.n_atoms),
         "Batch-OMP": batch,
     }
@@ -174,14 +186,16 @@ def _examine(coded: Coded, base: Transform | None, tol: float) -> Report:
         n_features=n,
         n_atoms=form.n_atoms,
         n_nonzero_coefs=s,
+        n_transforms=n_transforms,
         relative_error=coded.relative(coded.error),
+        cosine=cosine,
         n_unused=int(np.sum(coded.atom_energies <= 0)),
-        coherence=coherence_of(form),
+        coherence=coherence_of(form) if n_transforms == 1 else None,
         flops=flops,
         other_flops=others,
         one_more=one_more_reflector_of(coded, tol),
-        procrustes=procrustes_of(coded, tol),
-        symmetry=symmetry_of(coded, tol),
+        procrustes=procrustes_of(coded, tol) if form.is_square else None,
+        symmetry=symmetry_of(coded, tol) if form.is_square else None,
         gershgorin=None if form.transform is None else gershgorin_of(coded, tol),
         each=each_reflector_of(coded, tol) if form.reflectors is not None else None,
         spectrum=spectrum_of(coded, base) if form.is_square else None,
@@ -196,7 +210,9 @@ def _page(found: Report) -> Iterator[str]:
         f"{counted(found.n_nonzero_coefs, 'coefficient')} each"
     )
     yield from _section("Quality")
-    yield from _item("error", f"{percent(found.relative_error)} of the energy is lost.")
+    lost, by_cosine = percent(found.relative_error), percent(found.cosine.relative_error)
+    also = f"the DCT of {found.cosine.size} loses {by_cosine}"
+    yield from _item("error", f"{lost} of the energy is lost; {also}.")
     yield from _item("atoms", _about_atoms(found))
     yield from _section("Cost: operations per signal, and how many times as fast this is")
     yield f"  {'this dictionary':<{_LABEL}}{found.flops:>11,}"
@@ -207,8 +223,9 @@ def _page(found: Report) -> Iterator[str]:
     yield from _item("one more reflector", found.one_more.sentence)
     if found.each is not None and found.each.n_reflectors:
         yield from _item("each reflector", found.each.sentence)
-    yield from _item("any orthonormal", found.procrustes.sentence)
-    yield from _item("symmetry", found.symmetry.sentence)
+    if found.procrustes is not None and found.symmetry is not None:
+        yield from _item("any orthonormal", found.procrustes.sentence)
+        yield from _item("symmetry", found.symmetry.sentence)
     if found.gershgorin is not None:
         yield from _item("Gershgorin's disks", found.gershgorin.sentence)
     if found.spectrum is not None and found.bound is not None:
@@ -223,9 +240,12 @@ def _about_atoms(found: Report) -> str:
         if found.n_unused == 0
         else f"{found.n_unused} of them {'is' if found.n_unused == 1 else 'are'} never used"
     )
-    alike = (
-        "orthonormal" if found.gershgorin else f"mutual coherence {found.coherence:.3g} (0 to 1)"
-    )
+    if found.coherence is None:
+        alike = f"of {found.n_transforms} orthonormal transforms"
+    elif found.gershgorin is not None:
+        alike = "orthonormal"
+    else:
+        alike = f"mutual coherence {found.coherence:.3g} (0 to 1)"
     return f"{found.n_atoms:,}, {alike}; {used}."
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from math import prod
+from typing import Literal
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from fost._typing import Floats
 from fost._validation import check_integer, check_number, check_sizes, check_verbose
 from fost.estimators.auto_choice import Wish
 from fost.estimators.base import CoderEstimator
+from fost.estimators.convergence import warn_unless_converged
+from fost.estimators.defaults import default_entries
 from fost.learning import InterruptedWarning, Source, as_source, learn
 from fost.learning.bank import most_members
 from fost.learning.contest import Contest, rounds
@@ -22,6 +25,7 @@ from fost.learning.union_rungs import union_rungs
 from fost.streams import Stream
 from fost.streams.local import Array
 from fost.transforms import DCT, Transform
+from fost.transforms.orthonormal import dense_flops
 
 # Signals that candidates are compared on where they are not all in memory.
 _EXPLORED = 100_000
@@ -46,12 +50,14 @@ class AutoDictionary(CoderEstimator):
 
     Parameters
     ----------
-    n_nonzero_coefs : int
-        Entries per code, s.
+    n_nonzero_coefs : int or None
+        Entries per code, s; if None a sixteenth of the features, at least 4 where there are 4.
     signal_shape : int or tuple of int, optional
         Shape of a signal, such as (8, 8) for patches: its DCT is tried as a base.
-    max_flops : int or float, optional
-        Operations per signal at most: the choice is the least held-out error within them. A
+    max_flops : int, float, "auto" or None
+        Operations per signal at most: the choice is the least held-out error within them.
+        ``"auto"`` is n (2 n - 1), those of a dense transform, unless there is a `max_error`,
+        which then decides alone; None is no limit, and takes much longer. A
         bank must be better by what log2(B) / log2(n) more coefficients would gain, since it
         takes as many bits to name one of B members as these places; a union of K atoms, whose
         pursuit counts, by what s log2(K / n) / log2(n) more would, since each place is named.
@@ -88,8 +94,14 @@ class AutoDictionary(CoderEstimator):
         The row of `frontier_` that `dictionary_` continues.
     components_ : ndarray of shape (n_atoms, n_features)
         The atoms, in rows; n_atoms is n_features, times the members of a bank.
-    errors_ : ndarray of shape (n_iter_ + 1,)
-        Relative errors of the last steps, on all signals.
+    n_nonzero_coefs_ : int
+        Entries per code in `fit`.
+    error_ : float
+        Relative error of `dictionary_` on all signals.
+    errors_ : ndarray of shape (n_iter_,)
+        Relative error after each of the last steps, on all signals.
+    start_error_ : float
+        Relative error before the last steps.
     n_iter_ : int
         Iterations of the last steps.
     interrupted_ : bool
@@ -115,9 +127,9 @@ class AutoDictionary(CoderEstimator):
 
     def __init__(
         self,
-        n_nonzero_coefs: int = 4,
+        n_nonzero_coefs: int | None = None,
         signal_shape: int | tuple[int, ...] | None = None,
-        max_flops: float | None = None,
+        max_flops: float | Literal["auto"] | None = "auto",
         max_error: float | None = None,
         max_transforms: int = 8,
         *,
@@ -151,7 +163,7 @@ class AutoDictionary(CoderEstimator):
         todo = self._todo(self.n_features_in_, len(rows) - count)
         order = random.permutation(len(rows))
         train, held_out = rows[order[count:]], rows[np.sort(order[:count])]
-        wish = Wish(held_out, self.n_nonzero_coefs, self.max_error)
+        wish = Wish(held_out, self.n_nonzero_coefs_, self.max_error)
         self.frontier_ = self._explored(train, wish, todo, random)
         self.chosen_ = wish.best(self.frontier_)
         rung = next(r for r in todo if r.name == self.chosen_.structure)
@@ -164,7 +176,7 @@ class AutoDictionary(CoderEstimator):
         shown = None if self.verbose is None else check_verbose(self.verbose)
         plan = rounds(len(train), self.n_features_in_, len(todo))
         contest = Contest(
-            train, wish.held_out, self.n_nonzero_coefs, self.max_iter, self.tol, random, "X"
+            train, wish.held_out, self.n_nonzero_coefs_, self.max_iter, self.tol, random, "X"
         )
         found: dict[str, Candidate] = {}
         done, total = 0, sum(each.n_candidates for each in plan) + 1
@@ -189,7 +201,9 @@ class AutoDictionary(CoderEstimator):
 
     def _todo(self, n_features: int, n_signals: int) -> list[Rung]:
         """The rungs within the budget, and banks with enough signals for their members."""
-        check_integer(self.n_nonzero_coefs, "n_nonzero_coefs", 1, n_features, "n_features")
+        asked = self.n_nonzero_coefs
+        asked = default_entries(n_features) if asked is None else asked
+        self.n_nonzero_coefs_ = check_integer(asked, "n_nonzero_coefs", 1, n_features, "n_features")
         check_integer(self.max_iter, "max_iter", 0, 2**31 - 1)
         check_number(self.tol, "tol", 0)
         bases: dict[str, Transform | None] = {"": None}
@@ -206,9 +220,9 @@ class AutoDictionary(CoderEstimator):
             check_number(self.max_error, "max_error", 0, 1)
         most = check_integer(self.max_transforms, "max_transforms", 1, 2**20)
         most = max(1, min(most, n_signals // n_features, most_members(n_features)))
-        if self.max_flops is None:
+        limit = self._limit(n_features)
+        if limit is None:
             return rungs(n_features, bases, None, most)
-        limit = int(check_number(self.max_flops, "max_flops", 1))
         todo = rungs(n_features, bases, limit, most)
         todo += union_rungs(n_features, self.n_nonzero_coefs, bases, limit, most)
         affordable = [rung for rung in todo if rung.flops <= limit]
@@ -220,6 +234,14 @@ class AutoDictionary(CoderEstimator):
             )
         return affordable
 
+    def _limit(self, n_features: int) -> int | None:
+        """Operations per signal at most; None for no limit."""
+        if self.max_flops is None:
+            return None
+        if isinstance(self.max_flops, str) and self.max_flops == "auto":
+            return dense_flops(n_features) if self.max_error is None else None
+        return int(check_number(self.max_flops, "max_flops", 1))
+
     def _held_out_count(self, n_signals: int) -> int:
         share = check_number(self.validation_fraction, "validation_fraction", 0, 1)
         if not 0 < share < 1:
@@ -229,12 +251,13 @@ class AutoDictionary(CoderEstimator):
     def _continue(self, source: Source, rung: Rung, random: np.random.Generator) -> None:
         """The chosen one, learned further on all signals."""
         self.dictionary_ = self.chosen_.transform
-        self.errors_, self.n_iter_ = np.array([self.chosen_.train_error]), 0
+        self.start_error_ = self.error_ = self.chosen_.train_error
+        self.errors_, self.n_iter_ = np.empty(0), 0
         if rung.structure is not None:
             result = learn(
                 source,
                 rung.structure,
-                self.n_nonzero_coefs,
+                self.n_nonzero_coefs_,
                 base=rung.base,
                 init=self.dictionary_,
                 max_iter=self.max_iter,
@@ -242,5 +265,7 @@ class AutoDictionary(CoderEstimator):
                 random_state=random,
             )
             self.dictionary_ = result.transform
+            self.error_, self.start_error_ = result.error, result.start_error
             self.errors_, self.n_iter_ = result.errors, result.n_iter
             self.interrupted_ = self.interrupted_ or result.interrupted
+            warn_unless_converged(result, self.max_iter, self.tol, stacklevel=5)

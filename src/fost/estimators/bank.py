@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from fost._random import RandomState
+from fost.estimators.defaults import default_rotations
 from fost.estimators.learned import LearnedDictionary
 from fost.learning import BankOf, LearningResult, Rotations, Structure
 from fost.learning.bank import check_member
@@ -25,7 +26,8 @@ class BankDictionary(LearnedDictionary):
     n_transforms : int
         Members, B.
     n_nonzero_coefs : int or None
-        Entries per code, s; at most so many where there is a threshold, and None for no limit.
+        Entries per code, s; at most so many where there is a threshold. None is no limit where
+        there is one, and otherwise a sixteenth of the features, at least 4 where there are 4.
     structure : Structure, optional
         What the members are: `fost.Full()`, `fost.Reflectors(m)`, `fost.Rotations(g)`; as many
         rotations as features if None.
@@ -62,8 +64,14 @@ class BankDictionary(LearnedDictionary):
         The learned bank.
     components_ : ndarray of shape (n_transforms * n_features, n_features)
         The atoms of all members, in rows.
-    errors_ : ndarray of shape (n_iter_ + 1,)
-        Relative error of the start and after each iteration.
+    n_nonzero_coefs_ : int or None
+        Entries per code in `fit`; None where a threshold alone decides.
+    error_ : float
+        Relative error of `dictionary_` on the signals of `fit`.
+    errors_ : ndarray of shape (n_iter_,)
+        Relative error after each iteration, which never rises.
+    start_error_ : float
+        Relative error of the start, which need not be of the structure.
     n_iter_ : int
         Iterations done.
     interrupted_ : bool
@@ -91,7 +99,7 @@ class BankDictionary(LearnedDictionary):
     def __init__(
         self,
         n_transforms: int = 8,
-        n_nonzero_coefs: int | None = 4,
+        n_nonzero_coefs: int | None = None,
         structure: Structure | None = None,
         base: Transform | None = None,
         *,
@@ -124,7 +132,9 @@ class BankDictionary(LearnedDictionary):
         self.transform_tol = transform_tol
 
     def _structure(self, n_features: int) -> Structure:
-        member = Rotations(n_features) if self.structure is None else self.structure
+        member = (
+            Rotations(default_rotations(n_features)) if self.structure is None else self.structure
+        )
         return BankOf(check_member(member, "structure"), self.n_transforms)
 
     def _take(self, result: LearningResult) -> None:

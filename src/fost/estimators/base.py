@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fost._scaling import within_reach
 from fost._typing import Floats
-from fost.estimators.checks import checked
+from fost.estimators.checks import checked, makes_frames
+from fost.estimators.defaults import default_entries
 from fost.learning import as_source
 from fost.selection import Rule, check_rule
 from fost.streams import Stream
@@ -42,10 +43,11 @@ class Dictionary(Protocol):
 class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What can be done with a fitted dictionary, however it came about."""
 
-    n_nonzero_coefs: int
+    n_nonzero_coefs: int | None
     sparse_output: bool
     dictionary_: Dictionary
     errors_: NDArray[np.float64]
+    start_error_: float
     n_iter_: int
     interrupted_: bool
     # Signals that it takes at least to learn from.
@@ -115,9 +117,21 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return self._codes(checked(self, X, reset=False))
 
     def _encoded(self, signals: Stream) -> csr_array:
-        return self.dictionary_.encode(signals, self.n_nonzero_coefs)
+        return self.dictionary_.encode(signals, self._entries)
+
+    @property
+    def _entries(self) -> int:
+        """Entries per code of `transform`, by the parameters as they are now."""
+        if self.n_nonzero_coefs is not None:
+            return self.n_nonzero_coefs
+        return default_entries(self.n_features_in_, self.dictionary_.n_atoms)
 
     def _codes(self, signals: Stream) -> csr_array | Floats:
+        if self.sparse_output and makes_frames(self):
+            raise ValueError(
+                "set_output(transform=...) makes tables of dense codes only: "
+                f"{type(self).__name__} needs sparse_output=False"
+            )
         codes = self._encoded(signals)
         if self.sparse_output:
             return codes
@@ -140,6 +154,20 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         except (TypeError, ValueError) as error:
             raise type(error)(f"X: {error}") from error
 
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._drawn()
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._drawn()
+        return bundle
+
+    def _drawn(self) -> str:
+        """What notebooks show below scikit-learn's own: the dictionary, once there is one."""
+        learned = getattr(self, "dictionary_", None)
+        return learned._repr_html_() if isinstance(learned, Coder) else ""
+
     @property
     def components_(self) -> NDArray[np.float64]:
         """The atoms in rows, shape (n_atoms, n_features)."""
@@ -160,11 +188,12 @@ class CoderEstimator(DictionaryEstimator):
     """An estimator whose dictionary is orthonormal, or a bank of such."""
 
     dictionary_: Coder
+    error_: float
 
     @property
     def _rule(self) -> Rule:
         """What `transform` codes by."""
-        return check_rule(self.n_nonzero_coefs, None, None, self.n_features_in_)
+        return check_rule(self._entries, None, None, self.n_features_in_)
 
     def score(self, X: Signals, y: None = None) -> float:
         """Minus the relative error ||X - decoded codes||_F^2 / ||X||_F^2; higher is better.

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -44,6 +45,12 @@ def checked(
             f"{estimator.n_features_in_} features as input"
         )
     return stream
+
+
+def makes_frames(estimator: BaseEstimator) -> bool:
+    """Whether `set_output`, or scikit-learn's settings, ask for tables."""
+    own = getattr(estimator, "_sklearn_output_config", {})
+    return bool(own.get("transform", get_config()["transform_output"]) != "default")
 
 
 def validated(estimator: BaseEstimator, X: Any, reset: bool = True, min_samples: int = 1) -> Floats:

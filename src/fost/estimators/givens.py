@@ -6,13 +6,14 @@ import os
 from typing import Literal
 
 from fost._random import RandomState
+from fost.estimators.defaults import default_rotations
 from fost.estimators.learned import LearnedDictionary
 from fost.learning import Rotations, Structure
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting
 from fost.learning.rotations import check_rotations
 from fost.learning.structure import check_count
-from fost.transforms import Coder, Transform
+from fost.transforms import Coder, Givens, Transform
 
 
 class GivensDictionary(LearnedDictionary):
@@ -23,10 +24,12 @@ class GivensDictionary(LearnedDictionary):
 
     Parameters
     ----------
-    n_rotations : int or "auto"
-        Number of rotations, g; ``"auto"`` adds them while they pay (see `fost.Rotations`).
+    n_rotations : int, "auto" or None
+        Number of rotations, g; ``"auto"`` adds them while they pay (see `fost.Rotations`), and
+        None takes as many as there are features.
     n_nonzero_coefs : int or None
-        Entries per code, s; at most so many where there is a threshold, and None for no limit.
+        Entries per code, s; at most so many where there is a threshold. None is no limit where
+        there is one, and otherwise a sixteenth of the features, at least 4 where there are 4.
     base : Transform, optional
         A fixed transform under the learned one, such as ``fost.DCT((8, 8))``. Without one,
         many rotations are needed.
@@ -62,8 +65,16 @@ class GivensDictionary(LearnedDictionary):
         The learned transform, the base included.
     components_ : ndarray of shape (n_features, n_features)
         Its atoms, in rows.
-    errors_ : ndarray of shape (n_iter_ + 1,)
-        Relative error of the start and after each iteration.
+    n_rotations_ : int
+        Number of rotations that were learned.
+    n_nonzero_coefs_ : int or None
+        Entries per code in `fit`; None where a threshold alone decides.
+    error_ : float
+        Relative error of `dictionary_` on the signals of `fit`.
+    errors_ : ndarray of shape (n_iter_,)
+        Relative error after each iteration, which never rises.
+    start_error_ : float
+        Relative error of the start, which need not be of the structure.
     n_iter_ : int
         Iterations done.
     interrupted_ : bool
@@ -83,8 +94,8 @@ class GivensDictionary(LearnedDictionary):
 
     def __init__(
         self,
-        n_rotations: int | Literal["auto"] = 64,
-        n_nonzero_coefs: int | None = 4,
+        n_rotations: int | Literal["auto"] | None = None,
+        n_nonzero_coefs: int | None = None,
         base: Transform | None = None,
         *,
         init: str | Coder | None = None,
@@ -114,8 +125,18 @@ class GivensDictionary(LearnedDictionary):
         self.threshold = threshold
         self.transform_tol = transform_tol
 
+    @property
+    def n_rotations_(self) -> int:
+        """Number of rotations that were learned."""
+        learned = self._beyond_base
+        assert isinstance(learned, Givens)
+        return learned.n_rotations
+
     def _structure(self, n_features: int) -> Structure:
-        count = check_count(self.n_rotations, "n_rotations")
+        count = self.n_rotations
+        if count is None:
+            count = default_rotations(n_features)
+        count = check_count(count, "n_rotations")
         if count != "auto":
             check_rotations(count, "n_rotations", n_features)
         return Rotations(count)

@@ -7,12 +7,13 @@ from typing import Literal
 
 from fost._random import RandomState
 from fost._validation import check_integer
+from fost.estimators.defaults import default_reflectors
 from fost.estimators.learned import LearnedDictionary
 from fost.learning import Reflectors, Structure
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting
 from fost.learning.structure import check_count
-from fost.transforms import Coder, Transform
+from fost.transforms import Coder, Householder, Transform
 
 
 class HouseholderDictionary(LearnedDictionary):
@@ -23,10 +24,12 @@ class HouseholderDictionary(LearnedDictionary):
 
     Parameters
     ----------
-    n_reflectors : int or "auto"
-        Number of reflectors, m; ``"auto"`` chooses it from the data (see `fost.Reflectors`).
+    n_reflectors : int, "auto" or None
+        Number of reflectors, m; ``"auto"`` chooses it from the data (see `fost.Reflectors`), and
+        None takes 2 log2(n) of them: 12 for 64 features.
     n_nonzero_coefs : int or None
-        Entries per code, s; at most so many where there is a threshold, and None for no limit.
+        Entries per code, s; at most so many where there is a threshold. None is no limit where
+        there is one, and otherwise a sixteenth of the features, at least 4 where there are 4.
     orthogonal : bool
         Reflectors orthogonal to each other: QH_m-DLA, which learns faster and a little worse.
     order : {"cyclic", "random"}
@@ -68,8 +71,16 @@ class HouseholderDictionary(LearnedDictionary):
         The learned transform.
     components_ : ndarray of shape (n_features, n_features)
         Its atoms, in rows.
-    errors_ : ndarray of shape (n_iter_ + 1,)
-        Relative error of the start and after each iteration.
+    n_reflectors_ : int
+        Number of reflectors that were learned.
+    n_nonzero_coefs_ : int or None
+        Entries per code in `fit`; None where a threshold alone decides.
+    error_ : float
+        Relative error of `dictionary_` on the signals of `fit`.
+    errors_ : ndarray of shape (n_iter_,)
+        Relative error after each iteration, which never rises.
+    start_error_ : float
+        Relative error of the start, which need not be of the structure.
     n_iter_ : int
         Iterations done.
     interrupted_ : bool
@@ -90,8 +101,8 @@ class HouseholderDictionary(LearnedDictionary):
 
     def __init__(
         self,
-        n_reflectors: int | Literal["auto"] = 12,
-        n_nonzero_coefs: int | None = 4,
+        n_reflectors: int | Literal["auto"] | None = None,
+        n_nonzero_coefs: int | None = None,
         orthogonal: bool = False,
         *,
         order: str = "cyclic",
@@ -127,8 +138,18 @@ class HouseholderDictionary(LearnedDictionary):
         self.threshold = threshold
         self.transform_tol = transform_tol
 
+    @property
+    def n_reflectors_(self) -> int:
+        """Number of reflectors that were learned."""
+        learned = self._beyond_base
+        assert isinstance(learned, Householder)
+        return learned.n_reflectors
+
     def _structure(self, n_features: int) -> Structure:
-        count = check_count(self.n_reflectors, "n_reflectors")
+        count = self.n_reflectors
+        if count is None:
+            count = default_reflectors(n_features)
+        count = check_count(count, "n_reflectors")
         if count != "auto":
             check_integer(count, "n_reflectors", 1, n_features, "n_features")
         return Reflectors(count, self.orthogonal, self.order, self.triangular)

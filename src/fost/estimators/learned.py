@@ -13,6 +13,8 @@ from scipy.sparse import csr_array
 from fost._random import RandomState
 from fost.estimators.base import CoderEstimator
 from fost.estimators.checks import checked
+from fost.estimators.convergence import warn_unless_converged
+from fost.estimators.defaults import default_entries
 from fost.estimators.weighted import WeightedFit
 from fost.learning import LearningResult, Structure, learn
 from fost.learning.loop import Callback
@@ -20,13 +22,13 @@ from fost.learning.online import Forgetting, OnlineLearner
 from fost.learning.task import Task
 from fost.selection import Rule, check_rule
 from fost.streams import Stream
-from fost.transforms import Coder, Transform
+from fost.transforms import Chain, Coder, Transform
 
 
 class LearnedDictionary(WeightedFit, CoderEstimator):
     """A dictionary of one structure, which the parameters describe."""
 
-    n_nonzero_coefs: int | None  # type: ignore[assignment]
+    n_nonzero_coefs_: int | None
     base: Transform | None
     init: str | Coder | None
     max_iter: int
@@ -45,10 +47,11 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
         """The structure that the parameters describe, checked."""
 
     def _fit(self, signals: Stream) -> None:
+        entries = self._learned_entries(signals.n_features)
         result = learn(
             signals,
             self._structure(signals.n_features),
-            self.n_nonzero_coefs,
+            entries,
             threshold=self.threshold,
             base=self.base,
             init=self.init,
@@ -60,14 +63,28 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
             checkpoint=self.checkpoint,
         )
         self._take(result)
+        self.n_nonzero_coefs_ = entries
         self._online: OnlineLearner | None = None
+        warn_unless_converged(result, self.max_iter, self.tol)
+
+    def _learned_entries(self, n_features: int) -> int | None:
+        """Entries per code, by the parameters; None where a threshold alone decides."""
+        if self.n_nonzero_coefs is not None or self.threshold is not None:
+            return self.n_nonzero_coefs
+        return default_entries(n_features)
+
+    @property
+    def _beyond_base(self) -> Coder:
+        """What was learned, without the base under it."""
+        whole = self.dictionary_
+        return whole.members[-1] if isinstance(whole, Chain) else whole
 
     @property
     def _rule(self) -> Rule:
         """What `transform` codes by."""
         n = self.n_features_in_
         if self.transform_tol is None:
-            return check_rule(self.n_nonzero_coefs, None, self.threshold, n)
+            return check_rule(self._learned_entries(n), None, self.threshold, n)
         try:
             return check_rule(None, self.transform_tol, None, n)
         except (TypeError, ValueError) as error:
@@ -80,7 +97,8 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
     def _take(self, result: LearningResult) -> None:
         """Keep what was learned."""
         self.dictionary_ = result.transform
-        self.errors_ = result.errors
+        self.error_, self.errors_ = result.error, result.errors
+        self.start_error_ = result.start_error
         self.n_iter_ = result.n_iter
         self.interrupted_ = result.interrupted
 
@@ -112,15 +130,16 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
         Returns
         -------
         self
-            `errors_` has the relative error of each batch before its own update, and `n_iter_`
-            the number of batches. `max_iter`, `tol`, `callback` and `checkpoint` are not used.
+            `errors_` has the relative error of each batch before its own update, of which
+            `start_error_` is the first and `error_` the last, and `n_iter_` is the number of
+            batches. `max_iter`, `tol`, `callback` and `checkpoint` are not used.
         """
         online: OnlineLearner | None = getattr(self, "_online", None)
         fitted = hasattr(self, "dictionary_")
         signals = checked(self, X, reset=not fitted, sample_weight=sample_weight)
         task = Task(
             self._structure(self.n_features_in_),
-            self.n_nonzero_coefs,
+            self._learned_entries(self.n_features_in_),
             self.base,
             self.dictionary_ if fitted else self.init,
             random_state=self.random_state,
@@ -131,8 +150,9 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
         else:
             errors = self.errors_
         error = online.learn(signals, task, self.forgetting)
-        self._online = online
+        self._online, self.n_nonzero_coefs_ = online, task.n_nonzero_coefs
         self.dictionary_ = online.transform
         self.errors_ = np.append(errors, error)
+        self.start_error_, self.error_ = float(self.errors_[0]), error
         self.n_iter_, self.interrupted_ = online.n_batches, False
         return self

@@ -21,7 +21,8 @@ class OrthonormalDictionary(LearnedDictionary):
     Parameters
     ----------
     n_nonzero_coefs : int or None
-        Entries per code, s; at most so many where there is a threshold, and None for no limit.
+        Entries per code, s; at most so many where there is a threshold. None is no limit where
+        there is one, and otherwise a sixteenth of the features, at least 4 where there are 4.
     base : Transform, optional
         A fixed transform under the learned one.
     init : {"svd", "approximate-svd", "random"}, Transform or None
@@ -56,8 +57,14 @@ class OrthonormalDictionary(LearnedDictionary):
         The learned transform.
     components_ : ndarray of shape (n_features, n_features)
         Its atoms, in rows.
-    errors_ : ndarray of shape (n_iter_ + 1,)
-        Relative error of the start and after each iteration.
+    n_nonzero_coefs_ : int or None
+        Entries per code in `fit`; None where a threshold alone decides.
+    error_ : float
+        Relative error of `dictionary_` on the signals of `fit`.
+    errors_ : ndarray of shape (n_iter_,)
+        Relative error after each iteration, which never rises.
+    start_error_ : float
+        Relative error of the start, which need not be of the structure.
     n_iter_ : int
         Iterations done.
     interrupted_ : bool
@@ -76,7 +83,7 @@ class OrthonormalDictionary(LearnedDictionary):
 
     def __init__(
         self,
-        n_nonzero_coefs: int | None = 4,
+        n_nonzero_coefs: int | None = None,
         *,
         base: Transform | None = None,
         init: str | Coder | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from fost._random import RandomState
+from fost.estimators.defaults import default_rotations
 from fost.estimators.learned import LearnedDictionary
 from fost.learning import Rotations, Structure, UnionOf
 from fost.learning.bank import check_member
@@ -24,8 +25,9 @@ class UnionDictionary(LearnedDictionary):
     ----------
     n_transforms : int
         Members, B.
-    n_nonzero_coefs : int
-        Entries per code at most, s.
+    n_nonzero_coefs : int or None
+        Entries per code at most, s; if None a sixteenth of the features, at least 4 where there
+        are 4.
     structure : Structure, optional
         What the members are: `fost.Full()`, `fost.Reflectors(m)`, `fost.Rotations(g)`; as many
         rotations as features if None.
@@ -60,9 +62,15 @@ class UnionDictionary(LearnedDictionary):
         The learned union.
     components_ : ndarray of shape (n_transforms * n_features, n_features)
         The atoms of all members, in rows.
-    errors_ : ndarray of shape (n_iter_ + 1,)
-        Relative error of the start and after each iteration; it may rise a little now and then,
-        and `dictionary_` is the best of all.
+    n_nonzero_coefs_ : int
+        Entries per code in `fit`.
+    error_ : float
+        Relative error of `dictionary_` on the signals of `fit`.
+    errors_ : ndarray of shape (n_iter_,)
+        Relative error after each iteration; it may rise a little now and then, and `dictionary_`
+        is the best of all.
+    start_error_ : float
+        Relative error of the start.
     n_iter_ : int
         Iterations done.
     interrupted_ : bool
@@ -88,7 +96,7 @@ class UnionDictionary(LearnedDictionary):
     def __init__(
         self,
         n_transforms: int = 8,
-        n_nonzero_coefs: int = 4,
+        n_nonzero_coefs: int | None = None,
         structure: Structure | None = None,
         base: Transform | None = None,
         *,
@@ -119,5 +127,7 @@ class UnionDictionary(LearnedDictionary):
         self.transform_tol = transform_tol
 
     def _structure(self, n_features: int) -> Structure:
-        member = Rotations(n_features) if self.structure is None else self.structure
+        member = (
+            Rotations(default_rotations(n_features)) if self.structure is None else self.structure
+        )
         return UnionOf(check_member(member, "structure"), self.n_transforms)

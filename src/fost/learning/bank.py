@@ -55,7 +55,7 @@ class BankOf(Structure):
     >>> bank = fost.learn(Y, fost.BankOf(fost.Full(), 2), n_nonzero_coefs=3)
     >>> bank.transform
     Bank(n_features=16, n_transforms=2, flops=992)
-    >>> bool(bank.errors[-1] < fost.learn(Y, fost.Full(), n_nonzero_coefs=3).errors[-1] / 2)
+    >>> bool(bank.error < fost.learn(Y, fost.Full(), n_nonzero_coefs=3).error / 2)
     True
     """
 

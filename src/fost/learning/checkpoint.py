@@ -88,10 +88,10 @@ class Checkpoint:
 
     def save(self, structure: Structure, state: State) -> None:
         """Write the file, in one step."""
-        arrays = {
+        arrays: Arrays = {
             "gram": self._problem.gram,
             "statistic": state.statistic.matrix,
-            "errors": np.array(state.errors),
+            "errors": np.array(state.errors, dtype=np.float64),
         }
         if state.statistic.products is not None:
             arrays["products"] = state.statistic.products
@@ -101,9 +101,9 @@ class Checkpoint:
             "transform": storage.describe(state.transform, "transform.", arrays),
             "best": storage.describe(state.best, "best.", arrays),
             "best_error": state.best_error,
+            "start_error": state.start_error,
             "energy": state.statistic.energy,
             "own_start": state.own_start,
-            "converged": state.converged,
             "reseeded": state.reseeded,
             "refills": state.refills,
             "random": self._problem.random.bit_generator.state,
@@ -153,7 +153,7 @@ class Checkpoint:
 def _settings(
     problem: Problem, structure: Structure, init: str | Coder, seeded: bool
 ) -> dict[str, Any]:
-    """What must be the same for a run to go on, as plain data."""
+    """What must be the same for a run to go on, as plain data: all but when it ends."""
     state = json.dumps(problem.random.bit_generator.state, default=lambda array: array.tolist())
     return {
         "fost": fost.__version__,
@@ -165,7 +165,5 @@ def _settings(
         "threshold": problem.threshold,
         "base": None if problem.base is None else storage.checksum(problem.base),
         "init": init if isinstance(init, str) else storage.checksum(init),
-        "max_iter": problem.max_iter,
-        "tol": problem.tol,
         "random_state": hashlib.sha256(state.encode()).hexdigest() if seeded else None,
     }

@@ -141,7 +141,7 @@ class Contest:
             s, random = self.n_nonzero_coefs, self.random
             task = Task(rung.structure, s, rung.base, None, max_iter, tol, random_state=random)
             results = [run(source, replace(task, init=init)) for init in starts]
-            coder = min(results, key=lambda result: float(result.errors[-1])).transform
+            coder = min(results, key=lambda result: result.error).transform
         seen = self.train[: source.n_signals]
         return Candidate(
             rung.name,

@@ -101,8 +101,10 @@ def learn(
     checkpoint : path, optional
         A file that the state is written to, in one step, every ten iterations or five seconds
         and at the end. Where it exists learning goes on from it, and ends with the transform
-        and the errors, to the last bit, of a run that was never interrupted. A file of other
-        signals, settings or versions, or a damaged one, is a ValueError.
+        and the errors, to the last bit, of a run that was never interrupted. A run that is
+        finished goes on where `max_iter` is larger now or, if it had converged, `tol` is
+        smaller; one that did more iterations than `max_iter` is returned as it is. A file of
+        other signals, other settings or another version, or a damaged one, is a ValueError.
 
     Returns
     -------
@@ -117,7 +119,7 @@ def learn(
     >>> result = fost.learn(Y, fost.Reflectors(4), n_nonzero_coefs=3)
     >>> result.transform
     Householder(n_features=16, n_reflectors=4, flops=256)
-    >>> bool(result.errors[-1] < result.errors[0])
+    >>> bool(result.error < result.start_error)
     True
     """
     check_callable(callback, "callback")
@@ -177,10 +179,10 @@ def alternate(
         state = State.at(problem, structure, structure.start(problem, init))
         if checkpoint:
             checkpoint.save(structure, state)
-    interrupted = False
+    interrupted = stopped = False
     try:
         with progress("iteration", problem.max_iter, verbose) as advance:
-            while not state.converged and state.n_iter < problem.max_iter:
+            while not state.converged(problem.tol) and state.n_iter < problem.max_iter:
                 state.step(problem, structure)
                 if checkpoint:
                     checkpoint.save_if_due(structure, state)
@@ -188,6 +190,7 @@ def alternate(
                 advance(state.n_iter, f"relative error {100 * error:.4f} %")
                 whole = with_base(problem.base, state.transform) if callback else state.transform
                 if callback and callback(state.n_iter, error, whole):
+                    stopped = True
                     break
         if checkpoint:
             checkpoint.save(structure, state)
@@ -201,4 +204,4 @@ def alternate(
             InterruptedWarning,
             stacklevel=4,  # the caller of learn, beyond the decorator
         )
-    return state.result(problem, structure, interrupted)
+    return state.result(problem, structure, interrupted, stopped)

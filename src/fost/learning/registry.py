@@ -35,6 +35,8 @@ class Kind:
 
 
 _KINDS: dict[str, Kind] = {}
+# Structures of other structures, which have no name of their own.
+_OF_SEVERAL = ["BankOf(structure, n_transforms)", "UnionOf(structure, n_transforms)"]
 
 
 def register(name: str, summary: str, **options: object) -> Callable[[S], S]:
@@ -86,9 +88,10 @@ def families() -> list[type[Structure]]:
     return list(dict.fromkeys(kind.structure for kind in _KINDS.values()))
 
 
-def known() -> str:
-    """What errors offer: "Full(), Reflectors(m) or Rotations(g)"."""
+def known(several: bool = False) -> str:
+    """What errors offer: "Full(), Reflectors(m) or Rotations(g)", and banks and unions of them."""
     calls = sorted(f"{family.__name__}({_required(family)})" for family in families())
+    calls += _OF_SEVERAL if several else []
     return " or ".join(filter(None, (", ".join(calls[:-1]), calls[-1])))
 
 

@@ -19,7 +19,7 @@ from fost.learning.structure import Problem, Structure, changed
 from fost.transforms import Coder, storage
 
 FORMAT = "fost checkpoint"
-VERSION = "3"
+VERSION = "4"
 
 Notes = dict[str, Any]
 Arrays = dict[str, Numbers]
@@ -53,12 +53,14 @@ def restored(
         for name in ("transform", "best")
     )
     errors = sums(arrays, "errors", (None,))
-    n_iter = len(errors) - 1
-    if not 0 <= n_iter <= problem.max_iter or errors.min() < 0:
-        raise ValueError(f"its {len(errors)} errors are not those of a run")
+    if (errors < 0).any():
+        raise ValueError("its errors are not those of a run")
     reseeded = notes["reseeded"]
-    if not isinstance(reseeded, list) or len(reseeded) != n_iter:
-        raise ValueError("it does not say how many members were replaced in each iteration")
+    if not isinstance(reseeded, list) or len(reseeded) != len(errors):
+        raise ValueError(
+            f"it has {len(errors)} errors, and does not say of as many iterations how many members "
+            "were replaced"
+        )
     state = State(
         transform=transform,
         statistic=Statistic(
@@ -66,11 +68,11 @@ def restored(
             check_number(notes["energy"], "energy", 0),
             products=_products(arrays, structure, transform),
         ),
+        start_error=check_number(notes["start_error"], "start_error", 0),
         errors=errors.tolist(),
         own_start=_flag(notes, "own_start"),
         best=best,
         best_error=check_number(notes["best_error"], "best_error", 0),
-        converged=_flag(notes, "converged"),
         refills=check_integer(notes["refills"], "refills", 1, MOST_REFILLS),
         reseeded=[check_integer(count, "reseeded", 0, 2**31 - 1) for count in reseeded],
     )

@@ -22,13 +22,16 @@ class LearningResult:
     ----------
     transform : Transform, Bank or Union
         What was learned; with a base, the chain of both.
-    errors : ndarray of shape (n_iter + 1,)
-        Relative error ||Y - U X||_F^2 / ||Y||_F^2 of the start and after each iteration. The
-        start's may lie below the next one where it is not of the structure: a start at the DCT
-        can be better than any single reflector. From then on errors never rise, but for unions,
-        whose codes are not the best there are: `transform` is the best of all iterations.
-        With a threshold they are (||Y - U X||_F^2 + threshold^2 ||X||_0) / ||Y||_F^2, with missing
-        entries those of the observed ones.
+    error : float
+        Its relative error, ||Y - U X||_F^2 / ||Y||_F^2. With a threshold it is
+        (||Y - U X||_F^2 + threshold^2 ||X||_0) / ||Y||_F^2, with missing entries that of the
+        observed ones.
+    errors : ndarray of shape (n_iter,)
+        The relative error after each iteration. It never rises, but for unions, whose codes are
+        not the best there are: `transform` is the best of all iterations.
+    start_error : float
+        The relative error of the start. It may lie below all of `errors` where the start is not
+        of the structure: the DCT can be better than any single reflector.
     n_iter : int
         Iterations done.
     converged : bool
@@ -38,14 +41,19 @@ class LearningResult:
         far as there were signals to learn others from.
     interrupted : bool
         Whether Ctrl-C ended it, so that this is the best of the iterations done so far.
+    stopped : bool
+        Whether the callback ended it.
     """
 
     transform: Coder
+    error: float
     errors: NDArray[np.float64]
+    start_error: float
     n_iter: int
     converged: bool
     reseeded: NDArray[np.intp]
     interrupted: bool = False
+    stopped: bool = False
 
 
 # As many times at most does a pass fill signals with gaps from their codes.
@@ -66,12 +74,12 @@ class State:
 
     transform: Coder
     statistic: Statistic
-    errors: list[float]
+    start_error: float
     # A start outside the structure may be better than anything inside it.
     own_start: bool
     best: Coder
     best_error: float
-    converged: bool = False
+    errors: list[float] = field(default_factory=list)
     reseeded: list[int] = field(default_factory=list)
     # How often a pass fills signals with gaps from their codes.
     refills: int = REFILLS
@@ -81,18 +89,31 @@ class State:
         """The beginning, with the codes of any transform."""
         transform, statistic = structure.restart(problem, start), structure.code(problem, start)
         error = problem.error(statistic)
-        return cls(transform, statistic, [error], transform == start, transform, error)
+        return cls(transform, statistic, error, transform == start, transform, error)
 
     @property
     def n_iter(self) -> int:
-        return len(self.errors) - 1
+        return len(self.errors)
+
+    @property
+    def last_error(self) -> float:
+        """That of the last iteration, or of the start."""
+        return self.errors[-1] if self.errors else self.start_error
+
+    def converged(self, tol: float) -> bool:
+        """Whether the last iteration changed the error by less than this.
+
+        The first does not count after a start outside the structure.
+        """
+        history = [self.start_error, *self.errors] if self.own_start else self.errors
+        return len(history) > 1 and abs(history[-2] - history[-1]) < tol
 
     def step(self, problem: Problem, structure: Structure) -> None:
         """One iteration: update the transform, code the signals."""
         self.reseeded.append(structure.n_unused(self.statistic))
         transform = structure.update(problem, self.statistic, self.transform)
         statistic = structure.code(problem, transform, self.refills)
-        error, before = problem.error(statistic), self.errors[-1]
+        error, before = problem.error(statistic), self.last_error
         first = self.n_iter == 0 and not self.own_start
         if problem.source.gaps and structure.never_rises:
             # Codes of a pass do not begin with those of the pass before, and need not be better.
@@ -102,25 +123,34 @@ class State:
                 error = problem.error(statistic)
             if error > before and not first:  # a step that is not taken
                 transform, statistic, error = self.transform, self.statistic, before
-        if not first:
-            if structure.never_rises:
-                _check_descent(problem, transform, error, before, self.n_iter + 1)
-            self.converged = abs(before - error) < problem.tol
+        if not first and structure.never_rises:
+            _check_descent(problem, transform, error, before, self.n_iter + 1)
         if first or error <= self.best_error:
             self.best, self.best_error = transform, error
         self.transform, self.statistic = transform, statistic
         self.errors.append(error)
 
     def result(
-        self, problem: Problem, structure: Structure, interrupted: bool = False
+        self,
+        problem: Problem,
+        structure: Structure,
+        interrupted: bool = False,
+        stopped: bool = False,
     ) -> LearningResult:
-        errors = self.errors
+        error = self.best_error
         if self.n_iter == 0 and not self.own_start:
-            # What is returned is not the start, so its own error is reported.
-            errors = [problem.error(structure.code(problem, self.best))]
-        reseeded = np.array(self.reseeded, dtype=np.intp)
+            # What is returned is not the start, and has an error of its own.
+            error = problem.error(structure.code(problem, self.best))
         return LearningResult(
-            self.best, np.array(errors), self.n_iter, self.converged, reseeded, interrupted
+            transform=self.best,
+            error=error,
+            errors=np.array(self.errors, dtype=np.float64),
+            start_error=self.start_error,
+            n_iter=self.n_iter,
+            converged=self.converged(problem.tol),
+            reseeded=np.array(self.reseeded, dtype=np.intp),
+            interrupted=interrupted,
+            stopped=stopped,
         )
 
 

@@ -64,7 +64,7 @@ class Task:
 
 def check_structure(structure: object) -> Structure:
     if not isinstance(structure, Structure):
-        raise TypeError(f"structure must be {known()}, got {_described(structure)}")
+        raise TypeError(f"structure must be {known(several=True)}, got {_described(structure)}")
     return structure
 
 

@@ -29,7 +29,8 @@ class Learned:
     ----------
     dictionary : Coder or GeneralDictionary
     errors : ndarray
-        Relative errors of the start and of each iteration; for SK-SVD of each stage.
+        Relative errors of the start and after each iteration, so that ``errors[k]`` is that of
+        K = k; for SK-SVD of each stage.
     operations : int
         Per signal, to code it, without the selection; for SK-SVD those of Batch-OMP.
     """
@@ -37,6 +38,13 @@ class Learned:
     dictionary: fost.Coder | GeneralDictionary
     errors: NDArray[np.float64]
     operations: int
+
+    @classmethod
+    def after(
+        cls, start_error: float, errors: NDArray[np.float64], transform: fost.Coder
+    ) -> Learned:
+        """What `fost.learn` found."""
+        return cls(transform, np.r_[start_error, errors], transform.flops)
 
     @property
     def error(self) -> float:
@@ -111,7 +119,7 @@ def learn(
     max_iter = _ITERATIONS if K is None else K
     found = fost.learn(signals, structure, s, init=init, max_iter=max_iter, tol=0, random_state=0)
     whole(found.interrupted)
-    return Learned(found.transform, found.errors, found.transform.flops)
+    return Learned.after(found.start_error, found.errors, found.transform)
 
 
 def stagewise(Y: NDArray[np.float64], s: int, **options: Any) -> Learned:
@@ -120,7 +128,7 @@ def stagewise(Y: NDArray[np.float64], s: int, **options: Any) -> Learned:
     # In float64: rounding to float32 decides which way its thousands of choices go.
     fitted = fost.baselines.StagewiseKSVD(n, s, **options, random_state=0).fit(Y)
     whole(fitted.interrupted_)
-    errors = np.append(fitted.errors_, -fitted.score(Y))
+    errors = np.r_[fitted.start_error_, fitted.errors_, -fitted.score(Y)]
     return Learned(fitted.dictionary_, errors, batch_omp_flops(n, s))
 
 

@@ -70,10 +70,10 @@ def run(
             verbose=False,
         ).fit(Y)
         whole(auto.interrupted_)
-        return Learned(auto.dictionary_, auto.errors_, auto.dictionary_.flops)
+        return Learned.after(auto.start_error_, auto.errors_, auto.dictionary_)
     if rotations := re.fullmatch(r"DCT \+ (\d+) rotations", method):
         structure, base = fost.Rotations(int(rotations[1])), fost.DCT((SIDE, SIDE))
         result = fost.learn(Y, structure, s, base=base, max_iter=K, random_state=0)
         whole(result.interrupted)
-        return Learned(result.transform, result.errors, result.transform.flops)
+        return Learned.after(result.start_error, result.errors, result.transform)
     return learn(method, Y, s, settings.stagewise_inner if method == "SK-SVD" else K)

@@ -69,7 +69,7 @@ def _ordered(order: str, Y: NDArray[np.float64], settings: Settings) -> float:
         Y, structure, settings.sparsity, max_iter=settings.iterations, tol=0, random_state=0
     )
     whole(result.interrupted)
-    return float(result.errors[-1])
+    return result.error
 
 
 def _undetermined(Y: NDArray[np.float64], settings: Settings) -> int:

@@ -13,6 +13,7 @@ from fost._typing import DType, Numbers
 from fost._validation import check_array, check_choice, check_real
 from fost.streams.annotated import Annotated, check_gaps, check_weights
 from fost.streams.base import Stream, check_size
+from fost.streams.files import Called, is_function, is_list_of_blocks, is_path, opened
 from fost.streams.local import Array, Mapped, Sliced, mapping_of, read_ahead
 
 
@@ -20,7 +21,7 @@ def is_lazy(Y: object) -> bool:
     """Whether signals are anywhere but in memory, so that they are read block by block."""
     if isinstance(Y, np.ndarray):
         return mapping_of(Y) is not None
-    return _is_dask(Y) or _is_sliced(Y) or _is_blocks(Y)
+    return _is_dask(Y) or _is_sliced(Y) or _is_blocks(Y) or is_path(Y) or is_function(Y)
 
 
 def as_stream(
@@ -50,6 +51,10 @@ def as_stream(
 
 
 def _plain(Y: object, name: str) -> Stream:
+    if is_path(Y):
+        Y = opened(Y, name)
+    elif is_function(Y):
+        Y = Called(Y, name)
     if isinstance(Y, Stream):
         return Y
     if isinstance(Y, np.ndarray):
@@ -78,7 +83,7 @@ def _is_sliced(Y: object) -> bool:
 
 def _is_blocks(Y: object) -> TypeGuard[Iterable[ArrayLike]]:
     """Whether Y is none of the things that NumPy makes an array of, but can be iterated."""
-    if isinstance(Y, Stream):
+    if isinstance(Y, Stream) or is_list_of_blocks(Y):
         return True
     if isinstance(Y, list | tuple | str | bytes | dict | set | range | np.generic):
         return False

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from fost import _core, decoding
@@ -118,6 +118,10 @@ class Several(Coder):
         matrix = np.concatenate([member.matrix for member in self._transforms], axis=1)
         matrix.flags.writeable = False
         return matrix
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Floats:
+        """The matrix, not one of each member."""
+        return np.array(self.matrix, dtype=dtype) if copy else np.asarray(self.matrix, dtype=dtype)
 
     @cached_property
     def _split(self) -> tuple[tuple[Transform, ...], tuple[tuple[Transform, ...], ...]]:

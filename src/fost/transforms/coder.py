@@ -18,6 +18,7 @@ from fost._validation import check_signals, check_stored
 from fost.selection import Rule, check_rule, encode
 from fost.streams import Stream, as_stream, is_lazy
 from fost.transforms import storage
+from fost.transforms.html import as_html
 from fost.transforms.kinds import Described
 from fost.transforms.observed import encode_observed
 
@@ -166,7 +167,8 @@ class Coder(Described, ABC):
     def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
         """Write it to a .safetensors file, replacing the old one in one step.
 
-        `fost.load` reads it back, and ``safetensors.numpy.load_file`` its arrays.
+        Only commands, whose files may be mistyped, ask for ``--force`` before. `fost.load` reads
+        it back, and ``safetensors.numpy.load_file`` its arrays.
 
         Parameters
         ----------
@@ -227,6 +229,10 @@ class Coder(Described, ABC):
         if dtype not in self._atoms_of:
             self._atoms_of[dtype] = np.ascontiguousarray(self.matrix.T, dtype=dtype)
         return self._atoms_of[dtype]
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: costs, and the atoms as a small picture."""
+        return as_html(self)
 
     def _described(self) -> dict[str, Any]:
         """What `repr` says between n_features and flops: the arguments that are short."""

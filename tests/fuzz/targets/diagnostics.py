@@ -75,7 +75,9 @@ def some_dictionary(fuzz: Fuzz, n: int, square: bool) -> tuple[Any, Array, bool]
         return bank, bank.matrix.T, False
     transform = fuzz.transform(n)
     if kind == "result":
-        result = fost.LearningResult(transform, np.zeros(1), 0, True, np.zeros(0, np.intp))
+        result = fost.LearningResult(
+            transform, 0.0, np.empty(0), 0.0, 0, True, np.zeros(0, np.intp)
+        )
         return result, transform.matrix.T, True
     if kind == "estimator":
         estimator = fost.OrthonormalDictionary(n_nonzero_coefs=1)
@@ -131,6 +133,10 @@ def questions(fuzz: Fuzz) -> None:
         if function is diagnostics.report and len(atoms) != n:  # which leaves out what needs it
             fuzz.doubtful += fuzz.bad
             fuzz.bad = []
+    if "signal_shape" in taken and fuzz.chance(0.3):
+        options["signal_shape"] = n
+        if fuzz.spoil():
+            options["signal_shape"] = fuzz.wrong("signal_shape", n + 1, 0, "square", (n, 2), 1.5)
     if "file" in taken:
         options["file"] = io.StringIO()
     found = fuzz.call(function, made, Y, s, names=NAMES, **options)

@@ -51,7 +51,7 @@ def use(fuzz: Fuzz, estimator: Any, n: int, lazy: bool = True, least: int = 1) -
         fuzz.bad = [b for b in fuzz.bad if not b.startswith(("max_iter", "tol"))]
     fuzz.call(estimator.partial_fit if online else estimator.fit, X, names=names)
     fuzz.expect(estimator.n_features_in_ == n, "n_features_in_")
-    fuzz.expect(len(estimator.errors_) == estimator.n_iter_ + (not online), "errors_")
+    fuzz.expect(len(estimator.errors_) == estimator.n_iter_, "errors_")
     atoms = estimator.components_
     fuzz.expect(np.isfinite(atoms).all(), "finite atoms")
     fuzz.close((atoms**2).sum(axis=1, keepdims=True), np.ones((len(atoms), 1)), "unit atoms", 1e3)

@@ -1,0 +1,96 @@
+"""Coders in notebooks: what they are, what they cost, and their atoms as a small picture."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from base64 import b64encode
+from html import escape
+from math import ceil, isqrt, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fost._typing import Floats
+from fost.transforms.orthonormal import dense_flops
+
+if TYPE_CHECKING:
+    from fost.transforms.coder import Coder
+
+# Atoms that are drawn, and entries of a signal up to which they are.
+_ATOMS = 64
+_MOST_FEATURES = 4096
+# Pixels of the screen for the longer side of the picture.
+_SIDE = 240
+_GAP = 255
+
+
+def as_html(coder: Coder) -> str:
+    """A few lines of HTML, without scripts and styles of its own."""
+    drawn = min(coder.n_atoms, _ATOMS)
+    dense = dense_flops(coder.n_features)
+    costs = (
+        f"{coder.flops:,} operations per signal (dense: {dense:,}), {coder.n_parameters:,} numbers"
+    )
+    lines = [f"<code>{escape(repr(coder))}</code>", costs]
+    if coder.n_features <= _MOST_FEATURES:
+        lines.append(f"{_picture(coder, drawn)}<br>the first {drawn} of {coder.n_atoms:,} atoms")
+    return f"<div>{'<br>'.join(lines)}</div>"
+
+
+def _picture(coder: Coder, count: int) -> str:
+    codes = np.eye(count, coder.n_atoms)
+    mosaic = _mosaic(coder.decode(codes), signal_shape(coder))
+    height, width = mosaic.shape
+    scale = _SIDE / max(height, width)
+    source = b64encode(png(mosaic)).decode("ascii")
+    return (
+        f'<img alt="atoms" width="{max(1, round(width * scale))}" '
+        f'height="{max(1, round(height * scale))}" style="image-rendering: pixelated" '
+        f'src="data:image/png;base64,{source}">'
+    )
+
+
+def signal_shape(coder: Coder) -> tuple[int, ...]:
+    """That of a base such as the DCT; else a square where there are as many features as in one."""
+    from fost.transforms.base import Chain
+
+    first = coder.transforms[0]
+    base = first.members[0] if isinstance(first, Chain) else first
+    known = getattr(base, "shape", None)
+    if isinstance(known, tuple):
+        return known
+    n = coder.n_features
+    side = isqrt(n)
+    return (side, side) if side**2 == n and side > 1 else (n,)
+
+
+def _mosaic(atoms: Floats, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Atoms in grey, each by its own largest entry: tiles of two dimensions, or rows of one."""
+    largest = np.abs(atoms).max(axis=1, keepdims=True)
+    grey = np.rint(127.5 + 127.5 * atoms / np.where(largest > 0, largest, 1)).astype(np.uint8)
+    if len(shape) != 2:
+        return grey
+    height, width = shape
+    columns = ceil(sqrt(len(grey)))
+    rows = ceil(len(grey) / columns)
+    mosaic = np.full((rows * (height + 1) - 1, columns * (width + 1) - 1), _GAP, np.uint8)
+    for k, tile in enumerate(grey.reshape(-1, height, width)):
+        top, left = (k // columns) * (height + 1), (k % columns) * (width + 1)
+        mosaic[top : top + height, left : left + width] = tile
+    return mosaic
+
+
+def png(grey: NDArray[np.uint8]) -> bytes:
+    """A PNG file of grey values."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        checksum = zlib.crc32(kind + data)
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
+
+    height, width = grey.shape
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)  # 8 bits of grey
+    rows = np.concatenate([np.zeros((height, 1), np.uint8), grey], axis=1)  # 0: without a filter
+    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 9))
+    return b"\x89PNG\r\n\x1a\n" + body + chunk(b"IEND", b"")
