@@ -14,7 +14,7 @@ import fost
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["start", "pipelines", "solvers"])
+@pytest.mark.parametrize("page", ["start", "sensors", "pipelines", "solvers"])
 def test_programs_of_pages_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
