@@ -1,6 +1,6 @@
 """Makes docs/_static/restored.jpg: a picture of which two thirds are missing, and what is found.
 
-    python tools/draw_restored.py
+python tools/draw_restored.py
 """
 
 from __future__ import annotations

@@ -224,7 +224,7 @@ class AutoDictionary(CoderEstimator):
         if limit is None:
             return rungs(n_features, bases, None, most)
         todo = rungs(n_features, bases, limit, most)
-        todo += union_rungs(n_features, self.n_nonzero_coefs, bases, limit, most)
+        todo += union_rungs(n_features, self.n_nonzero_coefs_, bases, limit, most)
         affordable = [rung for rung in todo if rung.flops <= limit]
         if not affordable:
             cheapest = min(rungs(n_features, bases), key=lambda rung: rung.flops)

@@ -3,7 +3,7 @@ transform."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -160,10 +160,10 @@ def denoised(
 
 
 def _refined(
-    noisy: Sequence[Numbers], clean: list[Numbers], level: float, coloured: bool
+    noisy: Iterable[Numbers], clean: list[Numbers], level: float, coloured: bool
 ) -> list[Numbers]:
     """Better planes, by groups that are found in luma, or in each channel by itself."""
     if coloured:
-        return list(refined(np.stack(noisy), np.stack(clean), level))
+        return list(refined(np.stack([*noisy]), np.stack(clean), level))
     pairs = zip(noisy, clean, strict=True)
     return [refined(plane[None], pilot[None], level)[0] for plane, pilot in pairs]
