@@ -73,8 +73,6 @@ class Plan:
             raise UserError(
                 f"--max-flops and --max-error are for the structure auto, not for {name}"
             )
-        if self.threshold is not None and name == AUTO:
-            raise UserError("--threshold is for one structure, not for auto")
         if checkpoint is not None and name == AUTO:
             raise UserError("--checkpoint is for one structure, not for auto")
 
@@ -219,8 +217,11 @@ def learn_best(
         max_iter=plan.iterations,
         random_state=plan.seed,
         verbose=options.shown(quiet),
-    ).fit(signals.rows)
+        threshold=plan.threshold,
+    ).fit(signals.rows if signals.missing is None else signals.source)
     error = float(auto.errors_[-1])
+    if plan.threshold is not None:  # without the price of entries
+        error = signals.source.relative_error(auto.dictionary_, plan.rule(n))
     return Learned(auto.dictionary_, error, auto.n_iter_, None, auto.interrupted_)
 
 
