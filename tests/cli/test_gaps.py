@@ -75,3 +75,12 @@ def test_a_bank_tells_its_usage(run: Run) -> None:
     run("learn", "--structure", "bank", "--members", "2", "holed.npy", "-o", "b.safetensors", "-q")
     report = json.loads(run("info", "b.safetensors", "--json").stdout)
     assert sum(report["usage"]) == pytest.approx(1)
+
+
+def test_the_best_structure_for_gaps(run: Run) -> None:
+    gapped()
+    options = ("--structure", "auto", "--iterations", "2", "--members", "1", "--json")
+    for more in ((), ("--threshold", "1.5")):
+        report = json.loads(run("learn", "holed.npy", "-o", "a", "--force", *options, *more).stdout)
+        assert 0 < report["relative_error"] < 1
+        assert fost.load("a").n_features == 16

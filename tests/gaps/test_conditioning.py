@@ -49,6 +49,37 @@ def test_the_kernel_is_its_twin(isa: str, n: int, share: float) -> None:
     assert (found.rows[~gaps] == Y[~gaps]).all()
 
 
+@pytest.mark.parametrize("isa", _core.available_isas())
+@pytest.mark.parametrize("scale", [1e-120, 1.0, 1e120])
+def test_signals_side_by_side_may_differ_in_all(isa: str, scale: float) -> None:
+    """Some miss hardly anything, some nearly all; determinants are beyond the range of numbers."""
+    n = 19
+    some = some_gaussian(n)
+    gaussian = Gaussian.of_covariance(scale * some.mean, scale**2 * some.covariance)
+    rng = np.random.default_rng(3)
+    Y = rng.standard_normal((11, n))
+    gaps = (
+        np.array([0, 1, 1, 2, 18, 18, 9, 19, 3, 19, 10])[:, None]
+        > rng.random((n, 11)).argsort(axis=0).T
+    )
+    before = _core.get_isa()
+    _core.set_isa(isa)
+    try:
+        found = condition(gaussian, scale * Y, gaps, densities=True, variances=True)
+    finally:
+        _core.set_isa(before)
+    twins = [
+        reference.condition(some.mean, some.covariance, *row) for row in zip(Y, gaps, strict=True)
+    ]
+    np.testing.assert_allclose(found.rows / scale, [t[0] for t in twins], rtol=1e-9, atol=1e-9)
+    variances = [np.diag(t[2]) for t in twins]
+    assert found.variances is not None
+    np.testing.assert_allclose(found.variances / scale / scale, variances, atol=1e-9)
+    # A density falls by the scale of each observed entry.
+    expected = [t[1] - (~g).sum() * np.log(scale) for t, g in zip(twins, gaps, strict=True)]
+    np.testing.assert_allclose(found.densities, expected, rtol=1e-9, atol=1e-8)
+
+
 def test_threads_change_no_bit() -> None:
     rng = np.random.default_rng(2)
     gaussian = some_gaussian(24)

@@ -239,8 +239,6 @@ def _learn(
     with progress("reading", None, options.shown(quiet)):
         signals = load_signals(inputs, shape, step, (8, 8), on_cluster, masks)
     plan.check_signals(signals.n_features)
-    if plan.structure == AUTO and signals.missing is not None:
-        raise UserError("--structure auto is for signals without gaps")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

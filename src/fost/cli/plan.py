@@ -73,8 +73,6 @@ class Plan:
             raise UserError(
                 f"--max-flops and --max-error are for the structure auto, not for {name}"
             )
-        if self.threshold is not None and name == AUTO:
-            raise UserError("--threshold is for one structure, not for auto")
         if self.threshold is not None and name == UNION:
             raise UserError("--threshold is not for the structure union, whose codes are pursued")
         if checkpoint is not None and name == AUTO:
@@ -224,8 +222,12 @@ def learn_best(
         max_iter=plan.iterations,
         random_state=plan.seed,
         verbose=options.shown(quiet),
-    ).fit(signals.rows)
-    return Learned(auto.dictionary_, auto.error_, auto.n_iter_, None, auto.interrupted_)
+        threshold=plan.threshold,
+    ).fit(signals.rows if signals.missing is None else signals.source)
+    error = auto.error_
+    if plan.threshold is not None:  # without the price of entries
+        error = signals.source.relative_error(auto.dictionary_, plan.rule(n))
+    return Learned(auto.dictionary_, error, auto.n_iter_, None, auto.interrupted_)
 
 
 def fixed_error(plan: Plan, signals: Signals) -> float | None:

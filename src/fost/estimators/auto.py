@@ -7,6 +7,8 @@ from math import prod
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from fost._progress import progress
 from fost._random import RandomState, as_generator
@@ -17,11 +19,13 @@ from fost.estimators.auto_choice import Wish
 from fost.estimators.base import CoderEstimator
 from fost.estimators.convergence import warn_unless_converged
 from fost.estimators.defaults import default_entries
+from fost.estimators.weighted import WeightedFit
 from fost.learning import InterruptedWarning, Source, as_source, learn
 from fost.learning.bank import most_members
-from fost.learning.contest import Contest, rounds
+from fost.learning.contest import Contest, n_signals_of, rounds
 from fost.learning.frontier import Candidate, Frontier, Rung, rungs
 from fost.learning.union_rungs import union_rungs
+from fost.selection import Rule, check_rule
 from fost.streams import Stream
 from fost.streams.local import Array
 from fost.transforms import DCT, Transform
@@ -31,7 +35,7 @@ from fost.transforms.orthonormal import dense_flops
 _EXPLORED = 100_000
 
 
-class AutoDictionary(CoderEstimator):
+class AutoDictionary(WeightedFit, CoderEstimator):
     """The dictionary with the least error for a budget of operations, or the reverse.
 
     Learns rotations, reflectors and whatever other structures are registered along ladders of
@@ -51,7 +55,8 @@ class AutoDictionary(CoderEstimator):
     Parameters
     ----------
     n_nonzero_coefs : int or None
-        Entries per code, s; if None a sixteenth of the features, at least 4 where there are 4.
+        Entries per code, s; if None a sixteenth of the features, at least 4 where there are 4. With
+        a threshold at most so many, or as many as it takes if None.
     signal_shape : int or tuple of int, optional
         Shape of a signal, such as (8, 8) for patches: its DCT is tried as a base.
     max_flops : int, float, "auto" or None
@@ -81,6 +86,9 @@ class AutoDictionary(CoderEstimator):
         Show a progress bar on stderr; None shows it in a terminal only.
     sparse_output : bool
         Whether `transform` returns a csr_array or an ndarray.
+    threshold : float, optional
+        Codes keep all entries of a magnitude above this, each of which counts as much as a squared
+        error of threshold^2: in all errors, and in the choice.
 
     Attributes
     ----------
@@ -124,6 +132,7 @@ class AutoDictionary(CoderEstimator):
     """
 
     _least_signals = 2
+    _takes_gaps = True
 
     def __init__(
         self,
@@ -139,6 +148,7 @@ class AutoDictionary(CoderEstimator):
         random_state: RandomState = None,
         verbose: bool | None = None,
         sparse_output: bool = True,
+        threshold: float | None = None,
     ) -> None:
         self.n_nonzero_coefs = n_nonzero_coefs
         self.signal_shape = signal_shape
@@ -151,33 +161,61 @@ class AutoDictionary(CoderEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.sparse_output = sparse_output
+        self.threshold = threshold
+
+    @property
+    def _rule(self) -> Rule:
+        """What codes are made by."""
+        n = self.n_features_in_
+        return check_rule(self._learned_entries(n), None, self.threshold, n)
+
+    def _learned_entries(self, n_features: int) -> int | None:
+        """Entries per code, by the parameters; None where a threshold alone decides."""
+        if self.n_nonzero_coefs is not None or self.threshold is not None:
+            return self.n_nonzero_coefs
+        return default_entries(n_features)
+
+    def _encoded(self, signals: Stream) -> csr_array:
+        rule = self._rule
+        return self.dictionary_.encode(signals, rule.s, threshold=rule.threshold)
 
     def _fit(self, signals: Stream) -> None:
         # Of signals that are not in memory some, spread over all, decide between the candidates,
         # and only the chosen one is learned further on all.
         source = as_source(signals)
         sample = source if isinstance(signals, Array) else source.sample(_EXPLORED)
-        rows = sample.in_memory()
         random = as_generator(self.random_state)
-        count = self._held_out_count(len(rows))
-        todo = self._todo(self.n_features_in_, len(rows) - count)
-        order = random.permutation(len(rows))
-        train, held_out = rows[order[count:]], rows[np.sort(order[:count])]
-        wish = Wish(held_out, self.n_nonzero_coefs_, self.max_error)
+        count = self._held_out_count(sample.n_signals)
+        todo = self._todo(self.n_features_in_, sample.n_signals - count)
+        order = random.permutation(sample.n_signals)
+        train, held_out = self._divided(sample, order[count:], np.sort(order[:count]))
+        wish = Wish(held_out, self._rule.s, self.max_error, self.threshold)
         self.frontier_ = self._explored(train, wish, todo, random)
         self.chosen_ = wish.best(self.frontier_)
         rung = next(r for r in todo if r.name == self.chosen_.structure)
         self._continue(source, rung, random)
 
+    def _divided(
+        self, sample: Source, *parts: NDArray[np.int64]
+    ) -> tuple[Floats | Source, Floats | Source]:
+        """Signals to learn from, and those that were held out."""
+        rows = sample.in_memory()
+        gaps = sample.gaps and bool(np.isnan(rows).any())
+        if gaps or sample.weighted or self.threshold is not None:
+            loaded = sample.loaded()
+            return loaded.part(parts[0]), loaded.part(parts[1])
+        return rows[parts[0]], rows[parts[1]]
+
     def _explored(
-        self, train: Floats, wish: Wish, todo: list[Rung], random: np.random.Generator
+        self, train: Floats | Source, wish: Wish, todo: list[Rung], random: np.random.Generator
     ) -> Frontier:
         """All candidates, or those that were learned before an interrupt."""
         shown = None if self.verbose is None else check_verbose(self.verbose)
-        plan = rounds(len(train), self.n_features_in_, len(todo))
+        plan = rounds(n_signals_of(train), self.n_features_in_, len(todo))
         contest = Contest(
-            train, wish.held_out, self.n_nonzero_coefs_, self.max_iter, self.tol, random, "X"
-        )
+            train, wish.held_out, wish.n_nonzero_coefs, self.max_iter, self.tol, random, "X",
+            self.threshold,
+        )  # fmt: skip
         found: dict[str, Candidate] = {}
         done, total = 0, sum(each.n_candidates for each in plan) + 1
         self.interrupted_ = False
@@ -201,9 +239,8 @@ class AutoDictionary(CoderEstimator):
 
     def _todo(self, n_features: int, n_signals: int) -> list[Rung]:
         """The rungs within the budget, and banks with enough signals for their members."""
-        asked = self.n_nonzero_coefs
-        asked = default_entries(n_features) if asked is None else asked
-        self.n_nonzero_coefs_ = check_integer(asked, "n_nonzero_coefs", 1, n_features, "n_features")
+        self.n_nonzero_coefs_ = self._learned_entries(n_features)
+        _ = self._rule  # checks n_nonzero_coefs and threshold
         check_integer(self.max_iter, "max_iter", 0, 2**31 - 1)
         check_number(self.tol, "tol", 0)
         bases: dict[str, Transform | None] = {"": None}
@@ -224,7 +261,8 @@ class AutoDictionary(CoderEstimator):
         if limit is None:
             return rungs(n_features, bases, None, most)
         todo = rungs(n_features, bases, limit, most)
-        todo += union_rungs(n_features, self.n_nonzero_coefs_, bases, limit, most)
+        if self.threshold is None:  # codes of unions are pursued
+            todo += union_rungs(n_features, self._rule.s, bases, limit, most)
         affordable = [rung for rung in todo if rung.flops <= limit]
         if not affordable:
             cheapest = min(rungs(n_features, bases), key=lambda rung: rung.flops)
@@ -263,6 +301,7 @@ class AutoDictionary(CoderEstimator):
                 max_iter=self.max_iter,
                 tol=self.tol,
                 random_state=random,
+                threshold=self.threshold,
             )
             self.dictionary_ = result.transform
             self.error_, self.start_error_ = result.error, result.start_error

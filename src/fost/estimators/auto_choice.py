@@ -10,6 +10,7 @@ import numpy as np
 
 from fost._typing import Floats
 from fost.learning.frontier import Candidate, relative_error
+from fost.learning.sources import Source
 from fost.transforms import Union
 
 # A candidate that is foreseen to miss the error that is asked for by less may reach it yet.
@@ -20,9 +21,10 @@ _MISSED = 0.05
 class Wish:
     """The least error at equal bits, or the cheapest within an error."""
 
-    held_out: Floats
+    held_out: Floats | Source
     n_nonzero_coefs: int
     max_error: float | None
+    threshold: float | None = None
 
     def order(self, rows: Sequence[Candidate], errors: Sequence[float]) -> list[Candidate]:
         """From the best to the worst, by the errors that they are foreseen to have."""
@@ -58,7 +60,9 @@ class Wish:
         Naming a member, or one of more atoms in each place, takes the bits that name the places
         of so many coefficients, each of which would lower the error too.
         """
-        n = self.held_out.shape[1]
+        if self.threshold is not None:
+            return self._at_equal_price(rows, errors)
+        n = _n_features(self.held_out)
         singles = [row for row in rows if row.n_transforms == 1] or rows
         best = min(singles, key=lambda row: row.held_out_error)
         more = relative_error(self.held_out, best.transform, min(int(self.n_nonzero_coefs) + 1, n))
@@ -76,3 +80,20 @@ class Wish:
             atoms = row.transform.n_distinct_atoms / row.transform.n_features
             return int(self.n_nonzero_coefs) * log2(atoms)
         return log2(row.n_transforms)
+
+    def _at_equal_price(
+        self, rows: Sequence[Candidate], errors: Sequence[float]
+    ) -> list[tuple[float, float, float]]:
+        """The same with a threshold, whose square is the price of a coefficient."""
+        assert isinstance(self.held_out, Source)
+        assert self.threshold is not None
+        n, count = self.held_out.n_features, self.held_out.n_signals
+        price = self.threshold**2 * count / max(self.held_out.energy, np.finfo(np.float64).tiny)
+        return [
+            (error + price * log2(row.n_transforms) / log2(max(n, 2)), row.flops, row.n_transforms)
+            for row, error in zip(rows, errors, strict=True)
+        ]
+
+
+def _n_features(signals: Floats | Source) -> int:
+    return signals.n_features if isinstance(signals, Source) else signals.shape[1]

@@ -20,7 +20,7 @@ import numpy as np
 from fost._typing import Floats
 from fost.learning.frontier import Candidate, Rung, relative_error
 from fost.learning.loop import run
-from fost.learning.sources import ArraySource
+from fost.learning.sources import ArraySource, Source
 from fost.learning.task import Task
 from fost.transforms import Coder
 
@@ -69,14 +69,17 @@ def rounds(n_signals: int, n_features: int, n_candidates: int) -> list[Round]:
 class Contest:
     """What candidates are learned from and judged on, and how."""
 
-    train: Floats  # in random order: samples are the first of them
-    held_out: Floats
+    # In random order: samples are the first of them. Sources where signals have gaps or weights, or
+    # where there is a threshold.
+    train: Floats | Source
+    held_out: Floats | Source
     n_nonzero_coefs: int
     max_iter: int
     tol: float
     random: np.random.Generator
     # What errors call the signals.
     name: str = "Y"
+    threshold: float | None = None
 
     def held(
         self,
@@ -93,7 +96,7 @@ class Contest:
                 ranked = order(list(left.values()), [self._foreseen(row) for row in left.values()])
                 kept = {row.structure for row in ranked[: each.n_candidates]}
                 todo = [rung for rung in todo if rung.name in kept]
-            source = ArraySource(self.train[: each.n_signals], self.name)
+            source = self._first(each.n_signals)
             latest: dict[str, Coder] = {}
             for rung in todo:
                 on_rung(rung)
@@ -111,11 +114,11 @@ class Contest:
         yield min(winner, again, key=lambda row: row.held_out_error)
 
     def _climbed(
-        self, steps: Sequence[Rung], source: ArraySource, tol: float, before: Candidate
+        self, steps: Sequence[Rung], source: Source, tol: float, before: Candidate
     ) -> Candidate:
         """The last of some rungs, from its own start or each from the one before."""
         between: tuple[Coder, ...] = ()
-        some = ArraySource(self.train[:_SIGNALS_BETWEEN], self.name)
+        some = self._first(min(_SIGNALS_BETWEEN, n_signals_of(self.train)))
         for rung in steps[:-1]:
             starts = between or _own_start(rung)
             before = self._learned(rung, starts, some, tol, before, _ITERATIONS_BETWEEN)
@@ -126,7 +129,7 @@ class Contest:
         self,
         rung: Rung,
         starts: Sequence[str | Coder],
-        source: ArraySource,
+        source: Source,
         tol: float,
         before: Candidate | None,
         iterations: int = _ITERATIONS,
@@ -139,21 +142,29 @@ class Contest:
         else:
             max_iter, tol = min(self.max_iter, iterations), max(self.tol, tol)
             s, random = self.n_nonzero_coefs, self.random
-            task = Task(rung.structure, s, rung.base, None, max_iter, tol, random_state=random)
+            task = Task(rung.structure, s, rung.base, None, max_iter, tol, random, self.threshold)
             results = [run(source, replace(task, init=init)) for init in starts]
             coder = min(results, key=lambda result: result.error).transform
-        seen = self.train[: source.n_signals]
+        seen = source if isinstance(self.train, Source) else self.train[: source.n_signals]
         return Candidate(
             rung.name,
             rung.family,
             coder.encode_flops(self.n_nonzero_coefs),
             coder.n_parameters,
-            train_error=relative_error(seen, coder, self.n_nonzero_coefs),
-            held_out_error=relative_error(self.held_out, coder, self.n_nonzero_coefs),
+            train_error=relative_error(seen, coder, self.n_nonzero_coefs, self.threshold),
+            held_out_error=relative_error(
+                self.held_out, coder, self.n_nonzero_coefs, self.threshold
+            ),
             seconds=time.perf_counter() - start + (before.seconds if before else 0.0),
             transform=coder,
             n_signals=source.n_signals,
         )
+
+    def _first(self, count: int) -> Source:
+        """So many of the signals to learn from."""
+        if isinstance(self.train, Source):
+            return self.train.part(np.arange(count))
+        return ArraySource(self.train[:count], self.name)
 
     def _foreseen(self, row: Candidate) -> float:
         """The held-out error that a candidate would have after learning from all signals.
@@ -163,8 +174,12 @@ class Contest:
         distance from there falls with the number of signals.
         """
         halfway = (row.train_error + row.held_out_error) / 2
-        share = row.n_signals / len(self.train)
+        share = row.n_signals / n_signals_of(self.train)
         return halfway + share * (row.held_out_error - halfway)
+
+
+def n_signals_of(signals: Floats | Source) -> int:
+    return signals.n_signals if isinstance(signals, Source) else len(signals)
 
 
 def _steps(todo: Sequence[Rung], name: str) -> list[Rung]:

@@ -11,8 +11,9 @@ from fost._typing import Floats
 from fost.learning.bank import BankOf
 from fost.learning.passes import squares
 from fost.learning.registry import families
-from fost.learning.sources import share_lost
+from fost.learning.sources import Source, share_lost
 from fost.learning.structure import Structure
+from fost.selection import Rule
 from fost.transforms import DCT, Coder, Transform
 
 
@@ -197,8 +198,17 @@ def _cheapest(family: type[Structure], n: int) -> int:
     return first[0].flops(n) if first else 0
 
 
-def relative_error(Y: Floats, coder: Coder, n_nonzero_coefs: int) -> float:
-    """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X."""
+def relative_error(
+    Y: Floats | Source, coder: Coder, n_nonzero_coefs: int, threshold: float | None = None
+) -> float:
+    """||Y - U X||_F^2 / ||Y||_F^2 of the best codes X.
+
+    Of a source, where signals may have gaps and weights: what learning minimises, with a threshold
+    the price of entries too.
+    """
+    if isinstance(Y, Source):
+        rule = Rule(n_nonzero_coefs, threshold=threshold)
+        return share_lost(Y.statistic(None, coder, rule).energy, Y.energy)
     Y = within_reach(Y)
     kept = coder.energy_kept(Y, coder.encode(Y, n_nonzero_coefs))
     return share_lost(kept, squares(Y))
