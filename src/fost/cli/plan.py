@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -207,6 +208,8 @@ def learn_best(
     plan: Plan, signals: Signals, max_flops: int | None, max_error: float | None, quiet: bool
 ) -> Learned:
     """The best transform or bank of all structures for a budget."""
+    from sklearn.exceptions import ConvergenceWarning
+
     import fost
 
     n = signals.n_features
@@ -219,7 +222,10 @@ def learn_best(
         max_iter=plan.iterations,
         random_state=plan.seed,
         verbose=options.shown(quiet),
-    ).fit(signals.rows)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # as many iterations as were asked for
+        auto.fit(signals.rows)
     return Learned(auto.dictionary_, auto.error_, auto.n_iter_, None, auto.interrupted_)
 
 
