@@ -23,7 +23,7 @@ import os
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -79,30 +79,6 @@ class Codes:
     picture: Picture | None
     # What coefficients and means are stored in: their own type, or float16, which must hold them.
     values: str | None = None
-
-    def in_half_precision(self) -> Codes:
-        """The same with coefficients and means that float16 holds, and the error of these."""
-        import numpy as np
-
-        data, means = (
-            values.astype(np.float16).astype(values.dtype)
-            for values in (self.codes.data, self.means)
-        )
-        if not (np.isfinite(data).all() and np.isfinite(means).all()):
-            most = float(
-                max(np.abs(self.codes.data).max(initial=0), np.abs(self.means).max(initial=0))
-            )
-            raise UserError(
-                f"--values float16 holds numbers up to 65504, the codes have {most:.6g}"
-            )
-        codes = self.codes.copy()
-        codes.data = data
-        # What rounding loses is orthogonal to what the codes had lost already.
-        kept = float(np.square(self.codes.data, dtype=np.float64).sum())
-        lost = float(np.square(self.codes.data - data, dtype=np.float64).sum())
-        share = lost / kept if kept > 0 else 0.0
-        error = self.relative_error + share * (1 - self.relative_error)
-        return replace(self, codes=codes, means=means, relative_error=error, values="float16")
 
     def save(self, path: Path) -> int:
         """Write to a file in one step; returns its size in bytes."""

@@ -90,6 +90,7 @@ def encode(
     as small, since it also quantises coefficients and codes them by their probabilities.
     """
     from fost.cli.cluster import connected
+    from fost.cli.half import in_half_precision
     from fost.cli.models import load_model
     from fost.cli.signals import is_array
 
@@ -112,7 +113,7 @@ def encode(
             encoded = encode_array if scheduler is None else encode_on_cluster
             codes = encoded(loaded, data, missing or [], rule, quiet)
     if values is not None:
-        codes = _rounded(loaded, data, codes)
+        codes = in_half_precision(loaded, data, codes)
     size = codes.save(output)
     seconds = time.perf_counter() - start
     lines, facts = _reported(codes)
@@ -206,6 +207,7 @@ def encode_picture(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
     import numpy as np
 
     from fost.cli.codes import Codes, Picture
+    from fost.cli.half import psnr_of
     from fost.cli.signals import picture_blocks, read_picture, unit_planes
     from fost.transforms.storage import checksum
 
@@ -228,33 +230,7 @@ def encode_picture(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
         name = checksum(model.transform)
         return Codes(codes, mean, name, rule.s, error, form.dtype.name, what)
 
-    return made(_psnr(picture, model, made(None)))
-
-
-def _psnr(picture: Numbers, model: Model, codes: Codes) -> float | None:
-    """That of what `fost decode` makes of codes; None where it is the same picture."""
-    from math import isfinite
-
-    from fost import images
-    from fost.cli.decode import decoded_picture
-
-    assert codes.picture is not None
-    scale = codes.picture.high - codes.picture.low
-    psnr = images.psnr(picture, decoded_picture(model, codes, quiet=True), scale)
-    return psnr if isfinite(psnr) else None
-
-
-def _rounded(model: Model, path: Path, codes: Codes) -> Codes:
-    """Codes in float16, and the errors that they then have."""
-    from dataclasses import replace
-
-    from fost.cli.signals import read_picture
-
-    codes = codes.in_half_precision()
-    if codes.picture is None:
-        return codes
-    psnr = _psnr(read_picture(path), model, codes)
-    return replace(codes, picture=replace(codes.picture, psnr=psnr))
+    return made(psnr_of(picture, model, made(None)))
 
 
 def _coded(model: Model, rows: object, rule: Rule, missing: object = None) -> csr_array:

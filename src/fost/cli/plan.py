@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -210,6 +211,8 @@ def learn_best(
     plan: Plan, signals: Signals, max_flops: int | None, max_error: float | None, quiet: bool
 ) -> Learned:
     """The best transform or bank of all structures for a budget."""
+    from sklearn.exceptions import ConvergenceWarning
+
     import fost
 
     n = signals.n_features
@@ -223,7 +226,10 @@ def learn_best(
         random_state=plan.seed,
         verbose=options.shown(quiet),
         threshold=plan.threshold,
-    ).fit(signals.rows if signals.missing is None else signals.source)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # as many iterations as were asked for
+        auto.fit(signals.rows if signals.missing is None else signals.source)
     error = auto.error_
     if plan.threshold is not None:  # without the price of entries
         error = signals.source.relative_error(auto.dictionary_, plan.rule(n))

@@ -50,7 +50,9 @@ def inpaint(
         typer.Option(
             "--mask",
             metavar="MASK",
-            help="A picture of the same size: where it is not black, pixels are missing.",
+            help="A picture of the same size: where it is not black, pixels are missing, and of "
+            "more than two values where it is above half of its range. 'alpha' is where the "
+            "picture itself is transparent.",
         ),
     ] = None,
     missing_value: Annotated[
@@ -85,17 +87,15 @@ def inpaint(
     are, and so do the type and the range of the picture.
     """
     from fost import images
-    from fost.cli.signals import read_picture
+    from fost.cli.masks import read_mask, read_opaque
 
     if (mask is None) == (missing_value is None):
         raise UserError("one of --mask and --missing-value must say which pixels are missing")
     check_output(output, force)
     options.set_threads(threads)
-    image = read_picture(picture)
+    image = read_opaque(picture, mask)
     missing = (
-        _from_mask(read_picture(mask), image, mask)
-        if mask is not None
-        else _from_value(image, missing_value)
+        read_mask(mask, picture, image) if mask is not None else _from_value(image, missing_value)
     )
     count, total = int(missing.sum()), missing.size
     if count == total:
@@ -170,18 +170,6 @@ def denoise(
     told = f"{level:.3g}" + (", estimated" if sigma is None else "")
     facts = {"sigma": level, "estimated": sigma is None}
     _report({"noise level": told}, facts, image, output, seconds, as_json, quiet)
-
-
-def _from_mask(mask: Numbers, image: Numbers, path: Path) -> Numbers:
-    """Where a mask is not black."""
-    import numpy as np
-
-    if mask.shape[:2] != image.shape[:2]:
-        raise UserError(
-            f"the mask {str(path)!r} has {_size(mask)} pixels, the picture has {_size(image)}"
-        )
-    marked = mask != 0
-    return np.asarray(marked.any(axis=2) if mask.ndim == 3 else marked)
 
 
 def _from_value(image: Numbers, value: float | None) -> Numbers:

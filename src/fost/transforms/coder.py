@@ -164,11 +164,16 @@ class Coder(Described, ABC):
         with np.errstate(over="ignore"):
             return float(np.sum(np.square(codes.data, dtype=np.float64)))
 
-    def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        metadata: Mapping[str, str] | None = None,
+        *,
+        overwrite: bool = True,
+    ) -> None:
         """Write it to a .safetensors file, replacing the old one in one step.
 
-        Only commands, whose files may be mistyped, ask for ``--force`` before. `fost.load` reads
-        it back, and ``safetensors.numpy.load_file`` its arrays.
+        `fost.load` reads it back, and ``safetensors.numpy.load_file`` its arrays.
 
         Parameters
         ----------
@@ -176,8 +181,11 @@ class Coder(Described, ABC):
         metadata : mapping of str to str, optional
             Anything that should stay with it, such as what it was learned on;
             `fost.transforms.read_metadata` reads it back.
+        overwrite : bool
+            Whether an existing file may be replaced, as by commands with ``--force``; if not it
+            is a FileExistsError.
         """
-        storage.save(self, path, metadata)
+        storage.save(self, path, metadata, overwrite)
 
     @property
     @abstractmethod

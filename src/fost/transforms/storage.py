@@ -25,7 +25,7 @@ import safetensors.numpy
 
 from fost._files import open_file, write_atomically
 from fost._typing import Floats
-from fost._validation import check_path
+from fost._validation import check_flag, check_path
 from fost.transforms.kinds import Described, class_of, kind_of
 
 if TYPE_CHECKING:
@@ -44,9 +44,12 @@ def save(
     transform: Coder,
     path: str | os.PathLike[str],
     metadata: Mapping[str, str] | None = None,
+    overwrite: bool = True,
 ) -> None:
     """Write a transform to a file (see `Transform.save`)."""
     check_path(path, "path")
+    if not check_flag(overwrite, "overwrite") and os.path.lexists(path):
+        raise FileExistsError(f"{os.fspath(path)!r} exists already")
     noted = {} if metadata is None else _checked_metadata(metadata)
     write(path, *_parts(transform), FORMAT, noted)
 
