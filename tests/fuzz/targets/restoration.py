@@ -68,8 +68,9 @@ def denoise_arrays(fuzz: Fuzz) -> None:
     check_restored(fuzz, restored, array)
 
 
-def _by_denoiser(array: Any, sigma: Any, shape: Any, **options: Any) -> Array:
-    return restoration.Denoiser(shape, **options)(array, sigma)
+def _by_denoiser(array: Any, sigma: Any, shape: Any, channel_axis: Any, patch: Any) -> Array:
+    made = restoration.Denoiser(shape, channel_axis=channel_axis, patch=patch)
+    return made(array, sigma)
 
 
 @target(2)
