@@ -17,7 +17,7 @@ WARNINGS = ["-Werror", *(f"-Wignore::{name}" for name in ANNOUNCED)]
 
 
 def test_there_are_examples() -> None:
-    assert {"butterfly", "choose_m", "general_dictionary", "local_minimum"} <= {
+    assert {"butterfly", "choose_m", "deblur", "general_dictionary", "local_minimum"} <= {
         path.stem for path in EXAMPLES
     }
 

@@ -5,6 +5,7 @@
 
 from fost.restoration.adaptation import pretrained
 from fost.restoration.assembly import Assembler, assemble
+from fost.restoration.denoiser import Denoiser
 from fost.restoration.denoising import denoise
 from fost.restoration.inpainting import inpaint
 from fost.restoration.noise import noise_level
@@ -12,6 +13,7 @@ from fost.restoration.patches import blocks, patches
 
 __all__ = [
     "Assembler",
+    "Denoiser",
     "assemble",
     "blocks",
     "denoise",

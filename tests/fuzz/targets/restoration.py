@@ -68,6 +68,22 @@ def denoise_arrays(fuzz: Fuzz) -> None:
     check_restored(fuzz, restored, array)
 
 
+def _by_denoiser(array: Any, sigma: Any, shape: Any, channel_axis: Any, patch: Any) -> Array:
+    made = restoration.Denoiser(shape, channel_axis=channel_axis, patch=patch)
+    return made(array, sigma)
+
+
+@target(2)
+def denoiser(fuzz: Fuzz) -> None:
+    given, array, ndim, axis = some_samples(fuzz)
+    if array.dtype.itemsize > 8:
+        fuzz.doubtful.append("wide floats")
+    options = {"channel_axis": some_axis(fuzz, axis), "patch": some_patch(fuzz, ndim)}
+    sigma = fuzz.number("sigma", 0, 0.2, least=0)
+    restored = fuzz.call(_by_denoiser, given, sigma, shape=array.shape, **options)
+    fuzz.expect(restored.shape == array.shape and np.isfinite(restored).all(), "finite samples")
+
+
 @target(2)
 def inpaint_arrays(fuzz: Fuzz) -> None:
     given, array, ndim, axis = some_samples(fuzz)
