@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import fost
 from benchmarks.banks import S, mixed
-from benchmarks.bench_pursuit import atoms_from, imported
+from benchmarks.bench_pursuit import atoms_from, imported, spams_omp
 from benchmarks.harness import Report, threads
 
 
@@ -52,12 +52,12 @@ def _pursuit(report: Report, train: NDArray[Any], Y: NDArray[Any], bank: fost.Ba
             )
         spams = imported("spams")
         if spams:
-            columns, atoms = np.asfortranarray(Y.T), np.asfortranarray(atoms_from(train, 64).T)
+            theirs = spams_omp(spams, np.asfortranarray(Y.T), atoms_from(train, 64), S)
             report.compare(
                 "encode",
                 partial(bank.encode, Y, S),
                 "SPAMS omp, 64 atoms",
-                partial(spams.omp, columns, atoms, L=S, numThreads=1),
+                theirs,
                 len(Y),
                 15,
                 ">= 5",

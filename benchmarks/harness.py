@@ -118,11 +118,14 @@ class Report:
 
 
 def verdict(ratio: float, target: str) -> str:
-    """Whether a ratio is what was aimed at, such as ">= 1.5", and how far it is from that."""
+    """Whether a ratio is what was aimed at, ">= 1.5" or "<= 10", and how far it is from that."""
     if not target:
         return ""
-    least = float(target.split()[-1])
-    return "met" if ratio >= least else f"{1 - ratio / least:.0%} short"
+    relation, number = target.split()
+    limit = float(number)
+    if relation.startswith("<"):
+        return "met" if ratio <= limit else f"{ratio / limit - 1:.0%} above"
+    return "met" if ratio >= limit else f"{1 - ratio / limit:.0%} short"
 
 
 def machine() -> dict[str, Any]:
