@@ -35,6 +35,13 @@ Stride = Annotated[
 ]
 
 
+class Quality(StrEnum):
+    """Those of `fost.images.denoise`."""
+
+    best = "best"
+    fast = "fast"
+
+
 class Method(StrEnum):
     """The ways of `fost.images.inpaint`."""
 
@@ -139,6 +146,14 @@ def denoise(
     ] = None,
     model: options.ModelOption = None,
     stride: Stride = None,
+    quality: Annotated[
+        Quality | None,
+        typer.Option(
+            "--quality",
+            help="'best' looks at similar patches together, 'fast' at each alone; the default is "
+            "'best', and 'fast' with --model or --stride.",
+        ),
+    ] = None,
     threads: options.Threads = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -162,7 +177,9 @@ def denoise(
     try:
         with progress("denoising", None, options.shown(quiet)):
             level = images.noise_level(image) if sigma is None else sigma
-            restored = images.denoise(image, level, stride=stride or 1, **dictionary)
+            restored = images.denoise(
+                image, level, stride=stride or 1, quality=quality, **dictionary
+            )
     except ValueError as error:
         raise UserError(f"cannot denoise {str(picture)!r}: {error}") from error
     seconds = time.perf_counter() - start

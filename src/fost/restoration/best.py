@@ -15,21 +15,23 @@ from fost.restoration.groups import grouped
 
 @dataclass(frozen=True)
 class _Neighbourhood:
-    """The sizes of blocks in each pass, and how far away others like them are looked for."""
+    """The sides of blocks in each pass, and how far away others like them are looked for."""
 
     sides: tuple[int, ...]
     reach: int
 
 
-# By the number of dimensions. There are about a thousand places in each neighbourhood.
+# By the number of dimensions. Large blocks find what belongs together in a poor pilot, small ones
+# then show details. Of a picture or a volume about a thousand places are looked at for each group;
+# signals have so few blocks that they can afford more, and what repeats itself in them is far away.
 _NEIGHBOURHOODS = {
-    1: _Neighbourhood((96, 96, 64, 32), 480),
-    2: _Neighbourhood((10, 10, 8, 6), 15),
-    3: _Neighbourhood((5, 5, 4, 3), 5),
+    1: _Neighbourhood((128, 96, 64, 48, 32), 4000),
+    2: _Neighbourhood((12, 10, 8, 6, 5), 15),
+    3: _Neighbourhood((6, 5, 4, 4, 3), 5),
 }
 # What the variance of the noise is multiplied by in each pass: pilots lack some of the detail that
 # they should have, most of all the first ones, and a filter for less noise leaves room for it.
-_CAUTION = (0.7, 0.7, 0.7, 1.0)
+_CAUTION = (0.6, 0.7, 0.8, 0.9, 1.0)
 # Products of blocks are rounded, by 1e-7 of the square of their range in float32 and by 1e-16 in
 # float64: noise below this share of the range needs the finer of the two, or is lost in both.
 _FINE = 1e-3
@@ -64,7 +66,7 @@ def refined(images: Floats, pilots: Floats, sigma: float) -> Floats:
     around = _NEIGHBOURHOODS[len(shape)]
     for side, caution in zip(around.sides, _CAUTION, strict=True):
         block = tuple(min(side, extent) for extent in shape)
-        steps = tuple(max(1, k // 2) for k in block)
+        steps = tuple(max(1, 3 * k // 4) for k in block)
         sums, weights = grouped(
             images,
             np.ascontiguousarray(pilots, images.dtype),

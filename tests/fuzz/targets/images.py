@@ -108,6 +108,7 @@ def denoise(fuzz: Fuzz) -> None:
         "stride": fuzz.pair("stride", side, 2**31 - 1),
         "patch": patch,
         "second_pass": fuzz.flag(),
+        "quality": None if fuzz.chance(0.3) else fuzz.choice("quality", ("best", "fast")),
         "random_state": fuzz.random_state(),
     }
     restored = fuzz.call(images.denoise, image, sigma, dictionary, **options)
