@@ -1,6 +1,6 @@
 #include "dispatch.hpp"
 
-#if defined(FOST_X86)
+#if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
@@ -20,18 +20,18 @@ struct InstructionSet {
 };
 
 bool always() { return true; }
-#if defined(FOST_X86)
+#if defined(__x86_64__)
 // Of which not every compiler knows the name.
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
-bool has_avx2() {
+[[maybe_unused]] bool has_avx2() {
   return has_f16c() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
          __builtin_cpu_supports("popcnt");
 }
-bool has_avx512() {
+[[maybe_unused]] bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
@@ -39,8 +39,10 @@ bool has_avx512() {
 
 const InstructionSet SETS[] = {
     {"baseline", always, &baseline::single, &baseline::full, &baseline::algebra},
-#if defined(FOST_X86)
+#if defined(FOST_AVX2)
     {"avx2", has_avx2, &avx2::single, &avx2::full, &avx2::algebra},
+#endif
+#if defined(FOST_AVX512)
     {"avx512", has_avx512, &avx512::single, &avx512::full, &avx512::algebra},
 #endif
 };
@@ -84,7 +86,7 @@ template <> const Kernels<float>& kernels<float>() { return *in_use().single; }
 template <> const Kernels<double>& kernels<double>() { return *in_use().full; }
 const Algebra& algebra() { return *in_use().algebra; }
 
-#if defined(FOST_X86)
+#if defined(__x86_64__)
 std::optional<bool> registers_clean() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned TELLS_USE = 1u << 2, UPPER_HALVES = 1u << 2;

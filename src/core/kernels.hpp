@@ -118,7 +118,7 @@ extern const Kernels<float> single;
 extern const Kernels<double> full;
 extern const Algebra algebra;
 }  // namespace baseline
-#if defined(FOST_X86)
+#if defined(__x86_64__)
 namespace avx2 {
 extern const Kernels<float> single;
 extern const Kernels<double> full;
