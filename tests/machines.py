@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # What computes; the command line, the page and files of strangers are the same everywhere.
 NUMERICAL = (
     *("tests/transforms", "tests/learning", "tests/diagnostics", "tests/images", "tests/baselines"),
-    "tests/gaps",
+    *("tests/gaps", "tests/restoration"),
     *(f"tests/test_{name}.py" for name in (
         "auto", "auto_banks", "coding", "core", "estimators", "imputer", "numbers", "paper_table",
         "pursuit", "selection", "statistic", "threads")),
