@@ -32,7 +32,7 @@ ESTIMATORS = {
     "2-D DCT + 64 rotations": fost.GivensDictionary(64, S, base=fost.DCT((8, 8)), random_state=0),
     "Q-DLA": fost.OrthonormalDictionary(S),
     "SK-SVD, 64 atoms": fost.baselines.StagewiseKSVD(64, S, random_state=0),
-    "K-SVD, 128 atoms": fost.baselines.KSVD(128, S, random_state=0),
+    "K-SVD, 128 atoms": fost.baselines.KSVD(128, S, tol=0, random_state=0),
 }
 
 

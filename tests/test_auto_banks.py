@@ -55,7 +55,8 @@ def test_a_bank_is_chosen_for_two_kinds_of_signals(fitted):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_as_many_members_as_kinds(kinds, seed):
     Y = mixed(seed, 1200, kinds=kinds)
-    auto = fost.AutoDictionary(2, max_iter=30, max_transforms=3, random_state=0).fit(Y)
+    settings = {"max_flops": None, "max_iter": 30, "max_transforms": 3, "random_state": 0}
+    auto = fost.AutoDictionary(2, **settings).fit(Y)
     assert any(row.n_transforms == 3 for row in auto.frontier_)
     # At equal bits other numbers of dense members leave 4 % more error or much more, of which
     # rounding moves the tenth digit.

@@ -193,7 +193,8 @@ def test_errors_of_a_reader_arrive() -> None:
 
 def test_what_is_lazy(tmp_path: Path) -> None:
     Y = correlated(20, 4)
-    assert not any(map(is_lazy, [Y, Y.tolist(), Y[::2], tuple(Y), "text", 3.0]))
+    assert not any(map(is_lazy, [Y, Y.tolist(), Y[::2], tuple(Y), 3.0]))
+    assert all(map(is_lazy, ["signals.npy", tmp_path, [Y, Y[:3]], (Y,), lambda: [Y]]))
     assert is_lazy(mapped(Y, tmp_path))
     assert is_lazy(np.asarray(mapped(Y, tmp_path))[3:])
     pandas = pytest.importorskip("pandas")

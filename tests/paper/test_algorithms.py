@@ -28,7 +28,7 @@ def test_it_never_stops_early_and_is_what_learn_does(name: str) -> None:
     found = paper.learn(name, Y, s=2, K=60)
     assert len(found.errors) == 61
     expected = fost.learn(Y, structure, 2, max_iter=60, tol=0)
-    np.testing.assert_array_equal(found.errors, expected.errors)
+    np.testing.assert_array_equal(found.errors, [expected.start_error, *expected.errors])
     assert found.rmse(Y) == pytest.approx(
         np.sqrt(np.mean((Y - found.dictionary.decode(found.dictionary.encode(Y, 2))) ** 2))
     )

@@ -28,7 +28,7 @@ def warn_of_change(n_iter: int, tol: float, stacklevel: int = 4) -> None:
     if n_iter > 0 and tol > 0:
         warnings.warn(
             f"the relative error still changed by tol={tol:g} or more after max_iter={n_iter} "
-            "iterations; more of them would lower it, and tol=0 is to do just as many",
+            "iterations; more of them may lower it, and tol=0 is to do just as many",
             ConvergenceWarning,
             stacklevel=stacklevel,
         )

@@ -241,11 +241,12 @@ def as_source(Y: object, missing: object = None, sample_weight: object = None) -
 
     Parameters
     ----------
-    Y : array-like, memmap, Dask array, Zarr or HDF5 array, or iterable of blocks
+    Y : array-like, memmap, Dask array, Zarr or HDF5 array, path, or blocks
         Anything that NumPy makes an array of is in memory; memory maps (``np.memmap``,
         ``np.load(path, mmap_mode="r")``), arrays of Zarr and h5py, and what is iterated are read
-        block by block, once per pass, and never are in memory as a whole. The chunks of a
-        `dask.array.Array` are passed over where they are.
+        block by block, once per pass, and never are in memory as a whole. Blocks may also be a list
+        or tuple of matrices, or a function that yields them; a path leads to a .npy or .zarr
+        file. The chunks of a `dask.array.Array` are passed over where they are.
     missing : array of bool of the shape of Y, or "nan", optional
         True where an entry is unobserved, whatever it holds; or NaN in the signals says so. Where Y
         is an array of Dask or Zarr, or yields blocks, this may be one too.

@@ -199,7 +199,7 @@ def decode_in_a_bank(fuzz: Fuzz) -> None:
     codes, plain = some_codes(fuzz, fuzz.count(), bank.n_atoms)
     atoms = np.concatenate([reference.matrix(member) for member in bank.transforms], axis=1).T
     if fuzz.chance(0.3):
-        members = fuzz.call(bank.members, codes)
+        members = fuzz.call(bank.chosen, codes)
         first = np.argmax(plain != 0, axis=1) // n
         fuzz.expect(np.array_equal(members, first), "the member of the first entry")
         return
