@@ -1,4 +1,4 @@
-"""``fost inpaint`` and ``fost denoise``: pictures made whole or clean."""
+"""``fost inpaint`` and ``fost denoise``: pictures, signals and volumes made whole or clean."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from fost._progress import progress
 from fost.cli import options
 from fost.cli.console import check_output, show
 from fost.cli.errors import UserError, complain, writing
+from fost.cli.restore_samples import Files, denoise_samples, inpaint_samples
 
 if TYPE_CHECKING:
     pass
@@ -22,7 +23,21 @@ if TYPE_CHECKING:
     from fost._typing import Numbers
 
 Picture = Annotated[
-    Path, typer.Argument(metavar="PICTURE", help="The picture to work on.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="A picture; or a signal or volume: .npy, .zarr, .wav, TIFF with --volume.",
+        show_default=False,
+    ),
+]
+Volume = Annotated[
+    bool, typer.Option("--volume", help="All pages of a TIFF are the slices of a volume.")
+]
+ChannelAxis = Annotated[
+    int | None,
+    typer.Option(
+        "--channel-axis", metavar="N", help="Of .npy and .zarr: the axis of channels, if any."
+    ),
 ]
 Stride = Annotated[
     int | None,
@@ -57,9 +72,9 @@ def inpaint(
         typer.Option(
             "--mask",
             metavar="MASK",
-            help="A picture of the same size: where it is not black, pixels are missing, and of "
-            "more than two values where it is above half of its range. 'alpha' is where the "
-            "picture itself is transparent.",
+            help="A file of the same size: where it is not black, or not 0, something is missing; "
+            "a picture of more than two values where it is above half of its range. 'alpha' is "
+            "where the picture itself is transparent.",
         ),
     ] = None,
     missing_value: Annotated[
@@ -67,7 +82,7 @@ def inpaint(
         typer.Option(
             "--missing-value",
             metavar="V",
-            help="Without a mask: pixels of this value are missing (in all channels).",
+            help="Without a mask: what has this value is missing (pixels: in all channels).",
         ),
     ] = None,
     model: options.ModelOption = None,
@@ -83,21 +98,29 @@ def inpaint(
         ),
     ] = Method.shrinkage,
     stride: Stride = None,
+    volume: Volume = False,
+    channel_axis: ChannelAxis = None,
     threads: options.Threads = None,
     force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Fill in the missing pixels of a picture.
+    """Fill in the missing pixels of a picture, or samples of a signal or volume.
 
-    Which pixels are missing says a mask, or a value that they have. The others stay as they
-    are, and so do the type and the range of the picture.
+    Which are missing says a mask, or a value that they have, which may be nan. The others stay as
+    they are, and so do the type and the range. --method and --sparsity are for pictures.
     """
     from fost import images
     from fost.cli.masks import read_mask, read_opaque
+    from fost.cli.samples import holds_samples
 
     if (mask is None) == (missing_value is None):
         raise UserError("one of --mask and --missing-value must say which pixels are missing")
+    if holds_samples(picture, volume):
+        options.set_threads(threads)
+        kinds = Files(picture, output, force, volume, channel_axis)
+        inpaint_samples(kinds, mask, missing_value, model, stride, as_json, quiet)
+        return
     check_output(output, force)
     options.set_threads(threads)
     image = read_opaque(picture, mask)
@@ -140,7 +163,7 @@ def denoise(
         typer.Option(
             "--sigma",
             metavar="S",
-            help="Standard deviation of the noise, in the numbers of the picture (from 0 to 255 "
+            help="Standard deviation of the noise, in the numbers of the file (from 0 to 255 "
             "in 8 bits); estimated if not given.",
         ),
     ] = None,
@@ -154,20 +177,28 @@ def denoise(
             "'best', and 'fast' with --model or --stride.",
         ),
     ] = None,
+    volume: Volume = False,
+    channel_axis: ChannelAxis = None,
     threads: options.Threads = None,
     force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Remove noise from a picture.
+    """Remove noise from a picture, a signal or a volume.
 
-    The type and the range of the picture stay what they are.
+    The type and the range stay what they are.
     """
     from fost import images
+    from fost.cli.samples import holds_samples
     from fost.cli.signals import read_picture
 
     if sigma is not None and not 0 <= sigma < float("inf"):
         raise UserError(f"--sigma must be a nonnegative number, got {sigma}")
+    if holds_samples(picture, volume):
+        options.set_threads(threads)
+        kinds = Files(picture, output, force, volume, channel_axis)
+        denoise_samples(kinds, sigma, model, stride, as_json, quiet)
+        return
     check_output(output, force)
     options.set_threads(threads)
     image = read_picture(picture)

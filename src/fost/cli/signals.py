@@ -147,15 +147,21 @@ def _dask_arrays(paths: Sequence[Path]) -> list[Rows]:
 
 def open_array(path: Path) -> Rows:
     """Signals in the rows of an .npy or Zarr array, which stay on the disk until they are used."""
-    array = _open_zarr(path) if is_zarr(path) else _open_npy(path)
-    if array.dtype.kind not in "biuf":
-        raise UserError(
-            f"cannot use {str(path)!r}: its entries are {array.dtype}, not real numbers"
-        )
+    array = open_samples(path)
     if len(array.shape) != 2 or 0 in array.shape:
         raise UserError(
             f"cannot use {str(path)!r}: signals must be the rows of a two-dimensional array, "
             f"its shape is {array.shape}"
+        )
+    return array
+
+
+def open_samples(path: Path) -> Rows:
+    """An .npy or Zarr array of real numbers, of any shape."""
+    array = _open_zarr(path) if is_zarr(path) else _open_npy(path)
+    if array.dtype.kind not in "biuf":
+        raise UserError(
+            f"cannot use {str(path)!r}: its entries are {array.dtype}, not real numbers"
         )
     return array
 

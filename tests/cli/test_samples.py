@@ -1,0 +1,113 @@
+"""``fost denoise`` and ``fost inpaint`` of signals and volumes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.io import wavfile
+
+import fost
+from fost.restoration import denoise, inpaint
+from tests.cli.conftest import Run
+
+
+def waves(n: int = 1500) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return np.sin(np.arange(n) / 9) + 0.2 * rng.standard_normal(n)
+
+
+def slices() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return np.rint(
+        100 + 40 * np.sin(np.indices((6, 16, 20)).sum(0) / 4) + 5 * rng.random((6, 16, 20))
+    )
+
+
+def test_arrays(run: Run) -> None:
+    np.save("waves.npy", waves())
+    report = json.loads(run("denoise", "waves.npy", "-o", "out.npy", "--json").stdout)
+    np.testing.assert_array_equal(np.load("out.npy"), denoise(waves()))
+    assert report["shape"] == [1500]
+    assert report["estimated"]
+    run("denoise", "waves.npy", "-o", "out.npy", "-f", "--sigma", "0.2", "--stride", "2")
+    np.testing.assert_array_equal(np.load("out.npy"), denoise(waves(), 0.2, stride=2))
+    np.save("two.npy", np.stack([waves(), -waves()]))
+    run("denoise", "two.npy", "-o", "out.npy", "-f", "--sigma", "0.2", "--channel-axis", "0")
+    np.testing.assert_array_equal(
+        np.load("out.npy"), denoise(np.stack([waves(), -waves()]), 0.2, channel_axis=0)
+    )
+    fost.DCT(32).save("waves.safetensors")
+    run("denoise", "waves.npy", "-o", "out.npy", "-f", "--sigma", "0.2", "-m", "waves.safetensors")
+    np.testing.assert_array_equal(np.load("out.npy"), denoise(waves(), 0.2, fost.DCT(32)))
+
+
+def test_zarr(run: Run) -> None:
+    zarr = pytest.importorskip("zarr")
+    volume = slices().astype(np.float32)
+    zarr.create_array("in.zarr", shape=volume.shape, dtype=volume.dtype)[...] = volume
+    run("denoise", "in.zarr", "-o", "out.zarr", "--sigma", "3", "--quiet")
+    found = zarr.open_array("out.zarr", mode="r")[:]
+    np.testing.assert_array_equal(found, denoise(volume, 3))
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+def test_sound(run: Run, channels: int) -> None:
+    sound = np.rint(8000 * np.stack([waves()] * channels, axis=-1)).astype(np.int16).squeeze()
+    wavfile.write("in.wav", 8000, sound)
+    run("denoise", "in.wav", "-o", "out.wav", "--sigma", "1600")
+    rate, found = wavfile.read("out.wav")
+    assert rate == 8000
+    axis = None if channels == 1 else 1
+    np.testing.assert_array_equal(found, denoise(sound, 1600, channel_axis=axis))
+
+
+def test_stacks(run: Run) -> None:
+    tifffile = pytest.importorskip("tifffile")
+    volume = slices().astype(np.uint8)
+    tifffile.imwrite("in.tif", volume, photometric="minisblack")
+    run("denoise", "in.tif", "--volume", "-o", "out.tif", "--sigma", "3")
+    np.testing.assert_array_equal(tifffile.imread("out.tif"), denoise(volume, 3))
+
+
+def test_gaps(run: Run) -> None:
+    signal = np.sin(np.arange(800) / 9)
+    missing = np.random.default_rng(0).random(800) < 0.2
+    want = inpaint(signal, missing)
+    np.save("holes.npy", np.where(missing, np.nan, signal))
+    np.save("mask.npy", missing)
+    report = json.loads(
+        run("inpaint", "holes.npy", "--missing-value", "nan", "-o", "out.npy", "--json").stdout
+    )
+    assert report["n_missing"] == missing.sum()
+    np.testing.assert_array_equal(np.load("out.npy"), want)
+    run("inpaint", "holes.npy", "--mask", "mask.npy", "-o", "other.npy")
+    np.testing.assert_array_equal(np.load("other.npy"), want)
+
+
+def test_errors_are_one_line(fail: Callable[..., str]) -> None:
+    np.save("waves.npy", waves())
+    np.save("holes.npy", np.full(20, np.nan))
+    np.save("deep.npy", np.ones((2, 2, 2, 2)))
+    wavfile.write("in.wav", 8000, np.zeros(100, np.int16))
+    with open("bad.wav", "wb") as file:
+        file.write(b"RIFF and nothing else")
+    assert "becomes .npy, .zarr" in fail("denoise", "waves.npy", "-o", "out.png")
+    assert "becomes .npy, .zarr or .wav" in fail("denoise", "in.wav", "-o", "out.tif")
+    assert "--volume is for TIFF" in fail("denoise", "waves.npy", "-o", "out.npy", "--volume")
+    assert "one to three axes" in fail("denoise", "deep.npy", "-o", "out.npy")
+    assert "channel_axis must be" in fail(
+        "denoise", "signals.npy", "-o", "out.npy", "--channel-axis", "7"
+    )
+    assert "cannot read 'bad.wav'" in fail("denoise", "bad.wav", "-o", "out.wav")
+    assert "No such file" in fail("denoise", "nowhere.wav", "-o", "out.wav")
+    assert "No such file" in fail("denoise", "nowhere.npy", "-o", "out.npy")
+    assert "exists already" in fail("denoise", "waves.npy", "-o", "signals.npy")
+    assert "nothing to go by" in fail(
+        "inpaint", "holes.npy", "--missing-value", "nan", "-o", "out.npy"
+    )
+    assert "must be a file like" in fail(
+        "inpaint", "waves.npy", "--mask", "picture.png", "-o", "out.npy"
+    )
