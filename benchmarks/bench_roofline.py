@@ -57,6 +57,11 @@ def run(report: Report, quick: bool = False) -> None:
         print(f"  {machine.bandwidth:.1f} bytes per nanosecond, read or written")
         _table(machine, IN_CACHE, from_memory=False)
         _table(machine, many, from_memory=True)
+        print(
+            "\n  What else bounds them: rotations, loads and stores of each step; the statistic\n"
+            "  of float32, conversions to float64 (with AVX2 twice its multiply-adds);\n"
+            "  short transforms, the transposition of tiles on the way in and out."
+        )
 
 
 def measured() -> Machine:

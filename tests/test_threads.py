@@ -51,7 +51,7 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any], case: str) -> N
         assert same(found[name], result), f"{name}: {case}"
 
 
-# 20,000 signals are milliseconds of work, a thread is started for every 0.3 ms.
+# 20,000 signals are milliseconds of work, a thread is asked for every 0.3 ms.
 @pytest.mark.parametrize("kind", cases.KINDS)
 @pytest.mark.parametrize("dtype", cases.DTYPES)
 def test_the_number_of_threads_does_not_change_a_bit(

@@ -4,6 +4,7 @@
 
 #include "algebra.hpp"
 #include "pursuit_types.hpp"
+#include "shuffle.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
@@ -13,6 +14,14 @@ template <class S> FOST_INLINE S sum_in_order(const Vec<S>& lanes) {
   S sum = 0;
   for (int l = 0; l < LANES<S>; ++l) sum += lanes[l];
   return sum;
+}
+
+// The same of as many vectors as there are lanes, one in each lane of the result.
+template <class S> FOST_INLINE Vec<S> sums_in_order(Vec<S>* vectors) {
+  transpose<S>(vectors);
+  Vec<S> sums = {};
+  for (int l = 0; l < LANES<S>; ++l) sums += vectors[l];
+  return sums;
 }
 
 // Numbers as S, in vectors of S.
@@ -61,26 +70,29 @@ template <class T> void squared_norms(const T* rows, Index n, Index count, doubl
   }
 }
 
-// products[j] = <x, row j> for the rows first:last of n numbers each, added up in S, four at a
-// time.
+// products[j] = <x, row j> for the rows first:last of n numbers each, added up in S, as many at a
+// time as there are lanes.
 template <class S, class T>
 void multiply_rows(const T* rows, int n, int first, int last, const T* x, T* products) {
   constexpr int L = LANES<S>;
   int j = first;
-  for (; j + 4 <= last; j += 4) {
+  for (; j + L <= last; j += L) {
     const T* row = rows + static_cast<Index>(j) * n;
-    Vec<S> sums[4] = {};
+    Vec<S> sums[L] = {};
     int i = 0;
     for (; i + L <= n; i += L) {
       const Vec<S> xi = load_as<S>(x + i);
-#pragma GCC unroll 4
-      for (int q = 0; q < 4; ++q) sums[q] += load_as<S>(row + q * static_cast<Index>(n) + i) * xi;
+#pragma GCC unroll 16
+      for (int q = 0; q < L; ++q) sums[q] += load_as<S>(row + q * static_cast<Index>(n) + i) * xi;
     }
     if (i < n) {
       const Vec<S> xi = load_last<S>(x + i, n - i);
-      for (int q = 0; q < 4; ++q) sums[q] += load_last<S>(row + q * static_cast<Index>(n) + i, n - i) * xi;
+#pragma GCC unroll 16
+      for (int q = 0; q < L; ++q) sums[q] += load_last<S>(row + q * static_cast<Index>(n) + i, n - i) * xi;
     }
-    for (int q = 0; q < 4; ++q) products[j + q] = static_cast<T>(sum_in_order<S>(sums[q]));
+    S together[L];
+    store(together, sums_in_order<S>(sums));
+    for (int q = 0; q < L; ++q) products[j + q] = static_cast<T>(together[q]);
   }
   for (; j < last; ++j)
     products[j] = static_cast<T>(dot_in_double(rows + static_cast<Index>(j) * n, x, n));

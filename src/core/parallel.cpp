@@ -13,8 +13,9 @@
 namespace fost {
 namespace {
 
-// Starting and joining a thread takes 50 us on a desk and up to 300 us on a virtual machine
-// whose second core has gone to sleep; a thread should have at least that much to do.
+// A core that has gone to sleep takes up to 300 us to wake on a virtual machine, and where the
+// cores are busy with others, a helper that has to stop amid its range makes the call wait for it
+// for milliseconds. A thread should have at least so much to do that it is worth that.
 constexpr double NANOSECONDS_PER_THREAD = 300e3;
 
 int available_cores() {

@@ -18,7 +18,7 @@ void set_num_threads(int count);
 // Returns the limit before.
 int limit_threads(int count);
 
-// Threads worth starting for work that takes about this many nanoseconds on one thread.
+// Threads worth asking for, for work that takes about this many nanoseconds on one thread.
 int threads_for(double nanoseconds);
 
 // Calls task(k, thread) for k in 0 .. count - 1, on `threads` threads numbered from 0.
