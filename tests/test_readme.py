@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -21,3 +22,17 @@ def test_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert repr(names["U"]) == "Chain(n_features=64, members=[DCT, Givens], flops=1158)"
     assert names["codes"].nnz == 4 * len(names["Y"])
     assert names["auto"].dictionary_.flops <= 1500
+
+
+def test_pictures_are_there() -> None:
+    """And are drawings that follow the colours of the page."""
+    pages = [README, *(README.parent / "docs").glob("*.md")]
+    found = [
+        page.parent / name
+        for page in pages
+        for name in re.findall(r"!\[[^\]]*\]\(([^)]+\.svg)\)", page.read_text(encoding="utf-8"))
+    ]
+    assert len(found) >= 3
+    for picture in found:
+        assert ElementTree.parse(picture).getroot().tag.endswith("svg")
+        assert "prefers-color-scheme: dark" in picture.read_text(encoding="utf-8")
