@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -27,3 +28,17 @@ def test_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rest = names["test"] - dct.decode(dct.encode(names["test"], 8))
     assert names["error"] < 0.5 * np.sum(rest**2) / np.sum(names["test"] ** 2)
     assert names["auto"].dictionary_.flops <= 4000
+
+
+def test_pictures_are_there() -> None:
+    """And are drawings that follow the colours of the page."""
+    pages = [README, *(README.parent / "docs").glob("*.md")]
+    found = [
+        page.parent / name
+        for page in pages
+        for name in re.findall(r"!\[[^\]]*\]\(([^)]+\.svg)\)", page.read_text(encoding="utf-8"))
+    ]
+    assert len(found) >= 3
+    for picture in found:
+        assert ElementTree.parse(picture).getroot().tag.endswith("svg")
+        assert "prefers-color-scheme: dark" in picture.read_text(encoding="utf-8")

@@ -17,14 +17,16 @@ template <class T> constexpr double DEPENDENT = 64 * static_cast<double>(sizeof(
 template <class T> constexpr double ROUNDING = 4 * static_cast<double>(sizeof(T) == 4 ? 1.2e-7 : 2.3e-16);
 
 template <class T> double squared_norm(const T* a, int n) {
-  constexpr int L = LANES<double>;
-  Vec<double> sums = {};
+  constexpr int L = LANES<double>, CHAINS = 4;  // sums that do not wait for each other
+  Vec<double> sums[CHAINS] = {};
   int i = 0;
-  for (; i + L <= n; i += L) {
-    const Vec<double> v = load_double(a + i);
-    sums += v * v;
-  }
-  double sum = sum_of_lanes(sums);
+  for (; i + CHAINS * L <= n; i += CHAINS * L)
+#pragma GCC unroll 4
+    for (int q = 0; q < CHAINS; ++q) {
+      const Vec<double> v = load_double(a + i + q * L);
+      sums[q] += v * v;
+    }
+  double sum = sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
   for (; i < n; ++i) sum += static_cast<double>(a[i]) * a[i];
   return sum;
 }

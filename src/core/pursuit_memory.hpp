@@ -15,7 +15,7 @@ constexpr Index MOST_SIGNALS = 256;
 constexpr Index LEAST_SIGNALS = 16;
 constexpr Index TILE_BYTES = 256 * 1024;
 
-// What the signals that are pursued side by side may fill of the second-level cache.
+// What the inner products of the atoms that signals side by side have chosen may fill of the caches.
 constexpr Index TOGETHER_BYTES = 1024 * 1024;
 
 template <class T> Index tile_of(const Atoms<T>& atoms, Index rows, int s, bool observed) {

@@ -15,26 +15,28 @@ template <class T>
 void write_correlations(const UnionMember<T>& member, const T* x, T* out, Index pitch) {
   constexpr int L = LANES<T>;
   out += member.first;
-  for (int lane = 0; lane < WIDTH<T>; lane += L, out += L * pitch) {
-    const auto coefficient = [&](int k) {
-      return member.scales[k] * load(x + static_cast<Index>(member.places[k]) * WIDTH<T> + lane);
-    };
-    int k = 0;
-    // The last block may overlap the one before.
-    for (; member.count >= L && k < member.count; k += L) {
-      const int at = k + L <= member.count ? k : member.count - L;
+  const auto coefficients = [&](int k) { return x + static_cast<Index>(member.places[k]) * WIDTH<T>; };
+  int k = 0;
+  // The last block may overlap the one before.
+  for (; member.count >= L && k < member.count; k += L) {
+    const int at = k + L <= member.count ? k : member.count - L;
+    const Vec<T> scales = load(member.scales + at);
+    const T* from[L];
+#pragma GCC unroll 16
+    for (int l = 0; l < L; ++l) from[l] = coefficients(at + l);
+#pragma GCC unroll 4
+    for (int lane = 0; lane < WIDTH<T>; lane += L) {
       Vec<T> block[L];
 #pragma GCC unroll 16
-      for (int l = 0; l < L; ++l) block[l] = coefficient(at + l);
+      for (int l = 0; l < L; ++l) block[l] = load(from[l] + lane);
       transpose<T>(block);
 #pragma GCC unroll 16
-      for (int l = 0; l < L; ++l) store(out + l * pitch + at, block[l]);
-    }
-    for (; k < member.count; ++k) {
-      const Vec<T> one = coefficient(k);
-      for (int l = 0; l < L; ++l) out[l * pitch + k] = one[l];
+      for (int l = 0; l < L; ++l) store(out + (lane + l) * pitch + at, scales * block[l]);
     }
   }
+  for (; k < member.count; ++k)
+    for (int lane = 0; lane < WIDTH<T>; ++lane)
+      out[lane * pitch + k] = member.scales[k] * coefficients(k)[lane];
 }
 
 // The correlations of the signals in the tile of `outer` with all atoms.
