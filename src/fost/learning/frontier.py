@@ -14,7 +14,7 @@ from fost.learning.registry import families
 from fost.learning.sources import Source, share_lost
 from fost.learning.structure import Structure
 from fost.selection import Rule
-from fost.transforms import DCT, Coder, Transform
+from fost.transforms import DCT, Coder, Transform, Union
 
 
 @dataclass(frozen=True)
@@ -208,6 +208,8 @@ def relative_error(
     """
     if isinstance(Y, Source):
         rule = Rule(n_nonzero_coefs, threshold=threshold)
+        if isinstance(coder, Union):  # whose codes are pursued, and say less of the error
+            return Y.relative_error(coder, rule)
         return share_lost(Y.statistic(None, coder, rule).energy, Y.energy)
     Y = within_reach(Y)
     kept = coder.energy_kept(Y, coder.encode(Y, n_nonzero_coefs))
