@@ -59,7 +59,9 @@ def test_a_union_is_chosen_for_sums_of_spikes_and_waves(fitted):
     assert error == pytest.approx(np.square(left).sum() / np.square(fresh).sum(), rel=1e-6)
 
 
-@pytest.mark.parametrize("settings", [{"max_flops": 250}, {"max_flops": None}, {"max_transforms": 1}])
+@pytest.mark.parametrize(
+    "settings", [{"max_flops": 250}, {"max_flops": None}, {"max_transforms": 1}]
+)
 def test_no_union_without_room_for_pursuit(settings):
     auto = fost.AutoDictionary(2, 16, max_iter=1, random_state=0, **settings)
     auto.fit(spikes_and_waves(400))
