@@ -1,7 +1,7 @@
 // Symmetric matrices of several signals at once, one signal per SIMD lane: factors, solutions,
 // inverses. Entry (i, j) of all lanes is one vector; rows are `pitch` vectors apart.
 //
-// Entry whose matrix is smaller than that of others have the identity in what is left of it. Sizes
+// Lanes whose matrix is smaller than that of others have the identity in what is left of it. Sizes
 // are multiples of SQUARE, so that all loops are over square blocks that stay in registers.
 #pragma once
 
@@ -11,6 +11,7 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
+// An entry of the matrices or vectors of all lanes.
 using Entry = Vec<double>;
 
 // As many rows and columns as there are registers for, with those that are multiplied.
