@@ -79,7 +79,7 @@ def _denoising(report: Report, pictures: dict[str, Image], sigma: int, quick: bo
         means = {"h": 0.8 * level, "sigma": level, "patch_size": 5, "patch_distance": 6}
         report.compare(
             name,
-            _kept(results, "fost", lambda y=noisy: denoise(y, level)),  # type: ignore[misc]
+            _kept(results, "fost", lambda y=noisy: denoise(y, level, quality="fast")),  # type: ignore[misc]
             "denoise_nl_means(fast_mode)",
             _kept(
                 results,
@@ -97,7 +97,8 @@ def _denoising(report: Report, pictures: dict[str, Image], sigma: int, quick: bo
         weights = (0.02, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3)
         variations = [theirs.denoise_tv_chambolle(noisy, weight=w) for w in weights]
         results["total variation"] = _best(image, variations)
-        results["fost, estimated level"] = denoise(noisy)
+        results["fost, best"] = denoise(noisy, level)
+        results["fost, estimated level"] = denoise(noisy, quality="fast")
         results["fost, 12 x 12"] = denoise(noisy, level, patch=12)
         results["fost, general 16 x 16"] = denoise(noisy, level, pretrained("patches-16x16"), 2)
         if not quick:

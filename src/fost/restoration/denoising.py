@@ -77,7 +77,7 @@ def denoise(
         Whether the array is filtered once more, for twice the time.
     quality : {"best", "fast"}, optional
         "best" looks at similar patches together, "fast" at each patch alone. If None, "best" for
-        pictures, where it gains 0.4 to 0.8 dB in the mean for about four times the time, unless a
+        pictures, where it gains 0.5 to 0.6 dB in the mean for five times the time, unless a
         dictionary, a stride, a patch or the second pass is chosen; else "fast".
     noise : {"gaussian", "poisson"}
         "poisson" is for what is counted, by detectors and cameras: samples are `gain` times a
