@@ -22,7 +22,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, strati
 # How many reflectors, and how many coefficients? Codes are sparse matrices, which the classifier
 # takes as they are.
 pipeline = make_pipeline(
-    fost.HouseholderDictionary(8, max_iter=20, random_state=0),
+    fost.HouseholderDictionary(8, max_iter=20, tol=0, random_state=0),
     MaxAbsScaler(),
     LogisticRegression(max_iter=500),
 )

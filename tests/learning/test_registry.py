@@ -194,3 +194,14 @@ def test_ladders_are_of_one_structure() -> None:
     ladder = fost.Reflectors.ladder(64, over_base=True)
     assert isinstance(ladder, Ladder)
     assert ladder.members([2], None) == []
+
+
+def test_the_error_about_a_structure_names_all_of_them():
+    everything = (
+        r"structure must be .*Full\(\), .*Reflectors\(m\), .*Rotations\(g\), "
+        r"BankOf\(structure, n_transforms\) or UnionOf\(structure, n_transforms\), got str"
+    )
+    with pytest.raises(TypeError, match=everything):
+        fost.learn(np.eye(4), "full", 2)
+    with pytest.raises(TypeError, match=r"Rotations\(g\), got str"):  # no banks of banks
+        fost.BankOf("full", 2)
