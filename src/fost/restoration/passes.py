@@ -55,7 +55,7 @@ def by_shrinkage(
     share = float(missing.mean())
     wanted = max(_PASSES / max(1 - share, 0.05) ** 2, 5 * n_scales)
     bold = Passes(shape, steps, round(min(max(wanted, _FEWEST), _MOST)), _BOLD)
-    hidden = ~holes & (random.random(holes.shape) < _HIDDEN)
+    hidden = _some(~holes, random)
     if n_scales > _WIDEST or hidden.sum() < _LEAST_HIDDEN:
         return cropped(bold.run(start, holes, dictionary, random, verbose)[0], array.shape)
     start, _ = fill(known, holes | hidden)
@@ -106,6 +106,15 @@ class Passes:
                 estimate += sums
                 advance(k + 1, "")
         return estimate, learned
+
+
+def _some(observed: Mask, random: np.random.Generator) -> Mask:
+    """A few of the observed samples, whatever random numbers the gaps were drawn by."""
+    places = np.flatnonzero(observed)
+    chosen = random.choice(len(places), round(_HIDDEN * len(places)), replace=False)
+    hidden = np.zeros(observed.shape, dtype=np.bool_)
+    hidden.flat[places[chosen]] = True
+    return hidden
 
 
 def blended(near: Numbers, far: Numbers, known: Numbers, hidden: Mask) -> Numbers:
