@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ def is_path(Y: object) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(Y, str | os.PathLike)
 
 
-def opened(path: str | os.PathLike[str], name: str) -> Any:
+def opened(path: str | os.PathLike[str], name: str) -> object:
     """The memory map or the array of Zarr that a path leads to."""
     place = Path(os.fspath(path))
     kind = place.suffix.lower()
@@ -34,7 +34,7 @@ def opened(path: str | os.PathLike[str], name: str) -> Any:
         raise ValueError(f"{name} is no array of numbers in {str(path)!r}: {error}") from error
 
 
-def _zarr(path: Path) -> Any:
+def _zarr(path: Path) -> object:
     try:
         import zarr
     except ImportError as error:
