@@ -118,7 +118,7 @@ def denoise(
         return picture.copy()
     level = min(sigma / form.scale, _LOUDEST)
     planes = to_planes(to_restore(form, picture, level))
-    noisy = np.stack(planes)
+    noisy = np.stack(planes) if quality == "best" else None
     for plane in planes:
         padded = pad(plane, shape)
         if dictionary is None:
@@ -128,7 +128,7 @@ def denoise(
             _check_stride(views[0].grid)
         clean = _denoise_plane(padded, level, views, second_pass)
         plane[...] = clean[: plane.shape[0], : plane.shape[1]]
-    if quality == "best":
+    if noisy is not None:
         planes = _refined(noisy, planes, level)
     return form.from_unit(from_planes(planes, picture.ndim))
 
