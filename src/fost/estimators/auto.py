@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from math import prod
 from typing import Literal
 
 import numpy as np
@@ -14,8 +13,8 @@ from fost._progress import progress
 from fost._random import RandomState, as_generator
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
-from fost._validation import check_integer, check_number, check_sizes, check_verbose
-from fost.estimators.auto_choice import Wish
+from fost._validation import check_integer, check_number, check_verbose
+from fost.estimators.auto_choice import Wish, bases_for
 from fost.estimators.base import CoderEstimator
 from fost.estimators.convergence import warn_unless_converged
 from fost.estimators.defaults import default_entries
@@ -28,7 +27,6 @@ from fost.learning.union_rungs import union_rungs
 from fost.selection import Rule, check_rule
 from fost.streams import Stream
 from fost.streams.local import Array
-from fost.transforms import DCT, Transform
 from fost.transforms.orthonormal import dense_flops
 
 # Signals that candidates are compared on where they are not all in memory.
@@ -243,16 +241,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         _ = self._rule  # checks n_nonzero_coefs and threshold
         check_integer(self.max_iter, "max_iter", 0, 2**31 - 1)
         check_number(self.tol, "tol", 0)
-        bases: dict[str, Transform | None] = {"": None}
-        if self.signal_shape is not None:
-            shape = check_sizes(self.signal_shape, "signal_shape")
-            if prod(shape) != n_features:
-                raise ValueError(
-                    f"signal_shape={self.signal_shape} has {prod(shape)} entries, "
-                    f"but X has {n_features} features"
-                )
-            dct = DCT(shape)
-            bases[f"DCT {'x'.join(map(str, dct.shape))}"] = dct
+        bases = bases_for(self.signal_shape, n_features)
         if self.max_error is not None:
             check_number(self.max_error, "max_error", 0, 1)
         most = check_integer(self.max_transforms, "max_transforms", 1, 2**20)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log2
+from math import log2, prod
 
 import numpy as np
 
 from fost._typing import Floats
+from fost._validation import check_sizes
 from fost.learning.frontier import Candidate, relative_error
 from fost.learning.sources import Source
-from fost.transforms import Union
+from fost.transforms import DCT, Transform, Union
 
+# What is learned over, by its name; none has the empty one.
+Bases = dict[str, Transform | None]
 # A candidate that is foreseen to miss the error that is asked for by less may reach it yet.
 _MISSED = 0.05
 
@@ -97,3 +100,18 @@ class Wish:
 
 def _n_features(signals: Floats | Source) -> int:
     return signals.n_features if isinstance(signals, Source) else signals.shape[1]
+
+
+def bases_for(signal_shape: int | tuple[int, ...] | None, n_features: int) -> Bases:
+    """None, and the DCT of signals whose shape is known, by their names."""
+    bases: Bases = {"": None}
+    if signal_shape is not None:
+        shape = check_sizes(signal_shape, "signal_shape")
+        if prod(shape) != n_features:
+            raise ValueError(
+                f"signal_shape={signal_shape} has {prod(shape)} entries, "
+                f"but X has {n_features} features"
+            )
+        dct = DCT(shape)
+        bases[f"DCT {'x'.join(map(str, dct.shape))}"] = dct
+    return bases
