@@ -34,6 +34,8 @@ def test_arrays(run: Run) -> None:
     assert report["estimated"]
     run("denoise", "waves.npy", "-o", "out.npy", "-f", "--sigma", "0.2", "--stride", "2")
     np.testing.assert_array_equal(np.load("out.npy"), denoise(waves(), 0.2, stride=2))
+    run("denoise", "waves.npy", "-o", "out.npy", "-f", "--sigma", "0.2", "--quality", "fast")
+    np.testing.assert_array_equal(np.load("out.npy"), denoise(waves(), 0.2, quality="fast"))
     np.save("two.npy", np.stack([waves(), -waves()]))
     run("denoise", "two.npy", "-o", "out.npy", "-f", "--sigma", "0.2", "--channel-axis", "0")
     np.testing.assert_array_equal(

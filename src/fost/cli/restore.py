@@ -174,7 +174,7 @@ def denoise(
         typer.Option(
             "--quality",
             help="'best' looks at similar patches together, 'fast' at each alone; the default is "
-            "'best', and 'fast' with --model or --stride.",
+            "'best', and 'fast' for volumes and with --model or --stride.",
         ),
     ] = None,
     volume: Volume = False,
@@ -197,7 +197,7 @@ def denoise(
     if holds_samples(picture, volume):
         options.set_threads(threads)
         kinds = Files(picture, output, force, volume, channel_axis)
-        denoise_samples(kinds, sigma, model, stride, as_json, quiet)
+        denoise_samples(kinds, sigma, model, stride, quality, as_json, quiet)
         return
     check_output(output, force)
     options.set_threads(threads)

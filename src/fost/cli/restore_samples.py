@@ -42,6 +42,7 @@ def denoise_samples(
     sigma: float | None,
     model: Path | None,
     stride: int | None,
+    quality: str | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -56,7 +57,7 @@ def denoise_samples(
                 level = restoration.noise_level(samples.array, channel_axis=axis)
             steps, dictionary = stride or 1, _dictionary(model, samples)
             clean = restoration.denoise(
-                samples.array, level, stride=steps, channel_axis=axis, **dictionary
+                samples.array, level, stride=steps, channel_axis=axis, quality=quality, **dictionary
             )
     except ValueError as error:
         raise UserError(f"cannot denoise {str(files.path)!r}: {error}") from error
