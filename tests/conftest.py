@@ -36,9 +36,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 settings.register_profile("thorough", settings.get_profile("ci"), max_examples=1000)
-settings.register_profile("few", settings.get_profile("ci"), max_examples=20)
+settings.register_profile("few", settings.get_profile("ci"), max_examples=10)
 settings.register_profile(
-    "random", settings.get_profile("ci"), max_examples=25, derandomize=False, database=None
+    "random", settings.get_profile("ci"), max_examples=15, derandomize=False, database=None
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
