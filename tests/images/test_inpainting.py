@@ -320,3 +320,23 @@ def test_the_default_is_as_good_as_many_passes(camera):
         missing = holes(picture.shape, 0.4)
         many = psnr(picture, inpaint(picture, missing, max_iter=80), 1)
         assert psnr(picture, inpaint(picture, missing), 1) > many - 1.0  # of 20 to 50 dB
+
+
+def test_pixels_are_hidden_also_from_a_mask_of_the_same_seed(camera):
+    """A mask that the same generator drew has taken all numbers below a limit already."""
+    from fost.restoration.passes import _some_of
+
+    observed = np.random.default_rng(0).random((60, 70)) >= 0.2
+    hidden = _some_of(observed, 0.03, np.random.default_rng(0))
+    assert hidden.sum() == round(0.03 * observed.sum())
+    assert not (hidden & ~observed).any()
+
+
+def test_passes_go_on_while_they_pay():
+    """Something smooth has no end of thresholds; noise has had enough at once."""
+    y, x = np.mgrid[:64, :64] / 64
+    smooth = 0.5 + 0.2 * np.sin(7 * x + 3 * y * y) * np.cos(5 * y)
+    missing = np.random.default_rng(3).random(smooth.shape) < 0.3
+    more = inpaint(np.where(missing, 0, smooth), missing)
+    planned = inpaint(np.where(missing, 0, smooth), missing, max_iter=45)
+    assert psnr(smooth, more) > psnr(smooth, planned) + 1

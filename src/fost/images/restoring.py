@@ -163,7 +163,8 @@ def inpaint(
         16 for "shrinkage" where more than 60 % of the pixels are missing.
     max_iter : int, optional
         Passes of "shrinkage", for those in a hurry: all bold, and no pixels are hidden. If None, 40
-        to 80 bold ones, more the more is missing, and a quarter as many gentle ones.
+        to 80 bold ones, more the more is missing, and up to 40 more as long as they pay; and a
+        quarter as many gentle ones.
     prior : float
         Of "pursuit": how much it prefers atoms that other patches use with large coefficients,
         from 0 (not at all) to 1. A first pursuit finds out which these are. The default is the

@@ -30,6 +30,11 @@ _PASSES, _FEWEST, _MOST, _FEWER = 22, 40, 80, 4
 # The share of observed samples that tell how much of both to take, and how many it takes. Holes
 # that are wider than this power of two are not like single samples, which say nothing about them.
 _HIDDEN, _LEAST_HIDDEN, _WIDEST = 0.03, 64, 2
+# Passes that are added where they pay: so many at most, down to this share of the last threshold;
+# after every so many the error of hidden samples must be less than this share of the least so far,
+# but for so many times in a row. Where a greater share is missing, hidden samples are too few.
+_MORE, _LOWEST, _EVERY, _PAYS, _PATIENCE = 40, 0.3, 5, 0.99, 1
+_JUDGED = 0.6
 _ROTATIONS_PER_SAMPLE = 1
 _ITERATIONS = 2
 _PATCHES_PER_SAMPLE = 64
@@ -55,12 +60,13 @@ def by_shrinkage(
     share = float(missing.mean())
     wanted = max(_PASSES / max(1 - share, 0.05) ** 2, 5 * n_scales)
     bold = Passes(shape, steps, round(min(max(wanted, _FEWEST), _MOST)), _BOLD)
-    hidden = _some(~holes, random)
+    hidden = _some_of(~holes, _HIDDEN, random)
     if n_scales > _WIDEST or hidden.sum() < _LEAST_HIDDEN:
         return cropped(bold.run(start, holes, dictionary, random, verbose)[0], array.shape)
     start, _ = fill(known, holes | hidden)
     gentle = Passes(shape, steps, bold.count // _FEWER, _GENTLE)
-    far, learned = bold.run(start, holes | hidden, dictionary, random, verbose)
+    judge = Judge(known, hidden) if share <= _JUDGED else None
+    far, learned = bold.run(start, holes | hidden, dictionary, random, verbose, judge=judge)
     near, _ = gentle.run(start, holes | hidden, dictionary, random, verbose, learned)
     return cropped(blended(near, far, known, hidden), array.shape)
 
@@ -82,8 +88,11 @@ class Passes:
         random: np.random.Generator,
         verbose: bool,
         learned: Coder | None = None,
+        judge: Judge | None = None,
     ) -> tuple[Numbers, Coder | None]:
         """What becomes of a start, and the transform that was learned half-way, if one was.
+
+        With a judge there are more passes than planned, as long as they pay.
 
         Without a dictionary, the second half of the passes uses one that is learned, unless that
         has been done already.
@@ -92,28 +101,59 @@ class Passes:
         transform: Coder = dictionary if dictionary is not None else DCT(self.shape)
         first = _LAST + (_FIRST - _LAST) * float(holes.mean())
         relaxation = holes * estimate.dtype.type(self.relaxation)
-        with progress("iteration", self.count, verbose) as advance:
-            for k, level in enumerate(np.geomspace(first, _LAST, self.count)):
+        found, error, idle = estimate, np.inf, 0
+        most = self.count + (_MORE if judge else 0)
+        with progress("iteration", most, verbose) as advance:
+            for k, level in enumerate(self._levels(first, most)):
                 if dictionary is None and k == self.count // 2:
                     learned = learned or _adapted(estimate, holes, self.shape, random)
                     transform = learned
                 sizes = zip(estimate.shape, self.shape, self.steps, strict=True)
                 starts = [_starts(*each, random) for each in sizes]
-                sums, weights = threshold_at(estimate, transform, self.shape, starts, float(level))
+                sums, weights = threshold_at(estimate, transform, self.shape, starts, level)
                 sums /= weights
                 sums -= estimate
-                sums *= relaxation if k < self.count - 1 else holes
+                beyond = k - (self.count - 1)
+                if beyond >= 0 and beyond % _EVERY == 0:
+                    reached = estimate + sums * holes
+                    now = judge(reached) if judge else 0.0
+                    idle = 0 if now < _PAYS * error else idle + 1
+                    if idle > _PATIENCE:
+                        break
+                    if now < error:
+                        found, error = reached, now
+                sums *= relaxation
                 estimate += sums
                 advance(k + 1, "")
-        return estimate, learned
+        return found, learned
+
+    def _levels(self, first: float, most: int) -> list[float]:
+        """Thresholds of the passes, which go on falling where there are more than planned."""
+        planned = np.geomspace(first, _LAST, self.count)
+        more = _LAST * np.geomspace(1, _LOWEST, _MORE + 1)[1:]
+        return [float(level) for level in np.r_[planned, more][:most]]
 
 
-def _some(observed: Mask, random: np.random.Generator) -> Mask:
-    """A few of the observed samples, whatever random numbers the gaps were drawn by."""
+@dataclass(frozen=True)
+class Judge:
+    """The error of known samples that are hidden from an estimate."""
+
+    known: Numbers
+    hidden: Mask
+
+    def __call__(self, estimate: Numbers) -> float:
+        apart = (estimate - self.known)[self.hidden].astype(np.float64)
+        return float(apart @ apart)
+
+
+def _some_of(observed: Mask, share: float, random: np.random.Generator) -> Mask:
+    """A share of what is observed; also where the mask was drawn by a generator of the same seed.
+
+    Numbers below a limit would be those that the mask has taken already.
+    """
     places = np.flatnonzero(observed)
-    chosen = random.choice(len(places), round(_HIDDEN * len(places)), replace=False)
-    hidden = np.zeros(observed.shape, dtype=np.bool_)
-    hidden.flat[places[chosen]] = True
+    hidden = np.zeros(observed.shape, bool)
+    hidden.flat[random.choice(places, round(share * len(places)), replace=False)] = True
     return hidden
 
 
