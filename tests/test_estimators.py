@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import locale
 import pickle
 
 import numpy as np
@@ -139,6 +141,10 @@ def test_tables_of_sparse_codes_are_refused_with_what_to_do(container):
         assert isinstance(default.fit_transform(Y), csr_array)
 
 
+@pytest.mark.skipif(
+    codecs.lookup(locale.getpreferredencoding(False)).name != "utf-8",
+    reason="scikit-learn reads its own page in the encoding of the language",
+)
 def test_notebooks_show_the_dictionary_below_the_estimator():
     estimator = fost.OrthonormalDictionary(2)
     bare = estimator._repr_mimebundle_()["text/html"]
