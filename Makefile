@@ -28,7 +28,7 @@ fuzz: $(VENV)/.built
 test-machines: $(VENV)/.built
 	SEED=$(SEED) $(BIN)/python -m tests.machines $(MACHINES)
 
-# All tests with the oldest dependencies that are promised, and with the newest Python here.
+# The tests with the oldest dependencies that are promised, and with the newest Python here.
 test-oldest test-newest: test-%: $(VENV)/.built
 	PYTHON=$(PYTHON) .ci/versions $*
 
