@@ -48,7 +48,8 @@ def work_of(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
         "learn, rotations": lambda: fost.learn(Y, fost.Rotations(9), 4, max_iter=2).errors,
         "omp": lambda: fost.omp(Y[:2000], atoms, 4).data,
         "omp, missing": lambda: fost.omp(Y[:500], atoms, 4, missing=missing).data,
-        "denoise": lambda: images.denoise(picture, 0.1, dictionary=fost.DCT((8, 8))),
+        "denoise": lambda: images.denoise(picture, 0.1, fost.DCT((8, 8))),
+        "denoise, groups": lambda: images.denoise(picture, 0.1, fost.DCT((8, 8)), quality="best"),
     }
 
 

@@ -40,7 +40,7 @@ coders = {
     ).transform,
 }
 for name, coder in coders.items():
-    print(f"{name:14} {coder.flops:7,} operations   error {error(coder):6.1%}")
+    print(f"{name:14} {coder.encode_flops(8):7,} operations   error {error(coder):6.1%}")
 
 # %%
 # The same digits, seen through eight coefficients of each.
