@@ -11,10 +11,13 @@ import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.main
 
 import fost
+from fost.cli.app import app
 from fost.cli.document import document
 from tests.cli.conftest import Run, contents, process, start
 
@@ -53,6 +56,13 @@ def test_version_and_help(run: Run) -> None:
     for command in ("learn", "info", "encode", "decode", "inpaint", "denoise", "demo"):
         assert re.search(rf"\b{command}\b", text), command
         assert "--quiet" in run(command, "--help").stdout
+
+
+def test_help_fills_the_width_of_the_terminal() -> None:
+    """Lines of the source end where they do for other reasons."""
+    commands: Any = typer.main.get_command(app)
+    for name, command in commands.commands.items():
+        assert not re.search(r"[^\n]\n[^\n]", command.help), name
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated
 
@@ -26,9 +28,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(cls=LearnCommand)(learn)
+
+
+def _help(command: Callable[..., None]) -> str:
+    """A docstring with each paragraph on one line, which terminals of any width can break."""
+    text = inspect.getdoc(command) or ""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+app.command(cls=LearnCommand, help=_help(learn))(learn)
 for command in (info, encode, decode, fill, inpaint, denoise, demo, reproduce):
-    app.command()(command)
+    app.command(help=_help(command))(command)
 
 
 def _show_version(wanted: bool) -> None:
