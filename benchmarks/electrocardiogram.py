@@ -63,32 +63,39 @@ def principal_components(train: Array, signals: Array, count: int = S) -> float:
 
 def by_coefficients(train: Array, held_out: Array) -> None:
     """Errors of the second half by the number of coefficients, each learned for that number."""
-    base, counts = fost.DCT(N), (4, 8, 16)
+    base: fost.Transform = fost.DCT(N)
+    counts = (4, 8, 16)
     structures: dict[str, tuple[fost.Structure, fost.Transform | None]] = {
         "24 reflectors": (fost.Reflectors(24), None),
         "DCT + 128 rotations": (fost.Rotations(128), base),
         "bank of 8 x (DCT + 128 rotations)": (fost.BankOf(fost.Rotations(128), 8), base),
         "union of 8 x (DCT + 128 rotations)": (fost.UnionOf(fost.Rotations(128), 8), base),
     }
-    rows = {
-        "DCT": [relative_error(held_out, base, s) for s in counts],
-        "PCA": [principal_components(train, held_out, s) for s in counts],
-        "wavelet db4": [relative_error(held_out, fost.Wavelet(N, "db4"), s) for s in counts],
+    # Learned numbers and errors.
+    rows: dict[str, tuple[str, list[float]]] = {
+        "DCT": ("0", [relative_error(held_out, base, s) for s in counts]),
+        "PCA, s components": (
+            f"{N} s",
+            [principal_components(train, held_out, s) for s in counts],
+        ),
+        "wavelet db4": (
+            "0",
+            [relative_error(held_out, fost.Wavelet(N, "db4"), s) for s in counts],
+        ),
     }
     for name, (structure, under) in structures.items():
-        rows[name] = [
-            relative_error(
-                held_out, fost.learn(train, structure, s, base=under, random_state=0).transform, s
-            )
-            for s in counts
+        learned = [
+            fost.learn(train, structure, s, base=under, random_state=0).transform for s in counts
         ]
+        errors = [relative_error(held_out, U, s) for U, s in zip(learned, counts, strict=True)]
+        rows[name] = (f"{learned[0].n_parameters:,}", errors)
     ksvd = fost.baselines.KSVD(2 * N, 4, random_state=0)
-    rows["K-SVD, 256 atoms"] = [
-        -ksvd.set_params(n_nonzero_coefs=s).fit(train).score(held_out) for s in counts
-    ]
-    print("| | " + " | ".join(f"s = {s}" for s in counts) + " |\n|---|" + "---:|" * len(counts))
-    for name, errors in rows.items():
-        print(f"| {name} | " + " | ".join(f"{error:.2%}" for error in errors) + " |")
+    errors = [-ksvd.set_params(n_nonzero_coefs=s).fit(train).score(held_out) for s in counts]
+    rows[f"K-SVD, {2 * N} atoms"] = (f"{2 * N * N:,}", errors)
+    print("| | learned numbers | " + " | ".join(f"s = {s}" for s in counts) + " |")
+    print("|---|" + "---:|" * (1 + len(counts)))
+    for name, (numbers, errors) in rows.items():
+        print(f"| {name} | {numbers} | " + " | ".join(f"{error:.2%}" for error in errors) + " |")
 
 
 def main() -> None:
