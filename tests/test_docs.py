@@ -55,3 +55,27 @@ def test_every_example_of_the_gallery_has_a_title_and_draws() -> None:
         text = script.read_text(encoding="utf-8")
         assert re.match(r'"""\n[^\n]+\n=+\n', text), script.name
         assert "plt.subplots" in text, script.name
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as GitHub and the site make it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+PAGES = [*DOCS.parent.glob("*.md"), *DOCS.rglob("*.md")]
+PAGES = [page for page in PAGES if page.relative_to(DOCS.parent).parts[1:2] != ("_build",)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue  # of the web: `make docs-links`
+        name, _, anchor = target.partition("#")
+        path = (page.parent / name).resolve() if name else page
+        assert path.exists(), target
+        if anchor:
+            assert path.suffix == ".md", target
+            headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in {slug(heading) for heading in headings}, target
