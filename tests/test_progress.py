@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
+import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -45,27 +50,69 @@ def test_a_bar_in_a_terminal(shown: bool | None, monkeypatch: pytest.MonkeyPatch
     assert "encoding 20/20  the last" in sys.stderr.getvalue()  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("shown", [None, True])
-def test_a_line_of_text_in_a_notebook(shown: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where stderr may say that it is a terminal, and rich would leave an empty box."""
-    shell = type("ZMQInteractiveShell", (), {})()
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with progress("candidate", 20, shown) as advance:
-        advance(5, "8 rotations over the DCT")
-        advance(20, "")
-    text = sys.stderr.getvalue()  # type: ignore[attr-defined]
-    first, second, *rest = text.split("\r")[1:]
-    assert first.startswith("█████░░░░░░░░░░░░░░░ candidate 5/20  8 rotations over the DCT  ")
-    assert second.startswith("█" * 20 + " candidate 20/20  ")
-    # The first line is longer, and nothing of it is left.
-    assert len(second.rstrip("\n")) == len(first)
-    if shown:
-        assert second.endswith("\n")
-        assert rest == []
-    else:
-        assert [line.strip() for line in rest] == ["", ""]
-    assert "ipywidgets" not in text
+NOTEBOOK = """
+import json, sys
+import nbformat
+from nbclient import NotebookClient
+
+cell = nbformat.v4.new_code_cell(sys.argv[1])
+notebook = nbformat.v4.new_notebook(cells=[cell])
+NotebookClient(notebook, kernel_name="python3", timeout=300).execute()
+print(json.dumps(cell.outputs))
+"""
+
+
+def outputs(code: str, folder: Path) -> list[dict[str, Any]]:
+    """What a cell of a notebook shows in the end, run by a kernel of Jupyter."""
+    pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    # The kernel of this Python, and nothing of the user's.
+    kernel = folder / "kernels" / "python3"
+    kernel.mkdir(parents=True)
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    description = {"argv": command, "display_name": "Python", "language": "python"}
+    (kernel / "kernel.json").write_text(json.dumps(description), "utf-8")
+    homes = {f"JUPYTER_{name}_DIR": str(folder) for name in ("DATA", "CONFIG", "RUNTIME")}
+    done = subprocess.run(
+        [sys.executable, "-c", NOTEBOOK, code],
+        env={**os.environ, **homes, "IPYTHONDIR": str(folder), "JUPYTER_PATH": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def test_one_line_in_a_notebook(tmp_path: Path) -> None:
+    """That of the end, with its bar, whatever was there before; what is transient is gone."""
+    shown = outputs(
+        "from fost._progress import progress\n"
+        "for shown in (True, None, False):\n"
+        "    with progress('candidate', 20, shown) as advance:\n"
+        "        advance(5, '8 rotations over the DCT')\n"
+        "        advance(20, '')\n",
+        tmp_path,
+    )
+    stays, gone = (output["data"] for output in shown)
+    assert re.fullmatch("█{20} candidate 20/20  [0-9.]+ s", stays["text/plain"])
+    assert gone == {"text/html": ""}
+
+
+def test_learning_in_a_notebook(tmp_path: Path) -> None:
+    """No box that stays empty, no advice to install something, no complaints."""
+    shown = outputs(
+        "import numpy as np, fost\n"
+        "Y = np.random.default_rng(0).standard_normal((200, 8))\n"
+        "fost.AutoDictionary(2, verbose=True, tol=0, max_iter=3).fit(Y)",
+        tmp_path,
+    )
+    bar, estimator = shown
+    assert bar["data"]["text/plain"].startswith("█" * 20 + " candidate")
+    assert "operations per signal" in estimator["data"]["text/html"]
+    assert "ipywidgets" not in str(shown)
 
 
 def test_a_notebook_shows_nothing_that_is_not_wanted(

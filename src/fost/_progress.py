@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 # Told how much is done, and what there is to say about it.
 Advance = Callable[[float, str], None]
-# Characters of a bar in a notebook.
-_BAR = 20
+# Characters of a bar in a notebook, and seconds for which it stays as it is: the server drops
+# messages of programs that send too many.
+_BAR, _PAUSE = 20, 0.1
 
 
 @contextmanager
@@ -54,26 +57,37 @@ def _in_notebook() -> bool:
 
 @contextmanager
 def _line(what: str, total: float | None, transient: bool) -> Iterator[Advance]:
-    """One line, written anew: notebooks show what follows a carriage return instead of it."""
-    start, width = time.perf_counter(), 0
+    """One line that changes: an output of its own, of which a notebook keeps what it said last."""
+    from IPython.display import display
 
-    def show(text: str, end: str = "") -> None:
-        nonlocal width
-        print(f"\r{text:<{width}}", end=end, file=sys.stderr, flush=True)
-        width = len(text)
+    start = time.perf_counter()
+    handle: Any = None
+    shown, latest = -math.inf, ""
+
+    def show(text: str, kind: str = "text/plain") -> None:
+        nonlocal handle, shown
+        shown = time.perf_counter()
+        content = {kind: text}
+        if handle is None:
+            handle = display(content, raw=True, display_id=True)
+        else:
+            handle.update(content, raw=True)
 
     def advance(done: float, text: str) -> None:
+        nonlocal latest
         seconds = time.perf_counter() - start
         bar = _drawn(done / total) if total else ""
-        show(f"{bar}{_told(what, done, total, text)}  {seconds:.1f} s")
+        latest = f"{bar}{_told(what, done, total, text)}  {seconds:.1f} s"
+        if start + seconds - shown >= _PAUSE:
+            show(latest)
 
     try:
         yield advance
     finally:
-        if width and transient:
-            show("", end="\r")
-        elif width:
-            print(file=sys.stderr, flush=True)
+        if latest and transient:
+            show("", "text/html")  # empty text would still be a line
+        elif latest:
+            show(latest)
 
 
 def _drawn(share: float) -> str:
