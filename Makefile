@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export PYTEST_ADDOPTS ?= -n logical --maxprocesses 8 --dist loadgroup
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.20" ninja
 
-.PHONY: demo reproduce test fuzz test-machines test-oldest test-newest sanitize lint format bench docs docs-links wheel-test clean
+.PHONY: demo reproduce test fuzz test-machines test-oldest test-newest test-aarch64 sanitize lint format bench docs docs-links wheel-test clean
 
 demo: $(VENV)/.built
 	$(BIN)/fost demo demo --force
@@ -31,6 +31,10 @@ test-machines: $(VENV)/.built
 # The tests with the oldest dependencies that are promised, and with the newest Python here.
 test-oldest test-newest: test-%: $(VENV)/.built
 	PYTHON=$(PYTHON) .ci/versions $*
+
+# The core's tests on aarch64 by qemu-user, cross-compiled; half an hour, so not a part of .ci/run.
+test-aarch64:
+	PYTHON=$(PYTHON) .ci/aarch64 $(TESTS)
 
 # The core's tests with AddressSanitizer and UndefinedBehaviorSanitizer, and threads with
 # ThreadSanitizer; SANITIZERS=address or thread is one of them.
@@ -59,7 +63,7 @@ docs: $(VENV)/.built
 docs-links: docs
 	$(BIN)/python -m sphinx -q -b linkcheck docs docs/_build/links
 
-# A wheel from a clean copy of what git knows, in an empty environment without a compiler.
+# A source distribution of what git knows and a wheel from it, in an environment without a compiler.
 wheel-test:
 	PYTHON=$(PYTHON) .ci/wheel-test
 

@@ -406,3 +406,11 @@ def test_scores_of_any_scale(power):
         estimator.score(Blocks())
     with pytest.raises(ValueError, match=r"X is too (small|large)"):
         estimator.partial_fit(np.ldexp(Y, power))
+
+
+def test_a_result_is_shown_in_one_line() -> None:
+    """Without the history, which is for plots."""
+    shown = repr(fost.learn(correlated(200, 8), fost.Reflectors(2), 2, max_iter=100, tol=0))
+    assert shown.startswith("LearningResult(transform=Householder(n_features=8")
+    assert "\n" not in shown
+    assert "n_iter=100" in shown

@@ -47,11 +47,11 @@ class LearningResult:
 
     transform: Coder
     error: float
-    errors: NDArray[np.float64]
+    errors: NDArray[np.float64] = field(repr=False)
     start_error: float
     n_iter: int
     converged: bool
-    reseeded: NDArray[np.intp]
+    reseeded: NDArray[np.intp] = field(repr=False)
     interrupted: bool = False
     stopped: bool = False
 

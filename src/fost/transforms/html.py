@@ -35,7 +35,8 @@ def as_html(coder: Coder) -> str:
     )
     lines = [f"<code>{escape(repr(coder))}</code>", costs]
     if coder.n_features <= _MOST_FEATURES:
-        lines.append(f"{_picture(coder, drawn)}<br>the first {drawn} of {coder.n_atoms:,} atoms")
+        some = f"the first {drawn} of " if drawn < coder.n_atoms else ""
+        lines.append(f"{_picture(coder, drawn)}<br>{some}{coder.n_atoms:,} atoms")
     return f"<div>{'<br>'.join(lines)}</div>"
 
 
