@@ -29,6 +29,8 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 nitpicky = False
+# What docstrings have in single backquotes: a link where it is a name of fost.
+default_role = "py:obj"
 
 autosummary_generate = True
 autodoc_typehints = "none"
@@ -60,6 +62,8 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "image_scrapers": ("matplotlib",),
     "remove_config_comments": True,
+    # Examples print what they want to be read.
+    "capture_repr": ("_repr_html_",),
 }
 
 html_theme = "pydata_sphinx_theme"
@@ -76,7 +80,7 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
     "logo": {"text": "fost"},
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "start": []}
 
 
 def as_plain_text(

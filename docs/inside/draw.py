@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 HERE = Path(__file__).parent
-# Seen on white and on black.
+# Seen on white and on black; words follow the colours of the page.
+WORDS = "<style>text{fill:#333}@media (prefers-color-scheme: dark){text{fill:#ddd}}</style>"
 INK, BLUE, ORANGE, GREY = "#808890", "#4a90d9", "#e08a3c", "#b0b6bc"
 
 
 def text(x: float, y: float, words: str, size: int = 13, anchor: str = "middle") -> str:
     return (
-        f'<text x="{x}" y="{y}" font-family="sans-serif" font-size="{size}" fill="{INK}" '
+        f'<text x="{x}" y="{y}" font-family="sans-serif" font-size="{size}" '
         f'text-anchor="{anchor}">{words}</text>'
     )
 
@@ -32,7 +33,7 @@ def arrow(x: float, y: float, to: float) -> str:
 
 def save(name: str, width: int, height: int, parts: list[str]) -> None:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">'
-    (HERE / name).write_text("\n".join([head, *parts, "</svg>\n"]), encoding="utf-8")
+    (HERE / name).write_text("\n".join([head, WORDS, *parts, "</svg>\n"]), encoding="utf-8")
 
 
 def tile() -> None:

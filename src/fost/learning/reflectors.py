@@ -33,7 +33,9 @@ _SIZES = (*range(1, 9), *range(10, 17, 2), *range(20, 33, 4), *range(48, 257, 16
 @register("orthogonal-householder", "reflectors orthogonal to each other", orthogonal=True)
 @dataclass(frozen=True)
 class Reflectors(Structure):
-    """U = U_m ... U_1 with reflectors U_j = I - 2 u_j u_j^T, applied in 4 n m operations.
+    """Products of m Householder reflectors, applied in 4 n m operations.
+
+    U = U_m ... U_1 with reflectors U_j = I - 2 u_j u_j^T.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ _ALIGNED_TOL = 3e-4
 @register("givens", "rotations of two features each")
 @dataclass(frozen=True)
 class Rotations(Structure):
-    """U = G_g ... G_1, rotations or reflections of two features each, in 6 g operations.
+    """Chains of g rotations or reflections of two features each, applied in 6 g operations.
 
     One update is a sweep over the chain: each rotation in turn becomes the one, its pair of
     features included, that lowers ||Y - U X||_F most, the others fixed. Without a base they

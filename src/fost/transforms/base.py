@@ -245,7 +245,7 @@ class Transposed(Transform):
 
 
 class Chain(Transform):
-    """U = U_first U_second ...: `forward` applies the first member's `forward` first.
+    """A product of transforms: `forward` applies that of the first member first.
 
     The usual chain is a fast fixed base and a learned transform of its coefficients. All
     members run in one pass over the data.

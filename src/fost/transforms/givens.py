@@ -16,7 +16,9 @@ _TOLERANCE = 1e-5
 
 
 class Givens(Transform):
-    """U = G_g ... G_1, where G_k is the identity but for a 2 x 2 block on features (i, j).
+    """Rotations or reflections of two features each.
+
+    U = G_g ... G_1, where G_k is the identity but for a 2 x 2 block on features (i, j).
 
     Parameters
     ----------

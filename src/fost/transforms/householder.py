@@ -16,7 +16,9 @@ _TOLERANCE = 1e-5
 
 
 class Householder(Transform):
-    """U = U_m ... U_1 with reflectors U_j = I - 2 u_j u_j^T.
+    """A product of Householder reflectors.
+
+    U = U_m ... U_1 with reflectors U_j = I - 2 u_j u_j^T.
 
     Parameters
     ----------
