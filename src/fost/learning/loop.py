@@ -60,11 +60,13 @@ def learn(
     Parameters
     ----------
     Y : array-like of shape (n_signals, n_features)
-        Signals in rows. Arrays of float32 and float64 are used where they lie; other types are
-        converted to float64 first. Memory maps, arrays of Zarr, iterables of blocks and Dask
-        arrays are passed over block by block (see `fost.learning.as_source`).
+        Signals in rows. What float32 holds exactly (float32, float16, integers of 8 and 16
+        bits) is computed in float32, anything else in float64. Memory maps, arrays of Zarr,
+        iterables of blocks and Dask arrays are passed over block by block (see
+        `fost.learning.as_source`).
     structure : Structure
-        What U is made of: `Full`, `Reflectors`, `Rotations`, a `BankOf` them, or one of your own.
+        What U is made of: `Full`, `Reflectors`, `Rotations`, a `BankOf` or `UnionOf`
+        them, or one of your own.
     n_nonzero_coefs : int, optional
         Entries per code, s; at most so many where there is a threshold.
     threshold : float, optional
