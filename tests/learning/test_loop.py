@@ -347,6 +347,7 @@ GOOD = {"Y": np.eye(8), "structure": fost.Reflectors(2), "n_nonzero_coefs": 2}
         ({"Y": np.full((4, 8), np.inf)}, ValueError, "Y contains NaN"),
         ({"Y": np.zeros((4, 8), complex)}, TypeError, "Y must be real"),
         ({"structure": "householder"}, TypeError, "structure must be"),
+        ({"structure": fost.Full}, TypeError, "got the class Full itself"),
         ({"structure": fost.Reflectors(9)}, ValueError, "m must be between 1 and n_features=8"),
         ({"n_nonzero_coefs": 0}, ValueError, "n_nonzero_coefs must be between 1"),
         ({"n_nonzero_coefs": 9}, ValueError, "n_nonzero_coefs must be between 1"),

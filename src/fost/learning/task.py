@@ -77,5 +77,7 @@ def _check_size(coder: Coder, name: str, n_features: int) -> None:
 
 def _described(value: object) -> str:
     """What an argument was: "a Bank", or the type of what is no part of fost."""
+    if isinstance(value, type):
+        return f"the class {value.__name__} itself"
     name = type(value).__name__
     return f"a {name}" if isinstance(value, Coder) else name
