@@ -29,6 +29,8 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 nitpicky = False
+# Quotes alone: two dashes are the beginning of an option.
+smartquotes_action = "q"
 # What docstrings have in single backquotes: a link where it is a name of fost.
 default_role = "py:obj"
 
