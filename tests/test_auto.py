@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import fost
-from fost.learning.frontier import relative_error
+from fost.learning.frontier import Frontier, relative_error
 from tests.learning.test_rotations import smooth_patches
 
 
@@ -39,6 +40,15 @@ def test_the_frontier_is_a_table(fitted):
         "held_out_error", "seconds", "n_signals", "best",
     }  # fmt: skip
     assert "DCT 8x8 + 64 rotations" in repr(rows)
+
+
+def test_the_columns_of_the_table_stand_below_each_other(fitted):
+    long = "DCT 16x16 + union of 16 x 1024 rotations"
+    rows = [*fitted.frontier_[:3], dataclasses.replace(fitted.frontier_[3], structure=long)]
+    *lines, note = repr(Frontier(rows)).splitlines()
+    assert note.startswith("* ")
+    assert long in lines[-1]
+    assert len({len(line) for line in lines}) == 1
 
 
 def test_the_best_rows_are_not_dominated(fitted):

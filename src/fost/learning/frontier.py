@@ -76,14 +76,15 @@ class Frontier(Sequence[Candidate]):
         return [{k: v for k, v in row.items() if k != "transform"} for row in fields]
 
     def __repr__(self) -> str:
+        wide = max([30, *(len(row.structure) for row in self)])
         lines = [
-            f"  {'structure':<30}{'flops':>8}{'parameters':>12}{'signals':>9}{'train':>9}"
+            f"  {'structure':<{wide}}{'flops':>8}{'parameters':>12}{'signals':>9}{'train':>9}"
             f"{'held-out':>10}{'s':>7}"
         ]
         best = {id(row) for row in self.best}
         for row in self._rows:
             lines.append(
-                f"{'*' if id(row) in best else ' '} {row.structure:<30}{row.flops:>8,}"
+                f"{'*' if id(row) in best else ' '} {row.structure:<{wide}}{row.flops:>8,}"
                 f"{row.n_parameters:>12,}{row.n_signals:>9,}{row.train_error:>9.2%}"
                 f"{row.held_out_error:>10.2%}{row.seconds:>7.2f}"
             )
