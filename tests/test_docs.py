@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import fost
 
@@ -21,8 +23,10 @@ def test_programs_of_pages_run(page: str, tmp_path: Path, monkeypatch: pytest.Mo
     assert blocks
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    for block in blocks:
-        exec(block, names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        for block in blocks:
+            exec(block, names)
 
 
 def listed() -> dict[str, set[str]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import fost
 
@@ -20,8 +22,10 @@ def test_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(blocks) >= 2
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    for block in blocks:
-        exec(block, names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        for block in blocks:
+            exec(block, names)
     assert repr(names["U"]) == "Householder(n_features=64, n_reflectors=24, flops=6144)"
     assert names["codes"].nnz == 8 * len(names["test"])
     dct = fost.DCT((8, 8))
