@@ -32,7 +32,7 @@ test-machines: $(VENV)/.built
 test-oldest test-newest: test-%: $(VENV)/.built
 	PYTHON=$(PYTHON) .ci/versions $*
 
-# The core's tests on aarch64 by qemu-user, cross-compiled; half an hour, so not a part of .ci/run.
+# The core's tests on aarch64 by qemu-user, cross-compiled; too slow for .ci/run.
 test-aarch64:
 	PYTHON=$(PYTHON) .ci/aarch64 $(TESTS)
 
