@@ -26,7 +26,8 @@ template <class T, int N> FOST_INLINE void load_columns(const T* rows, Index str
     for (int l = 0; l < L; ++l) block[l] = load(rows + l * stride + at);
     transpose<T>(block);
 #pragma GCC unroll 16
-    for (int l = 0; l < L && at + l < N; ++l) x[at + l] = block[l];
+    for (int l = 0; l < L; ++l)
+      if (at + l < N) x[at + l] = block[l];
   }
 }
 
