@@ -94,15 +94,17 @@ FOST_INLINE void find_bits(const Lanes<T>& lanes, int first, Vec<T> level, std::
   for (int l = 0; l < LANES<T>; ++l) bits[l] = gather_bits(sets, l);
 #else
   // Comparisons are -1 or 0 in each lane, and become bits of its words from the last feature on.
+  using Word = typename UnsignedOf<T>::type;
   constexpr int BITS = 8 * sizeof(T), WORDS = 64 / BITS;
-  Mask<T> words[WORDS] = {};
+  Vec<Word> words[WORDS] = {};
   const auto look = [&](int count) {
     for (int bit = BITS - 1; bit >= 0; --bit)
 #pragma GCC unroll 2
       for (int w = 0; w < WORDS; ++w) {
         const int i = w * BITS + bit;
         if (i >= count) continue;
-        words[w] += words[w] - (ABOVE ? Mask<T>(magnitude(i) > level) : Mask<T>(magnitude(i) >= level));
+        const Mask<T> reached = ABOVE ? Mask<T>(magnitude(i) > level) : Mask<T>(magnitude(i) >= level);
+        words[w] += words[w] - reinterpret_cast<Vec<Word>>(reached);
       }
   };
   if (here == 64)
@@ -110,9 +112,8 @@ FOST_INLINE void find_bits(const Lanes<T>& lanes, int first, Vec<T> level, std::
   else
     look(here);
   for (int l = 0; l < LANES<T>; ++l) {
-    bits[l] = static_cast<typename UnsignedOf<T>::type>(words[0][l]);
-    if constexpr (WORDS == 2)
-      bits[l] |= static_cast<std::uint64_t>(static_cast<typename UnsignedOf<T>::type>(words[1][l])) << 32;
+    bits[l] = words[0][l];
+    if constexpr (WORDS == 2) bits[l] |= static_cast<std::uint64_t>(words[1][l]) << 32;
   }
 #endif
 }
