@@ -15,9 +15,9 @@ from benchmarks.data import noise
 from benchmarks.harness import Report, threads
 
 # Short ones, powers of two, three and five, primes, twice and three times a prime, two primes.
-LENGTHS = (3, 8, 12, 17, 24, 31, 48, 61, 64, 97, 100, 125, 127, 243, 256, 500, 509, 625, 729, 1000,
-           1019, 1021, 1024, 2039, 2042, 2048, 2187, 3063, 3125, 4087, 4091, 4093, 4095,
-           4096)  # fmt: skip
+LENGTHS = (2, 3, 5, 8, 12, 16, 17, 19, 20, 24, 31, 48, 61, 64, 97, 100, 125, 127, 243, 256, 500,
+           509, 625, 729, 1000, 1019, 1021, 1024, 2039, 2042, 2048, 2187, 3063, 3125, 4087, 4091,
+           4093, 4095, 4096)  # fmt: skip
 # Beyond, the dense product takes ten times as long and more.
 LONGEST_DENSE = 256
 NUMBERS = 500_000  # in all signals of a case

@@ -9,7 +9,7 @@ namespace fost {
 namespace {
 
 constexpr int CODELET = 22;      // longest unrolled cosine transform (see dct.hpp) ...
-constexpr int ODD_CODELET = 16;  // ... from which on it must be even
+constexpr int ODD_CODELET = 20;  // ... from which on it must be even
 const double SQRT_HALF = std::sqrt(0.5);
 
 bool is_codelet(int length) { return length <= ODD_CODELET || (length <= CODELET && length % 2 == 0); }

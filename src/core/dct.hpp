@@ -5,7 +5,7 @@
 //
 //     even outputs = DCT-II_h(r (x_i + x_(N-1-i))),   odd outputs = DCT-IV_h(r (x_i - x_(N-1-i))),
 //
-// and lengths up to 16, and 18, 20 and 22, are unrolled in registers this way, with the DCT-IV
+// and lengths up to 20, and 22, are unrolled in registers this way, with the DCT-IV
 // and what is odd as products with whole matrices. Of other lengths, short ones and primes that
 // are not long are products with both matrices; for all others the even numbers forwards and the
 // odd ones backwards have the Fourier transform V (see fourier.hpp), and with t = pi k / (2 N)
@@ -131,7 +131,7 @@ void run_codelet(int size, const T* tables, T* first, Index step, Index lines, I
     FOST_CODELET(2) FOST_CODELET(3) FOST_CODELET(4) FOST_CODELET(5) FOST_CODELET(6)
     FOST_CODELET(7) FOST_CODELET(8) FOST_CODELET(9) FOST_CODELET(10) FOST_CODELET(11)
     FOST_CODELET(12) FOST_CODELET(13) FOST_CODELET(14) FOST_CODELET(15) FOST_CODELET(16)
-    FOST_CODELET(18) FOST_CODELET(20) FOST_CODELET(22)
+    FOST_CODELET(17) FOST_CODELET(18) FOST_CODELET(19) FOST_CODELET(20) FOST_CODELET(22)
 #undef FOST_CODELET
   }
   impossible();

@@ -26,6 +26,7 @@ FOST_INLINE bool find_entries(const SparseRows<T, I>& codes, Index row, Entries<
   if (begin < 0 || begin > end || end > codes.room) return false;
   found = {codes.values + begin, codes.indices + begin, end - begin};
   const std::uint32_t n_atoms = static_cast<std::uint32_t>(codes.n_atoms);
+  if (found.count == 1) return static_cast<std::uint32_t>(found.indices[0]) < n_atoms;
   bool inside = true;
   for (Index k = 0; k < found.count; ++k)
     inside &= static_cast<std::uint32_t>(found.indices[k]) < n_atoms;
@@ -74,26 +75,32 @@ FOST_INLINE void sum_short(const T* atoms, Index n, const Entries<T>& entries, T
   }
 }
 
-// Rows of eight vectors several times and then of COUNT, the last of which may overlap; or, where
-// that is 0, of less than one.
+// A row of eight vectors several times and then of COUNT, the last of which may overlap.
+template <class T, int COUNT>
+FOST_INLINE void sum_row(const T* atoms, Index n, const Entries<T>& entries, T* out, Vec<T>& zeros) {
+  constexpr Index L = LANES<T>;
+  Index i = 0;
+  for (; i + 8 * L < n; i += 8 * L)
+    sum_vectors<T, 8>(atoms + i, n, entries, 7 * L, out + i, zeros);
+  sum_vectors<T, COUNT>(atoms + i, n, entries, n - i - L, out + i, zeros);
+}
+
+// Such rows, or, where COUNT is 0, rows of less than one vector.
 template <class T, class I, int COUNT>
 Decoded sum_rows(const T* atoms, const SparseRows<T, I>& codes, const View<T>& x, Index first,
                  Index last) {
-  constexpr Index L = LANES<T>;
   const Index n = x.columns;
   Vec<T> zeros = {};
   for (Index row = first; row < last; ++row) {
     Entries<T> entries;
     if (!find_entries(codes, row, entries)) return Decoded::damaged;
     T* out = x.data + row * x.row_stride;
-    if constexpr (COUNT == 0) {
+    if constexpr (COUNT == 0)
       sum_short(atoms, n, entries, out, zeros);
-    } else {
-      Index i = 0;
-      for (; i + 8 * L < n; i += 8 * L)
-        sum_vectors<T, 8>(atoms + i, n, entries, 7 * L, out + i, zeros);
-      sum_vectors<T, COUNT>(atoms + i, n, entries, n - i - L, out + i, zeros);
-    }
+    else if (entries.count == 1)
+      sum_row<T, COUNT>(atoms, n, {entries.values, entries.indices, 1}, out, zeros);  // no loop
+    else
+      sum_row<T, COUNT>(atoms, n, entries, out, zeros);
   }
   return all_zero<T>(zeros) ? Decoded::sound : Decoded::not_finite;
 }

@@ -1,5 +1,5 @@
 // A dense matrix on a tile, for signals that are short enough for the matrix to stay in the
-// second-level cache: y_j = sum over i of x_i A_ij, AT_ONCE outputs at a time in registers.
+// second-level cache: y_j = sum over i of x_i A_ij, several outputs at a time in registers.
 // (Longer signals go through BLAS: see stages.hpp.)
 #pragma once
 
@@ -38,13 +38,19 @@ FOST_INLINE void multiply_columns(const T* matrix, int n, int j, const T* x, T* 
   ahead = local;
 }
 
+// Outputs from j on: COUNT at a time, and what is left by halves of that.
+template <class T, int COUNT>
+FOST_INLINE void multiply_from(const T* matrix, int n, int j, const T* x, T* y, int width,
+                               Prefetch& ahead) {
+  for (; j + COUNT <= n; j += COUNT) multiply_columns<T, COUNT>(matrix, n, j, x, y, width, ahead);
+  if constexpr (COUNT > 1) multiply_from<T, COUNT == 6 ? 4 : COUNT / 2>(matrix, n, j, x, y, width, ahead);
+}
+
 template <class T>
 void multiply_tile(const T* matrix, int n, const T* x, T* y, int width, Prefetch& ahead) {
-  constexpr int AT_ONCE = FOST_VECTOR_BYTES == 64 ? 8 : 4;
-  int j = 0;
-  for (; j + AT_ONCE <= n; j += AT_ONCE)
-    multiply_columns<T, AT_ONCE>(matrix, n, j, x, y, width, ahead);
-  for (; j < n; ++j) multiply_columns<T, 1>(matrix, n, j, x, y, width, ahead);
+  // As many as leave their sums and the numbers of the tile in registers.
+  constexpr int AT_ONCE = FOST_VECTOR_BYTES == 64 ? 8 : 6;
+  multiply_from<T, AT_ONCE>(matrix, n, 0, x, y, width, ahead);
 }
 
 }  // namespace FOST_NAMESPACE

@@ -15,12 +15,51 @@ template <class T> FOST_INLINE void sort_down(Vec<T>& a, Vec<T>& b) {
   a = larger;
 }
 
+// The same for numbers that are not negative, which are ordered as their bit patterns: integers are
+// compared by other units of a processor, so that two kinds of comparisons run side by side.
+template <class T> FOST_INLINE void sort_patterns_down(Vec<T>& a, Vec<T>& b) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    const __m256i x = (__m256i)a, y = (__m256i)b;
+    a = (Vec<T>)_mm256_max_epi32(x, y);
+    b = (Vec<T>)_mm256_min_epi32(x, y);
+    return;
+  }
+#endif
+  sort_down<T>(a, b);
+}
+
+// The larger and the smaller of |a| and |b|.
+template <class T> FOST_INLINE void sort_magnitudes(Vec<T>& a, Vec<T>& b) {
+#if defined(__AVX512DQ__)
+  constexpr int SMALLER = 0b1010, LARGER = 0b1011;  // by magnitude, without the sign
+  const Vec<T> x = a, y = b;
+  if constexpr (sizeof(T) == 4) {
+    a = (Vec<T>)_mm512_range_ps((__m512)x, (__m512)y, LARGER);
+    b = (Vec<T>)_mm512_range_ps((__m512)x, (__m512)y, SMALLER);
+  } else {
+    a = (Vec<T>)_mm512_range_pd((__m512d)x, (__m512d)y, LARGER);
+    b = (Vec<T>)_mm512_range_pd((__m512d)x, (__m512d)y, SMALLER);
+  }
+#else
+  a = absolute(a);
+  b = absolute(b);
+  sort_patterns_down<T>(a, b);
+#endif
+}
+
 // The smaller first where UP.
 template <class T, bool UP> FOST_INLINE void sort_two(Vec<T>& a, Vec<T>& b) {
   if constexpr (UP)
     sort_down<T>(b, a);
   else
     sort_down<T>(a, b);
+}
+template <class T, bool UP> FOST_INLINE void sort_two_patterns(Vec<T>& a, Vec<T>& b) {
+  if constexpr (UP)
+    sort_patterns_down<T>(b, a);
+  else
+    sort_patterns_down<T>(a, b);
 }
 
 // Sorts a bitonic sequence of S = 2^k vectors, largest first, or smallest first where UP.
@@ -35,11 +74,11 @@ template <class T, int S, bool UP = false> FOST_INLINE void sort_bitonic(Vec<T>*
 
 // The KEEP = 2^k largest of KEEP sorted magnitudes and those of four more numbers, sorted.
 template <class T, int KEEP> FOST_INLINE void merge_magnitudes(Vec<T>* best, Vec<T>* a) {
-  sort_magnitudes(a[0], a[2]);
-  sort_magnitudes(a[1], a[3]);
-  sort_down<T>(a[0], a[1]);
-  sort_down<T>(a[2], a[3]);
-  sort_down<T>(a[1], a[2]);
+  sort_magnitudes<T>(a[0], a[2]);
+  sort_magnitudes<T>(a[1], a[3]);
+  sort_patterns_down<T>(a[0], a[1]);
+  sort_patterns_down<T>(a[2], a[3]);
+  sort_patterns_down<T>(a[1], a[2]);
   if constexpr (KEEP == 1) {
     best[0] = maximum<T>(best[0], a[0]);
   } else {

@@ -7,7 +7,8 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// Sorts any sixteen vectors, by Green's 60 comparisons.
+// Sorts any sixteen vectors of numbers that are not negative, by Green's 60 comparisons, of which
+// every other is one of patterns.
 template <class T, bool UP> FOST_INLINE void sort_sixteen(Vec<T>* v) {
   constexpr int PAIRS[60][2] = {
       {0, 13}, {1, 12}, {2, 15}, {3, 14}, {4, 8},   {5, 6},   {7, 11},  {9, 10},  {0, 5},   {1, 7},
@@ -17,7 +18,11 @@ template <class T, bool UP> FOST_INLINE void sort_sixteen(Vec<T>* v) {
       {2, 6},  {5, 8},  {7, 10}, {9, 13}, {11, 14}, {2, 4},   {3, 6},   {9, 12},  {11, 13}, {3, 5},
       {6, 8},  {7, 9},  {10, 12}, {3, 4}, {5, 6},   {7, 8},   {9, 10},  {11, 12}, {6, 7},   {8, 9}};
 #pragma GCC unroll 60
-  for (int k = 0; k < 60; ++k) sort_two<T, UP>(v[PAIRS[k][0]], v[PAIRS[k][1]]);
+  for (int k = 0; k < 60; ++k)
+    if (k % 2)
+      sort_two_patterns<T, UP>(v[PAIRS[k][0]], v[PAIRS[k][1]]);
+    else
+      sort_two<T, UP>(v[PAIRS[k][0]], v[PAIRS[k][1]]);
 }
 
 template <class T, int COUNT> FOST_INLINE void load_rows(const T* rows, Index step, Vec<T>* v) {
@@ -46,12 +51,19 @@ template <class T, int SIZE, bool UP> FOST_APART void sort_bitonic_rows(T* rows)
   }
 }
 
-// The magnitudes of rows of a tile, or their negatives.
+// A finite magnitude m as one that is the smaller the larger m is, and back again.
+template <class T> FOST_INLINE Vec<T> turned(Vec<T> m) {
+  using Integer = typename IntegerOf<T>::type;
+  constexpr Integer LARGEST = sizeof(T) == 4 ? Integer(0x7f7fffff) : Integer(0x7fefffffffffffff);
+  return reinterpret_cast<Vec<T>>(LARGEST - reinterpret_cast<Mask<T>>(m));
+}
+
+// The magnitudes of rows of a tile, or these turned.
 template <class T> struct Magnitudes {
   const T* rows;
   Index step;
   int count;
-  bool negative;
+  bool turn;
   T* room;  // sixteen rows, for the last ones where they are fewer
 
   // Sixteen rows from `first` on; where there are no more, those that come last in any order.
@@ -59,19 +71,18 @@ template <class T> struct Magnitudes {
     const T* from = rows + first * step;
     Index apart = step;
     if (first + 16 > count) {
-      const Vec<T> last = (negative ? T(__builtin_inff()) : T(0)) - Vec<T>{};
+      const Vec<T> last = turn ? turned<T>(Vec<T>{}) : Vec<T>{};
       for (int i = 0; i < 16; ++i)
         store(room + i * LANES<T>, first + i < count ? load(from + i * step) : last);
       from = room;
       apart = LANES<T>;
     }
     load_rows<T, 16>(from, apart, v);
-    if (negative) {
 #pragma GCC unroll 16
-      for (int i = 0; i < 16; ++i) v[i] = -absolute(v[i]);
-    } else {
+    for (int i = 0; i < 16; ++i) v[i] = absolute(v[i]);
+    if (turn) {
 #pragma GCC unroll 16
-      for (int i = 0; i < 16; ++i) v[i] = absolute(v[i]);
+      for (int i = 0; i < 16; ++i) v[i] = turned<T>(v[i]);
     }
   }
 };

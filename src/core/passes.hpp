@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coders.hpp"
+#include "short.hpp"
 #include "stages.hpp"
 #include "statistic.hpp"
 #include "tile.hpp"
@@ -12,6 +13,11 @@ namespace FOST_NAMESPACE {
 template <class T>
 bool apply(const Program<T>& program, bool inverse, const View<const T>& y, const View<T>& x,
            Index first, Index last, const Workspace<T>& work) {
+  if (is_short(program, y, x)) {
+    const Stage<T>& stage = program.stages[0];
+    return inverse != stage.backwards ? apply_short<T, true>(stage, y, x, first, last)
+                                      : apply_short<T, false>(stage, y, x, first, last);
+  }
   bool finite = true;
   for (Index row = first; row < last; row += work.width) {
     const int rows = rows_at(row, last, work.width);

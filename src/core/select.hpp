@@ -3,8 +3,7 @@
 //
 // 1. A threshold per lane that s magnitudes reach (more than s only where several equal
 //    the s-th largest): see thresholds.hpp.
-// 2. The features that reach it, as bits: one set of lanes per feature, turned around into
-//    one set of features per lane.
+// 2. The features that reach it, as bits: one set of features per lane.
 #pragma once
 
 #include "pass_types.hpp"
@@ -60,43 +59,68 @@ FOST_INLINE int append(const Lanes<T>& lanes, int lane, int first, std::uint64_t
   return end;
 }
 
-// The same for an empty code and exactly S features.
+// The same for an empty code and exactly s features, of the first 64; S is s where that is small,
+// else 0.
 template <class T, int S>
-FOST_INLINE int write_all(const Lanes<T>& lanes, int lane, std::uint64_t bits) {
+FOST_INLINE void write_all(const Lanes<T>& lanes, int lane, std::uint64_t bits) {
+  const int s = S ? S : lanes.out.s;
   const T* x = lanes.x + lane;
-  std::int32_t* indices = lanes.out.indices + lane * S;
   const std::int32_t offset = lanes.offsets[lane];
-  T* values = lanes.out.values + lane * S;
+  std::int32_t* indices = lanes.out.indices + lane * static_cast<Index>(s);
+  T* values = lanes.out.values + lane * static_cast<Index>(s);
 #pragma GCC unroll 8
-  for (int k = 0; k < S; ++k, bits &= bits - 1) {
+  for (int k = 0; k < s; ++k, bits &= bits - 1) {
     const int i = __builtin_ctzll(bits);
     indices[k] = offset + i;
     values[k] = x[i * lanes.width];
   }
-  return S;
+  lanes.out.counts[lane] = s;
 }
 
-// Either; S is s where that is small, else 0.
-template <class T, int S>
-FOST_INLINE int write(const Lanes<T>& lanes, int lane, int first, std::uint64_t bits, int count) {
-  const bool common = S > 0 && lanes.n <= 64 && __builtin_popcountll(bits) == S;
-  return common ? write_all<T, S>(lanes, lane, bits) : append(lanes, lane, first, bits, count);
-}
-
-// Sets of lanes for 64 features from `first` on: those for which reaches(magnitudes) says so.
-template <class T, class Reaches>
-FOST_INLINE void find_sets(const Lanes<T>& lanes, int first, LaneSet<T>* sets,
-                           const Reaches& reaches) {
+// Bit i of bits[l] is set where feature first + i of lane l reaches the level, or lies ABOVE it, for
+// i < 64.
+template <class T, bool ABOVE>
+FOST_INLINE void find_bits(const Lanes<T>& lanes, int first, Vec<T> level, std::uint64_t* bits) {
   const int here = lanes.n - first < 64 ? lanes.n - first : 64;
   const T* x = lanes.x + first * lanes.width;
+  const auto magnitude = [&](int i) { return absolute(load(x + i * lanes.width)); };
+#if defined(__AVX512F__)
+  // Comparisons are sets of lanes, one per feature, which are turned around.
+  LaneSet<T> sets[64];
   for (int i = 0; i < here; ++i)
-    sets[i] = static_cast<LaneSet<T>>(reaches(absolute(load(x + i * lanes.width))));
+    sets[i] = static_cast<LaneSet<T>>(ABOVE ? ~at_least(level, magnitude(i))
+                                            : at_least(magnitude(i), level));
   for (int i = here; i < 64; ++i) sets[i] = 0;
+  for (int l = 0; l < LANES<T>; ++l) bits[l] = gather_bits(sets, l);
+#else
+  // Comparisons are -1 or 0 in each lane, and become bits of its words from the last feature on.
+  using Word = typename UnsignedOf<T>::type;
+  constexpr int BITS = 8 * sizeof(T), WORDS = 64 / BITS;
+  Vec<Word> words[WORDS] = {};
+  const auto look = [&](int count) {
+    for (int bit = BITS - 1; bit >= 0; --bit)
+#pragma GCC unroll 2
+      for (int w = 0; w < WORDS; ++w) {
+        const int i = w * BITS + bit;
+        if (i >= count) continue;
+        const Mask<T> reached = ABOVE ? Mask<T>(magnitude(i) > level) : Mask<T>(magnitude(i) >= level);
+        words[w] += words[w] - reinterpret_cast<Vec<Word>>(reached);
+      }
+  };
+  if (here == 64)
+    look(64);  // without a branch
+  else
+    look(here);
+  for (int l = 0; l < LANES<T>; ++l) {
+    bits[l] = words[0][l];
+    if constexpr (WORDS == 2) bits[l] |= static_cast<std::uint64_t>(words[1][l]) << 32;
+  }
+#endif
 }
 
 // The codes of lanes in which more than s magnitudes reach the level, because several equal it:
 // the first of those count. Their counts are larger than s.
-template <class T, int S> void collect_tied(const Lanes<T>& lanes, Vec<T> level) {
+template <class T> void collect_tied(const Lanes<T>& lanes, Vec<T> level) {
   const int s = lanes.out.s;
   std::int32_t* counts = lanes.out.counts;
   Mask<T> above = {};
@@ -110,40 +134,45 @@ template <class T, int S> void collect_tied(const Lanes<T>& lanes, Vec<T> level)
       counts[l] = 0;
     }
   for (int first = 0; first < lanes.n; first += 64) {
-    LaneSet<T> reached[64], exceeded[64];
-    find_sets(lanes, first, reached, [&](Vec<T> a) { return at_least(a, level); });
-    find_sets(lanes, first, exceeded, [&](Vec<T> a) { return ~at_least(level, a); });
+    std::uint64_t reached[LANES<T>], exceeded[LANES<T>];
+    find_bits<T, false>(lanes, first, level, reached);
+    find_bits<T, true>(lanes, first, level, exceeded);
     for (int l = 0; l < lanes.rows; ++l) {
       if (!(tied >> l & 1)) continue;
-      const std::uint64_t all = gather_bits(reached, l), sure = all & gather_bits(exceeded, l);
-      const std::uint64_t chosen = lowest_bits(all ^ sure, equal[l]);
+      const std::uint64_t chosen = lowest_bits(reached[l] ^ exceeded[l], equal[l]);
       equal[l] -= __builtin_popcountll(chosen);
-      counts[l] = write<T, S>(lanes, l, first, sure | chosen, counts[l]);
+      counts[l] = append(lanes, l, first, exceeded[l] | chosen, counts[l]);
     }
   }
 }
 
-// The entries that reach the level, for all lanes.
+// The entries that reach the level, for all lanes; S is s where that is small, else 0.
 template <class T, int S> void collect(const Lanes<T>& lanes, Vec<T> level) {
-  const int s = lanes.out.s;
+  const int s = S ? S : lanes.out.s;
   std::int32_t* counts = lanes.out.counts;
-  for (int l = 0; l < lanes.rows; ++l) counts[l] = 0;
-  for (int first = 0; first < lanes.n; first += 64) {
-    LaneSet<T> sets[64];
-    find_sets(lanes, first, sets, [&](Vec<T> a) { return at_least(a, level); });
-    for (int l = 0; l < lanes.rows; ++l)
-      counts[l] = write<T, S>(lanes, l, first, gather_bits(sets, l), counts[l]);
-  }
+  std::uint64_t bits[LANES<T>];
+  find_bits<T, false>(lanes, 0, level, bits);
   Vec<T> zero = {};
   hold(zero);
   const unsigned vanishing = at_least(zero, level);
+  bool common = lanes.n <= 64 && !vanishing;
+  for (int l = 0; l < lanes.rows; ++l) common &= __builtin_popcountll(bits[l]) == s;
+  if (common) {
+    for (int l = 0; l < lanes.rows; ++l) write_all<T, S>(lanes, l, bits[l]);
+    return;
+  }
+  for (int l = 0; l < lanes.rows; ++l) counts[l] = append(lanes, l, 0, bits[l], 0);
+  for (int first = 64; first < lanes.n; first += 64) {
+    find_bits<T, false>(lanes, first, level, bits);
+    for (int l = 0; l < lanes.rows; ++l) counts[l] = append(lanes, l, first, bits[l], counts[l]);
+  }
   bool tied = false;
   for (int l = 0; l < lanes.rows; ++l)
     if (vanishing >> l & 1)
       collect_special(lanes, l, level[l]);
     else
       tied |= counts[l] > s;
-  if (tied) collect_tied<T, S>(lanes, level);
+  if (tied) collect_tied<T>(lanes, level);
 }
 
 // Entries of scratch that a selection needs.

@@ -57,6 +57,9 @@ struct Clean<Function> {
 template <class T> struct IntegerOf;
 template <> struct IntegerOf<float> { using type = std::int32_t; };
 template <> struct IntegerOf<double> { using type = std::int64_t; };
+template <class T> struct UnsignedOf;
+template <> struct UnsignedOf<float> { using type = std::uint32_t; };
+template <> struct UnsignedOf<double> { using type = std::uint64_t; };
 
 // Signals that lie side by side in one vector.
 template <class T> constexpr int LANES = FOST_VECTOR_BYTES / static_cast<int>(sizeof(T));
@@ -109,25 +112,6 @@ FOST_INLINE Vec<double> square_root(Vec<double> v) {
 #else
   for (int l = 0; l < LANES<double>; ++l) v[l] = __builtin_sqrt(v[l]);
   return v;
-#endif
-}
-
-// The larger and the smaller of |a| and |b|.
-template <class V> FOST_INLINE void sort_magnitudes(V& a, V& b) {
-#if defined(__AVX512DQ__)
-  constexpr int SMALLER = 0b1010, LARGER = 0b1011;  // by magnitude, without the sign
-  const V x = a, y = b;
-  if constexpr (sizeof(x[0]) == 4) {
-    a = (V)_mm512_range_ps((__m512)x, (__m512)y, LARGER);
-    b = (V)_mm512_range_ps((__m512)x, (__m512)y, SMALLER);
-  } else {
-    a = (V)_mm512_range_pd((__m512d)x, (__m512d)y, LARGER);
-    b = (V)_mm512_range_pd((__m512d)x, (__m512d)y, SMALLER);
-  }
-#else
-  const V x = absolute(a), y = absolute(b);
-  a = x > y ? x : y;
-  b = x > y ? y : x;
 #endif
 }
 

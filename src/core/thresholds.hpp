@@ -42,15 +42,19 @@ template <class T, int KEEP> Vec<T> ranked(const Magnitudes<T>& rows, int rank, 
   return rank_bitonic<T, KEEP>(scratch, rank);
 }
 
-// The s-th largest magnitude, where s or n - s + 1 is at most MOST_SORTED: counted from the
-// largest, or as that of the negatives.
+// The magnitude at `rank` < MOST_SORTED of those, or of the turned ones.
+template <class T> Vec<T> ranked_any(const Magnitudes<T>& rows, int rank, T* scratch) {
+  if (rank < 16) return ranked_few(rows, rank, scratch);
+  if (rank < 32) return ranked<T, 32>(rows, rank, scratch);
+  return ranked<T, MOST_SORTED>(rows, rank, scratch);
+}
+
+// The s-th largest finite magnitude, where s or n - s + 1 is at most MOST_SORTED: counted from the
+// largest, or from the smallest.
 template <class T> Vec<T> sorted_level(const T* x, Index width, int n, int s, T* scratch) {
-  const bool negative = s > n - s + 1;
-  const int rank = negative ? n - s : s - 1;
-  const Magnitudes<T> rows = {x, width, n, negative, scratch + 2 * MOST_SORTED * LANES<T>};
-  if (rank < 16) return absolute(ranked_few(rows, rank, scratch));
-  if (rank < 32) return absolute(ranked<T, 32>(rows, rank, scratch));
-  return absolute(ranked<T, MOST_SORTED>(rows, rank, scratch));
+  T* room = scratch + 2 * MOST_SORTED * LANES<T>;
+  if (s <= n - s + 1) return ranked_any<T>({x, width, n, false, room}, s - 1, scratch);
+  return turned<T>(ranked_any<T>({x, width, n, true, room}, n - s, scratch));
 }
 
 // How many of the n magnitudes reach a level.

@@ -135,6 +135,53 @@ def test_any_number_of_signals(isa: str, count: int) -> None:
     np.testing.assert_allclose(fost.DCT((6, 10)).forward(Y), expected, rtol=0, atol=2e-15)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [2, 3, 7, 8, 9, 17, 20, 22])
+def test_short_signals_stay_in_their_rows(isa: str, dtype: Any, n: int) -> None:
+    """Vectors reach beyond short rows, but nothing is written there, and all layouts agree."""
+    plan = fost.DCT(n)._plan
+    for count in (1, 2, 7, 8, 9, 33):
+        Y = np.random.default_rng(count).standard_normal((count, n)).astype(dtype)
+        for inverse in (False, True):
+            room = np.full((count + 2) * n, 7, dtype)
+            out = room[n:-n].reshape(count, n)
+            assert plan.apply(Y, out, inverse)
+            assert (room[:n] == 7).all()
+            assert (room[-n:] == 7).all()
+            apart, result = np.full((count, n + 3), np.nan, dtype), np.empty_like(out)
+            apart[:, :n] = Y
+            assert plan.apply(apart[:, :n], result, inverse)
+            np.testing.assert_array_equal(result, out)
+            columns = np.empty((n, count), dtype).T
+            assert plan.apply(Y, columns, inverse)
+            np.testing.assert_allclose(columns, out, atol=10 * tolerance(dtype))
+
+
+@pytest.mark.parametrize("n", [2, 5, 8, 11])
+def test_short_signals_that_are_not_finite(isa: str, n: int) -> None:
+    for count in (1, 9):
+        for row in range(count):
+            for place in range(n):
+                Y = np.ones((count, n), np.float32)
+                Y[row, place] = np.nan
+                with pytest.raises(ValueError, match="NaN"):
+                    fost.DCT(n).forward(Y)
+
+
+def test_threads_do_not_change_short_signals() -> None:
+    Y = np.random.default_rng(0).standard_normal((200_003, 3)).astype(np.float32)
+    before = fost.get_num_threads()
+    try:
+        results = []
+        for count in (1, 2, 7):
+            fost.set_num_threads(count)
+            results.append(fost.DCT(3).forward(Y))
+    finally:
+        fost.set_num_threads(before)
+    for result in results[1:]:
+        np.testing.assert_array_equal(result, results[0])
+
+
 @pytest.mark.parametrize("shape", [8, (8,), [8], np.int64(8), np.array([8])], ids=repr)
 def test_ways_to_write_a_shape(shape: Any) -> None:
     transform = fost.DCT(shape)
