@@ -109,7 +109,10 @@ class Union(Several):
         first = np.argmax(np.abs(atoms) > 0.5 / np.sqrt(self.n_features), axis=1)
         signs = np.sign(atoms[np.arange(len(atoms)), first])
         rounded = np.round(atoms * signs[:, None], _DIGITS) + 0.0
-        return np.sort(np.unique(rounded, axis=0, return_index=True)[1]).astype(np.int32)
+        first_of: dict[bytes, int] = {}
+        for k, atom in enumerate(rounded):
+            first_of.setdefault(atom.tobytes(), k)
+        return np.fromiter(first_of.values(), np.int32, len(first_of))
 
     @cached_property
     def _plan(self) -> _core.Union:  # type: ignore[override]
