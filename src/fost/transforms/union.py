@@ -64,7 +64,8 @@ class Union(Several):
     def encode_flops(self, n_nonzero_coefs: int) -> int:
         """Operations to code one signal: those of the correlations, `flops`, and of the pursuit.
 
-        Of that s^2 K + 3 s K + s^3 in K distinct atoms, by the count of Batch-OMP.
+        Of that s^2 K + 3 s K + s^3 in K distinct atoms, by the count of Batch-OMP, though where
+        that takes less time the members' rotations are applied to residuals instead.
 
         Examples
         --------
