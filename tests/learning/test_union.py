@@ -111,8 +111,7 @@ def test_batches_improve_a_start(member):
     Y = mixed(count=3000)
     asked = problem(Y, 3, None)
     structure = fost.UnionOf(member, 3).fit_to(asked)
-    start = fost.Union([fost.DCT(16)] * 3)
-    start = structure.restart(asked, start)
+    start = fost.Union(structure.bank.initial(asked, "subsets").transforms)
     better = structure._batched(asked, start)
     errors = [asked.error(structure.code(asked, union)) for union in (start, better)]
     assert errors[1] < errors[0]
