@@ -125,15 +125,16 @@ template <class T> void bind_transform(nb::class_<Plan, Coder>& plan) {
 
 template <class T, class I>
 Index pursue_union_array(const Union& all, const Lines<T>& gram, const Input<T>& y, int s, double tol,
-                         const Packed<T, Line>& values, const Packed<std::int32_t, Line>& indices,
+                         bool residuals, const Packed<T, Line>& values, const Packed<std::int32_t, Line>& indices,
                          const Packed<I, Line>& indptr) {
   const std::size_t count = all.indices.size(), pitch = (count + PITCH - 1) / PITCH * PITCH;
   require(Index(y.shape(1)) == all.bank.n && s >= 1 && std::size_t(s) <= count &&
               gram.shape(0) == count && gram.shape(1) == pitch, "shapes do not agree");
+  require(!residuals || all.can_screen(), "there are members that are not rotations");
   require(values.shape(0) >= y.shape(0) * s && indices.shape(0) >= y.shape(0) * s &&
               indptr.shape(0) == y.shape(0) + 1, "not enough room for the codes");
   nb::gil_scoped_release release;
-  return pursue<T, I>(all, gram.data(), view<const T>(y), s, tol, values.data(), indices.data(),
+  return pursue<T, I>(all, residuals, gram.data(), view<const T>(y), s, tol, values.data(), indices.data(),
                       indptr.data());
 }
 
@@ -154,9 +155,11 @@ void code_sums_array(const Packed<const T, Line>& values, const Packed<const std
 
 template <class T> void bind_union(nb::module_& m, nb::class_<Union>& all) {
   all.def("pursue", &pursue_union_array<T, std::int32_t>, "gram"_a.noconvert(), "y"_a.noconvert(),
-          "s"_a, "tol"_a, "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
+          "s"_a, "tol"_a, "residuals"_a, "values"_a.noconvert(), "indices"_a.noconvert(),
+          "indptr"_a.noconvert());
   all.def("pursue", &pursue_union_array<T, std::int64_t>, "gram"_a.noconvert(), "y"_a.noconvert(),
-          "s"_a, "tol"_a, "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
+          "s"_a, "tol"_a, "residuals"_a, "values"_a.noconvert(), "indices"_a.noconvert(),
+          "indptr"_a.noconvert());
   m.def("code_sums", &code_sums_array<T>, "values"_a.noconvert(), "indices"_a.noconvert(),
         "indptr"_a.noconvert(), "y"_a.noconvert(), "matrix"_a.noconvert(), "products"_a.noconvert());
 }
@@ -214,10 +217,15 @@ void bind_coders(nb::module_& m) {
 
   nb::class_<Union> all(m, "Union");
   all.def("__init__", [](Union* self, const Plan& base, const std::vector<const Plan*>& members,
-                         const Packed<const std::int32_t, Line>& atoms) {
+                         const Packed<const std::int32_t, Line>& indices,
+                         const Packed<const double, nb::ndim<2>>& atoms) {
     const Index count = Index(base.n) * static_cast<Index>(members.size());
-    new (self) Union(base, members, checked_atoms(atoms, count));
-  }, "base"_a, "members"_a, "atoms"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+    require(atoms.shape(0) == indices.shape(0) && Index(atoms.shape(1)) == base.n,
+            "shapes do not agree");
+    new (self) Union(base, members, checked_atoms(indices, count), atoms.data());
+  }, "base"_a, "members"_a, "indices"_a.noconvert(), "atoms"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+  all.def_prop_ro("can_screen", &Union::can_screen);
+  all.def("by_residuals", &Union::by_residuals, "rows"_a, "s"_a, "within"_a);
   all.def_prop_ro("uses_blas", [](const Union& self) { return self.bank.uses_blas; });
   bind_union<float>(m, all);
   bind_union<double>(m, all);

@@ -70,6 +70,9 @@ template <class T> struct Kernels {
   bool (*pursue_union)(const UnionProgram<T>&, const Atoms<T>&, const View<const T>& y, Index first,
                        Index last, const Codes<T>&, const PursuitMemory<T>&, const BankMemory<T>&,
                        const Workspace<T>&);
+  bool (*pursue_residuals)(const UnionProgram<T>&, const Atoms<T>&, const View<const T>& y, Index first,
+                           Index last, const Codes<T>&, const PursuitMemory<T>&, const BankMemory<T>&,
+                           const Workspace<T>&);
 
   // Updates the atoms of `order` and the coefficients of the signals that use them, together
   // with the residual, one atom after another.

@@ -44,6 +44,7 @@ template <class T> constexpr Kernels<T> table() {
           Clean<pursue<T>>::call,
           Clean<pursue_observed<T>>::call,
           Clean<pursue_union<T>>::call,
+          Clean<pursue_residuals<T>>::call,
           Clean<sweep_atoms<T>>::call,
           Clean<shrink<T>>::call,
           Clean<filter_groups<T>>::call};

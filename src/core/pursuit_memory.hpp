@@ -53,6 +53,11 @@ template <class T> class PursuitBuffers {
     if (scales_.get()) std::fill_n(scales_.get(), tile_ * atoms.pitch, T(0));
   }
 
+  // For signals side by side that are pursued by their residuals, without correlations.
+  static PursuitBuffers for_residuals(const Atoms<T>& atoms, Index lanes, int s, double tol) {
+    return PursuitBuffers(atoms, lanes, s, tol);
+  }
+
   PursuitMemory<T> memory() const {
     return {static_cast<int>(tile_), static_cast<int>(together_), tol_, rows_.get(),
             correlations_.get(), alpha_.get(), factor_.get(), products_.get(), c_.get(), x_.get(),
@@ -60,6 +65,23 @@ template <class T> class PursuitBuffers {
   }
 
  private:
+  PursuitBuffers(const Atoms<T>& atoms, Index lanes, int s, double tol)
+      : tile_(lanes),
+        together_(lanes),
+        tol_(tol),
+        gemm_(nullptr),
+        rows_(lanes * whole(atoms.n, RESIDUAL_PITCH)),
+        correlations_(0),
+        alpha_(0),
+        factor_(Index(s) * (s + 1) / 2 * lanes),
+        products_(lanes * s),
+        c_(lanes * s),
+        x_(lanes * s),
+        directions_(0),
+        observed_(0),
+        scales_(0),
+        left_(0) {}
+
   Index tile_, together_;
   double tol_;
   Gemm<T> gemm_;

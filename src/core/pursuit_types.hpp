@@ -31,6 +31,12 @@ template <class T> struct AtomUses {
 // What the rows of the inner products are padded to: several of the longest vectors.
 constexpr int PITCH = 32;
 
+// The same of residuals, and features in a block of an atom.
+constexpr int RESIDUAL_PITCH = 32;
+constexpr int ATOM_BLOCK = 8;
+
+constexpr Index whole(Index size, Index pitch) { return (size + pitch - 1) / pitch * pitch; }
+
 // Signals that are pursued side by side at most.
 constexpr int PURSUITS = 8;
 
@@ -42,11 +48,46 @@ template <class T> struct UnionMember {
   const T* scales;             // a factor of each coefficient
 };
 
+// The rotations of one member of a union in an order in which coefficients are found to be the
+// strongest as they appear, and few are stored. Of each rotation, rows of the board (see BankMember)
+// to read, and to write where something is kept.
+template <class T> struct ScreenMember {
+  // Rotations of which both coefficients are kept (two pairs of rows; alpha, beta), those of which
+  // the first is an atom's and the second is kept (two pairs; factors of the first, beta), and those
+  // of which both are atoms' (one pair; four factors).
+  int kept, first, both;
+  const RowPair* rows;
+  const T* factors;
+  // Coefficients of other atoms: rows of the board, and factors.
+  int stored;
+  const std::int32_t* places;
+  const T* scales;
+};
+
+// What finds the strongest atom of a union from residuals: all members, and the numbers of the atoms
+// in the order in which their coefficients appear.
+template <class T> struct Screen {
+  int count;
+  const ScreenMember<T>* members;
+  const std::int32_t* atoms;
+};
+
+// Atoms by those blocks of ATOM_BLOCK features in which they are not zero: blocks begins[k] to
+// begins[k + 1] - 1 are those of atom k.
+template <class T> struct AtomBlocks {
+  const std::int32_t* begins;
+  const std::int32_t* places;  // the first feature of each block
+  const T* values;             // ATOM_BLOCK of each block
+};
+
 // Several transforms whose atoms are one dictionary.
 template <class T> struct UnionProgram {
   CoderProgram<T> bank;
   const UnionMember<T>* members;
   const std::int32_t* indices;  // of the atoms, by their numbers: i + n b is atom i of member b
+  Screen<T> screen;             // without members where some are not rotations
+  AtomBlocks<T> atoms;          // beyond the base
+  int pitch;                    // from the residual of a signal to that of the next
 };
 
 // Memory of one thread for pursuit, for `tile` signals at a time. What is wanted per signal is

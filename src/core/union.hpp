@@ -1,10 +1,12 @@
 // Orthogonal matching pursuit in the atoms of several orthonormal transforms. The correlations with
-// a signal are its coefficients in all of them, which fast kernels compute, a signal per lane; the
-// pursuit itself works on the correlations of one signal after another.
+// a signal are its coefficients in all of them, which fast kernels compute, a signal per lane. Then
+// the pursuit works on these, with inner products of atoms, or it goes on with residuals, whose
+// correlations are computed in the same way step by step.
 #pragma once
 
 #include "coders.hpp"
 #include "omp.hpp"
+#include "residuals.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
@@ -66,6 +68,15 @@ void correlate_members(const UnionProgram<T>& all, const BankCoder<T>& bank,
   }
 }
 
+// The numbers of atoms among those of all members.
+template <class T> void rename_atoms(const UnionProgram<T>& all, const Codes<T>& codes, int count) {
+  for (int r = 0; r < count; ++r)
+    for (int k = 0; k < codes.counts[r]; ++k) {
+      std::int32_t& index = codes.indices[static_cast<Index>(r) * codes.s + k];
+      index = all.indices[index];
+    }
+}
+
 // The codes of the rows first:last of y; `memory` is for as many signals as a tile has. False where
 // an entry is not finite or a row not within reach.
 template <class T>
@@ -82,11 +93,37 @@ bool pursue_union(const UnionProgram<T>& all, const Atoms<T>& atoms, const View<
     Prefetch ahead = next_tile(y, row, last, work.width);
     correlate_members(all, bank, outer, memory.correlations, atoms.pitch, ahead);
     if (!pursue_tile(atoms, rows_of(y, row, count, memory.rows), count, here, memory)) return false;
-    for (int r = 0; r < count; ++r)
-      for (int k = 0; k < here.counts[r]; ++k) {
-        std::int32_t& index = here.indices[static_cast<Index>(r) * here.s + k];
-        index = all.indices[index];
-      }
+    rename_atoms(all, here, count);
+  }
+  return true;
+}
+
+// The same by residuals; `memory` is for WIDTH signals.
+template <class T>
+bool pursue_residuals(const UnionProgram<T>& all, const Atoms<T>& atoms, const View<const T>& y,
+                      Index first, Index last, const Codes<T>& codes, const PursuitMemory<T>& memory,
+                      const BankMemory<T>& boards, const Workspace<T>& work) {
+  const BankCoder<T> bank = {all.bank, boards, work};
+  const Workspace<T> outer = bank.for_signals();
+  const int n = all.bank.base.n;
+  Codes<T> here = codes;
+  advance(here, first);
+  for (Index row = first; row < last; row += work.width) {
+    const int count = static_cast<int>(last - row < work.width ? last - row : work.width);
+    load_tile(y, row, count, outer.tile, work.width);
+    Prefetch ahead = next_tile(y, row, last, work.width);
+    const T* tile = run<T, false>(all.bank.base, outer.tile, outer, ahead);
+    for (int lane = 0; lane < count; lane += WIDTH<T>, advance(here, WIDTH<T>)) {
+      T* board = boards.board;
+      if (tile != board) copy_lanes(tile + lane, work.width, board, WIDTH<T>, n);
+      const int some = count - lane < WIDTH<T> ? count - lane : WIDTH<T>;
+      const SignalRows<T> rows = rows_of(y, row + lane, some, memory.rows);
+      ResidualPursuits<T> pursuits(all, atoms, memory, here, some, board);
+      for (int p = 0; p < some; ++p)
+        if (!pursuits.begin(p, rows.data + p * rows.stride)) return false;
+      pursuits.run();
+      rename_atoms(all, here, some);
+    }
   }
   return true;
 }

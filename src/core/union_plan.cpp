@@ -17,7 +17,7 @@ namespace {
 constexpr Index RANGE_SIGNALS = 2048;
 constexpr Index SUMS_BYTES = 32 * 1024 * 1024;
 
-// A kernel of wide tiles or of one vector of signals, and a step after another of pursuit.
+// To judge what threads are worth: the members, and a step after another of pursuit.
 double nanoseconds(const Union& all, Index rows, int s) {
   const double atoms = static_cast<double>(all.indices.size());
   return nanoseconds(all.bank, rows) + static_cast<double>(rows) * s * (60.0 + atoms / 4);
@@ -26,8 +26,13 @@ double nanoseconds(const Union& all, Index rows, int s) {
 }  // namespace
 
 template <class T>
-UnionTables<T>::UnionTables(const CoderProgram<T>& bank, const std::vector<std::int32_t>& indices)
-    : members_(bank.count), program_{bank, nullptr, indices.data()} {
+UnionTables<T>::UnionTables(const CoderProgram<T>& bank, const std::vector<std::int32_t>& indices,
+                            const std::vector<MemberTurns>& turns, const double* atoms)
+    : members_(bank.count),
+      screen_(bank.base.n, turns, indices),
+      program_{bank, nullptr, indices.data(), screen_.screen(), {},
+               static_cast<int>(whole(bank.base.n, RESIDUAL_PITCH))} {
+  add_blocks(atoms, indices.size(), bank.base.n);
   const int n = bank.base.n;
   std::size_t next = 0;
   for (int b = 0; b < bank.count; ++b) {
@@ -53,18 +58,50 @@ UnionTables<T>::UnionTables(const CoderProgram<T>& bank, const std::vector<std::
   program_.members = members_.data();
 }
 
+template <class T> void UnionTables<T>::add_blocks(const double* atoms, std::size_t count, int n) {
+  begins_.push_back(0);
+  for (std::size_t k = 0; k < count; ++k, atoms += n) {
+    for (int i = 0; i < n; i += ATOM_BLOCK) {
+      const int end = std::min(n, i + ATOM_BLOCK);
+      if (std::all_of(atoms + i, atoms + end, [](double entry) { return entry == 0; })) continue;
+      blocks_.push_back(i);
+      entries_.insert(entries_.end(), atoms + i, atoms + end);
+      entries_.resize(blocks_.size() * ATOM_BLOCK);
+    }
+    begins_.push_back(static_cast<std::int32_t>(blocks_.size()));
+  }
+  program_.atoms = {begins_.data(), blocks_.data(), entries_.data()};
+}
+
 Union::Union(const Plan& base, const std::vector<const Plan*>& members,
-             std::vector<std::int32_t> indices)
+             std::vector<std::int32_t> indices, const double* atoms)
     : bank(base, members),
       indices(std::move(indices)),
-      single(bank.program<float>(), this->indices),
-      full(bank.program<double>(), this->indices) {}
+      turns(turns_of(members)),
+      single(bank.program<float>(), this->indices, turns, atoms),
+      full(bank.program<double>(), this->indices, turns, atoms) {}
+
+// Nanoseconds per signal as benchmarks/bench_unions.py has them on AVX2 in float32; of other types and
+// vectors both ways take about the same multiple.
+bool Union::by_residuals(Index rows, int s, bool within) const {
+  if (!can_screen() || rows <= FEW_SIGNALS) return false;  // lanes would be empty
+  double rotations = 0;
+  for (const MemberTurns& member : turns) rotations += static_cast<double>(member.turns.size());
+  const double n = bank.n, count = static_cast<double>(indices.size());
+  // Codes within an error have different lengths. Most are short; and signals side by side wait for
+  // the longest.
+  const double steps = within ? std::min<double>(s, n / 8 + 1) : s, waiting = within ? 2 : 1;
+  const double screen = 0.10 * rotations + 0.06 * count;
+  const double residuals = waiting * steps * (screen + 45 + 0.07 * n * (steps + 1));
+  const double products = 0.10 * rotations + 0.13 * count + 60 * steps + 0.04 * steps * (steps - 1) * count;
+  return residuals < products;
+}
 
 template <class T, class I>
-Index pursue(const Union& all, const T* gram, const View<const T>& y, int s, double tol, T* values,
-             std::int32_t* indices, I* indptr) {
+Index pursue(const Union& all, bool residuals, const T* gram, const View<const T>& y, int s, double tol,
+             T* values, std::int32_t* indices, I* indptr) {
   const Kernels<T>& kernels = fost::kernels<T>();
-  const int count = static_cast<int>(all.indices.size()), pitch = (count + PITCH - 1) / PITCH * PITCH;
+  const int count = static_cast<int>(all.indices.size()), pitch = static_cast<int>(whole(count, PITCH));
   const Atoms<T> atoms = {all.bank.n, count, pitch, nullptr, const_cast<T*>(gram), nullptr, nullptr, nullptr};
   const Index width = tile_width(all.bank, kernels.width, y.rows), tiles = (y.rows + width - 1) / width;
   const int threads = threads_for(nanoseconds(all, y.rows, s));
@@ -74,17 +111,21 @@ Index pursue(const Union& all, const T* gram, const View<const T>& y, int s, dou
   for (int k = 0; k < threads; ++k) {
     work.emplace_back(all.bank, kernels, y.rows);
     boards.emplace_back(all.bank, kernels, y.rows);
-    buffers.emplace_back(atoms, width, y.rows, s, false, tol);
+    if (residuals)
+      buffers.push_back(PursuitBuffers<T>::for_residuals(atoms, kernels.width, s, tol));
+    else
+      buffers.emplace_back(atoms, width, y.rows, s, false, tol);
   }
   const Buffer<std::int32_t> counts(y.rows);
   const Codes<T> codes = {values, indices, counts.get(), s};
   std::atomic<bool> finite{true};
   const Index ranges = std::min<Index>(tiles, threads == 1 ? 1 : 8 * Index(threads));
+  const auto kernel = residuals ? kernels.pursue_residuals : kernels.pursue_union;
   parallel_for(ranges, threads, [&](Index k, int thread) {
     const Index first = tiles * k / ranges * width;
     const Index last = std::min(y.rows, tiles * (k + 1) / ranges * width);
-    if (!kernels.pursue_union(all.program<T>(), atoms, y, first, last, codes, buffers[thread].memory(),
-                              boards[thread].memory(), work[thread].workspace()))
+    if (!kernel(all.program<T>(), atoms, y, first, last, codes, buffers[thread].memory(),
+                boards[thread].memory(), work[thread].workspace()))
       finite = false;
   });
   return finite ? compress(codes, y.rows, indptr) : -1;
@@ -142,9 +183,9 @@ void code_sums(const SparseRows<T, std::int64_t>& codes, Index atoms, const View
 
 #define FOST_INSTANTIATE(T)                                                                      \
   template class UnionTables<T>;                                                                 \
-  template Index pursue<T, std::int32_t>(const Union&, const T*, const View<const T>&, int,      \
+  template Index pursue<T, std::int32_t>(const Union&, bool, const T*, const View<const T>&, int, \
                                          double, T*, std::int32_t*, std::int32_t*);              \
-  template Index pursue<T, std::int64_t>(const Union&, const T*, const View<const T>&, int,      \
+  template Index pursue<T, std::int64_t>(const Union&, bool, const T*, const View<const T>&, int, \
                                          double, T*, std::int32_t*, std::int64_t*);              \
   template void code_sums<T>(const SparseRows<T, std::int64_t>&, Index, const View<const T>&, double*, double*);
 FOST_INSTANTIATE(float)

@@ -5,37 +5,51 @@
 #include <vector>
 
 #include "bank_plan.hpp"
-#include "pursuit_types.hpp"
+#include "screen_plan.hpp"
 
 namespace fost {
 
 template <class T> class UnionTables {
  public:
-  UnionTables(const CoderProgram<T>& bank, const std::vector<std::int32_t>& indices);
+  UnionTables(const CoderProgram<T>& bank, const std::vector<std::int32_t>& indices,
+              const std::vector<MemberTurns>& turns, const double* atoms);
   UnionTables(const UnionTables&) = delete;
   UnionTables& operator=(const UnionTables&) = delete;
 
   const UnionProgram<T>& program() const { return program_; }
 
  private:
+  void add_blocks(const double* atoms, std::size_t count, int n);
+
   std::vector<UnionMember<T>> members_;
   std::deque<std::vector<std::int32_t>> places_;
   std::deque<std::vector<T>> scales_;
+  ScreenTables<T> screen_;
+  std::vector<std::int32_t> begins_, blocks_;
+  std::vector<T> entries_;
   UnionProgram<T> program_;
 };
 
 // Those atoms of a bank's members that `indices` names, ascending: i + n b is atom i of member b.
-// The plans must outlive it.
+// `atoms` has them in rows, as they are beyond the base. The plans must outlive it.
 class Union {
  public:
-  Union(const Plan& base, const std::vector<const Plan*>& members, std::vector<std::int32_t> indices);
+  Union(const Plan& base, const std::vector<const Plan*>& members, std::vector<std::int32_t> indices,
+        const double* atoms);
 
   template <class T> const UnionProgram<T>& program() const;
+
+  // Whether they can be found by residuals: where all members are rotations.
+  bool can_screen() const { return !turns.empty(); }
+  // Whether codes of s entries, or of as many as a tolerance takes, are found by residuals or by inner
+  // products of atoms: sizes alone say what takes less time.
+  bool by_residuals(Index rows, int s, bool within) const;
 
   Bank bank;
   std::vector<std::int32_t> indices;
 
  private:
+  std::vector<MemberTurns> turns;
   UnionTables<float> single;
   UnionTables<double> full;
 };
@@ -43,11 +57,11 @@ class Union {
 template <> inline const UnionProgram<float>& Union::program<float>() const { return single.program(); }
 template <> inline const UnionProgram<double>& Union::program<double>() const { return full.program(); }
 
-// Codes of y by orthogonal matching pursuit in those atoms, as `pursue` has them. `gram` has their
-// inner products, atoms x pitch, a multiple of PITCH.
+// Codes of y by orthogonal matching pursuit in those atoms, as `pursue` has them, by residuals or not.
+// `gram` has their inner products, atoms x pitch, a multiple of PITCH.
 template <class T, class I>
-Index pursue(const Union& all, const T* gram, const View<const T>& y, int s, double tol, T* values,
-             std::int32_t* indices, I* indptr);
+Index pursue(const Union& all, bool residuals, const T* gram, const View<const T>& y, int s, double tol,
+             T* values, std::int32_t* indices, I* indptr);
 
 // X Y^T into matrix (atoms x n) and X X^T into products (atoms x atoms), of codes X in rows. The sums
 // depend on the number of signals and on nothing else.

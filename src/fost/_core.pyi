@@ -71,13 +71,23 @@ class Bank(Coder):
 class Union:
     @property
     def uses_blas(self) -> bool: ...
-    def __init__(self, base: Plan, members: Sequence[Plan], atoms: NDArray[np.int32]) -> None: ...
+    def __init__(
+        self,
+        base: Plan,
+        members: Sequence[Plan],
+        indices: NDArray[np.int32],
+        atoms: NDArray[np.float64],
+    ) -> None: ...
+    @property
+    def can_screen(self) -> bool: ...
+    def by_residuals(self, rows: int, s: int, within: bool) -> bool: ...
     def pursue(
         self,
         gram: Numbers,
         y: Numbers,
         s: int,
         tol: float,
+        residuals: bool,
         values: Numbers,
         indices: NDArray[np.int32],
         indptr: Numbers,

@@ -320,7 +320,14 @@ def test_union(run: Run) -> None:
     assert isinstance(union, fost.Union)
     assert union.n_transforms == 3
     assert report["relative_error"] < report["dct_relative_error"]
-    assert "Union(n_features=64, n_transforms=3" in run("info", "union.safetensors").stdout
+    text = run("info", "union.safetensors").stdout
+    assert "Union(n_features=64, n_transforms=3" in text
+    data = json.loads(run("info", "union.safetensors", "--json").stdout)
+    sparsity = int(data["metadata"]["sparsity"])
+    assert data["flops"] == union.flops
+    assert data["flops_encode"] == union.encode_flops(sparsity) > union.flops
+    assert f"{union.flops:,} per signal, of the correlations with all atoms" in text
+    assert f"{data['flops_encode']:,} per signal, for {sparsity} of 64 coefficients" in text
     words = ("encode", "union.safetensors", "picture.png", "-o", "codes.npz", "--json")
     told = json.loads(run(*words).stdout)
     assert told["relative_error"] == pytest.approx(report["relative_error"], rel=1e-4)

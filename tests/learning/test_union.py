@@ -106,6 +106,19 @@ def test_is_better_than_the_bank_that_it_starts_from(member):
     assert error == pytest.approx(union.error, rel=1e-6)
 
 
+@pytest.mark.parametrize("member", STRUCTURES, ids=lambda member: member.label)
+def test_batches_improve_a_start(member):
+    Y = mixed(count=3000)
+    asked = problem(Y, 3, None)
+    structure = fost.UnionOf(member, 3).fit_to(asked)
+    start = fost.Union(structure.bank.initial(asked, "subsets").transforms)
+    better = structure._batched(asked, start)
+    errors = [asked.error(structure.code(asked, union)) for union in (start, better)]
+    assert errors[1] < errors[0]
+    few = problem(Y[:100], 3, None)  # a batch would be all of them
+    assert structure._batched(few, start) is start
+
+
 def test_streams_and_arrays_find_the_same():
     Y = mixed(count=900)
     structure = fost.UnionOf(fost.Rotations(10), 2)

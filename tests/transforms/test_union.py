@@ -13,15 +13,65 @@ from scipy.sparse import csr_array
 import fost
 from fost.learning import as_source
 from tests import reference
-from tests.cases import dtypes, random_orthonormal, same_codes, seeds
+from tests.cases import (
+    dtypes,
+    random_blocks,
+    random_orthonormal,
+    random_pairs,
+    same_codes,
+    seeds,
+)
 from tests.transforms.test_bank import members
 
 
 def distinct_atoms(union):
     """The atoms of all members in rows, and which of them no member before has."""
     atoms = np.concatenate([reference.matrix(member).T for member in union.transforms])
-    products = np.abs(np.tril(atoms @ atoms.T, -1))
-    return atoms, np.flatnonzero(products.max(axis=1, initial=0) < 1 - 1e-9)
+    products = np.tril(atoms @ atoms.T, -1)
+    distinct = np.ones(len(atoms), dtype=bool)
+    for k, before in zip(*np.nonzero(np.abs(products) > 1 - 1e-6), strict=True):
+        # A rotation by a tiny angle makes others, which inner products do not tell.
+        gap = atoms[k] - np.sign(products[k, before]) * atoms[before]
+        distinct[k] &= np.abs(gap).max() > 1e-9
+    return atoms, np.flatnonzero(distinct)
+
+
+def rotated(rng, n, count, g, base=True):
+    """Members of g random rotations each, which pursuit by residuals is for."""
+    blocks = random_blocks(rng, count * g).reshape(count, g, 2, 2)
+    chains = [fost.Givens(random_pairs(rng, g, n), block, n) for block in blocks]
+    return [fost.Chain([fost.DCT(n), chain]) for chain in chains] if base else chains
+
+
+def encode_by(union, Y, residuals, *arguments, **options):
+    """Codes by residuals, or by inner products, whatever takes less time."""
+    dictionary = union._dictionary(Y.dtype, masked=False)
+    dictionary.residuals = residuals
+    try:
+        return union.encode(Y, *arguments, **options)
+    finally:
+        dictionary.residuals = None
+
+
+def check_pursuit(union, Y, s, codes):
+    """Against pursuit in the atoms one by one, but where two are as good but for rounding."""
+    atoms, distinct = distinct_atoms(union)
+    assert set(codes.indices) <= set(distinct)
+    assert union.n_distinct_atoms == len(distinct)
+    wanted = fost.omp(Y, atoms[distinct], s)
+    places = np.full(len(atoms), -1)
+    places[distinct] = np.arange(len(distinct))
+    own = csr_array((codes.data, places[codes.indices], codes.indptr), shape=wanted.shape)
+    own, wanted = own.toarray(), wanted.toarray()
+    same = ((own != 0) == (wanted != 0)).all(axis=1)
+    # Of random signals, two correlations that agree to seven digits are rare.
+    assert same.sum() >= len(same) - 1 - len(same) // 20
+    room = 2e-4 if Y.dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(own[same], wanted[same], rtol=room, atol=room)
+    # Whatever was taken, a code is the projection on it: nothing of it is left in the residual.
+    left = (Y[~same] - own[~same].astype(np.float64) @ atoms[distinct]) @ atoms[distinct].T
+    largest = np.maximum(1, np.abs(Y[~same]).max(axis=1, initial=0))
+    assert (np.abs(left * (own[~same] != 0)).max(axis=1, initial=0) <= room * largest).all()
 
 
 def residuals(Y, codes, atoms):
@@ -47,25 +97,94 @@ def test_equals_pursuit_in_its_atoms(isa, seed, n, count, n_signals, dtype, shar
     assert codes.shape == (n_signals, count * n)
     assert codes.dtype == dtype
     assert codes.has_sorted_indices
-    atoms, distinct = distinct_atoms(union)
-    assert set(codes.indices) <= set(distinct)
-    assert union.n_distinct_atoms == len(distinct)
-    wanted = fost.omp(Y, atoms[distinct], s)
-    places = np.full(len(atoms), -1)
-    places[distinct] = np.arange(len(distinct))
-    own = csr_array((codes.data, places[codes.indices], codes.indptr), shape=wanted.shape)
-    pairs = ((own[[i]].indices, wanted[[i]].indices) for i in range(n_signals))
-    same = np.array([np.array_equal(*pair) for pair in pairs], dtype=bool)
-    # Of random signals, two correlations that agree to seven digits are rare.
-    assert same.sum() >= len(same) - 1 - len(same) // 20
-    room = 2e-4 if dtype == np.float32 else 1e-9
-    for i in np.flatnonzero(same):
-        np.testing.assert_allclose(own[[i]].data, wanted[[i]].data, rtol=room, atol=room)
-    # Whatever was taken, a code is the projection on it: nothing of it is left in the residual.
-    for i in np.flatnonzero(~same):
-        chosen = atoms[codes[[i]].indices]
-        left = Y[i] - codes[[i]].data.astype(np.float64) @ chosen
-        assert np.abs(chosen @ left).max(initial=0) <= room * max(1, np.abs(Y[i]).max())
+    check_pursuit(union, Y, s, codes)
+
+
+@given(
+    seeds,
+    st.integers(2, 70),
+    st.integers(1, 5),
+    st.integers(1, 100),
+    st.sampled_from([1, 7, 31, 33, 100]),
+    dtypes,
+    st.booleans(),
+    st.data(),
+)
+def test_residuals_find_the_same(isa, seed, n, count, g, n_signals, dtype, base, data):
+    """Rotations of any number and depth: pursuit by residuals and by inner products."""
+    s = data.draw(st.integers(1, min(n, 8)))
+    rng = np.random.default_rng(seed)
+    union = fost.Union(rotated(rng, n, count, g, base))
+    Y = rng.standard_normal((n_signals, n)).astype(dtype)
+    assert union._plan.can_screen
+    for way in (True, False):
+        check_pursuit(union, Y, s, encode_by(union, Y, way, s))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("tol", [0.0, 2.0, 1e9])
+def test_residuals_within_an_error(isa, dtype, tol):
+    rng = np.random.default_rng(5)
+    union = fost.Union(rotated(rng, 24, 3, 20))
+    Y = rng.standard_normal((100, 24)).astype(dtype)
+    Y[7] = 0
+    found = [encode_by(union, Y, way, 9, tol=tol) for way in (True, False)]
+    for codes in found:
+        assert np.diff(codes.indptr)[7] == 0
+    counts = [np.diff(codes.indptr) for codes in found]
+    assert np.mean(counts[0] == counts[1]) > 0.97
+    errors = [residuals(Y, codes, union.matrix.T) for codes in found]
+    np.testing.assert_allclose(np.mean(errors[0]), np.mean(errors[1]), rtol=1e-2, atol=1e-5)
+    short = counts[0] < 9
+    assert (errors[0][short] ** 2 <= tol * (1 + 1e-4) + 1e-9).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_signals_of_few_atoms_have_no_more(isa, dtype):
+    """Where nothing but rounding is left pursuit ends, and atoms are never taken twice."""
+    rng = np.random.default_rng(2)
+    union = fost.Union(rotated(rng, 32, 4, 40))
+    atoms = union.matrix.T
+    rows = np.stack([rng.choice(32, 2, replace=False) for _ in range(200)])
+    Y = (atoms[rows[:, 0]] + 1e-3 * atoms[rows[:, 1]]).astype(dtype)
+    for way in (True, False):
+        codes = encode_by(union, Y, way, 12)
+        assert codes.has_canonical_format
+        assert residuals(Y, codes, atoms).max() < (1e-5 if dtype == np.float32 else 1e-13)
+        assert np.abs(codes.data).max() < 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_nearly_dependent_atoms(isa, dtype):
+    """Members that differ by tiny angles do not lead to wild coefficients."""
+    rng = np.random.default_rng(4)
+    pairs = random_pairs(rng, 12, 16)
+    members = []
+    for angle in (0.3, 0.3 + 1e-4, 0.3 + 1e-7):
+        c, s = np.cos(angle), np.sin(angle)
+        members.append(fost.Givens(pairs, np.tile([[c, s], [-s, c]], (12, 1, 1)), 16))
+    union = fost.Union(members)
+    Y = rng.standard_normal((64, 16)).astype(dtype)
+    first = fost.Union(members[:1])
+    for s in (4, 16):
+        alone = residuals(Y, first.encode(Y, s), first.matrix.T)
+        for way in (True, False):
+            codes = encode_by(union, Y, way, s)
+            assert np.abs(codes.data).max() < 1e3 * np.abs(Y).max()
+            # More atoms to choose from, of which two are nearly the same, cannot hurt much.
+            left = residuals(Y, codes, union.matrix.T)
+            assert left.mean() <= 1.05 * alone.mean() + 1e-2
+
+
+def test_the_way_follows_from_sizes():
+    rng = np.random.default_rng(0)
+    small, large = (fost.Union(rotated(rng, n, 8, n)) for n in (64, 256))
+    assert not small._plan.by_residuals(1000, 4, False)
+    assert large._plan.by_residuals(1000, 16, False)
+    assert not large._plan.by_residuals(1, 16, False)
+    dense = fost.Union([fost.DCT(256), fost.Dense(random_orthonormal(rng, 256))])
+    assert not dense._plan.can_screen
+    assert not dense._plan.by_residuals(1000, 16, False)
 
 
 @given(seeds, st.sampled_from([8, 33]), dtypes)
@@ -145,11 +264,13 @@ def test_threads_change_nothing(isa, set_threads, dtype):
     rng = np.random.default_rng(0)
     union = fost.Union(members(rng, 64, 4, shared=True))
     Y = rng.standard_normal((4_000, 64)).astype(dtype)
-    set_threads(1)
-    one = union.encode(Y, 4)
-    set_threads(5)
-    assert same_codes(union.encode(Y, 4), one)
-    assert same_codes(union.encode(np.asfortranarray(Y), 4), one)
+    rotations = fost.Union(rotated(rng, 64, 4, 64))
+    for coder, way in ((union, False), (rotations, True), (rotations, False)):
+        set_threads(1)
+        one = encode_by(coder, Y, way, 4)
+        set_threads(5)
+        assert same_codes(encode_by(coder, Y, way, 4), one)
+        assert same_codes(encode_by(coder, np.asfortranarray(Y), way, 4), one)
 
 
 def test_files_copies_and_comparisons(tmp_path):

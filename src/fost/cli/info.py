@@ -88,6 +88,7 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     dct = dct_of(patch or n)
     small = n * n * len(parts) <= _MOST_ENTRIES
     gap = max(_gap(member) for member in parts) if small else None
+    encode = _pursuit(model)
     members = [repr(member) for member in (parts if len(parts) > 1 else Chain(parts).members)]
     data: dict[str, object] = {
         "model": model.path,
@@ -95,6 +96,7 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, object]]:
         "n_features": n,
         "patch": patch,
         "flops": coder.flops,
+        "flops_encode": encode[1] if encode else None,
         "flops_dense": dense_flops(n),
         "flops_dct": dct.flops if dct else None,
         "n_parameters": coder.n_parameters,
@@ -105,9 +107,13 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, object]]:
         "model": str(model.path),
         "structure": repr(coder) if len(parts) > 1 else " then ".join(members),
         "features": f"{n}" + (f" ({options.format_patch(patch)} patches)" if patch else ""),
-        "operations": f"{coder.flops:,} per signal",
+        "operations": f"{coder.flops:,} per signal"
+        + (", of the correlations with all atoms" if encode else ""),
         "  of a dense matrix": _compared(dense_flops(n), coder.flops),
     }
+    if encode:
+        s, flops = encode
+        lines["  with pursuit"] = f"{flops:,} per signal, for {s} of {n} coefficients"
     if dct:
         lines[f"  of the {'2-D ' if patch else ''}DCT"] = _compared(dct.flops, coder.flops)
     lines["parameters"] = f"{coder.n_parameters:,}"
@@ -115,6 +121,16 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     if usage := model.usage:
         data["usage"] = usage
     return lines | _noted(model), data
+
+
+def _pursuit(model: Model) -> tuple[int, int] | None:
+    """Entries per code of a union, and the operations to find them, pursuit included."""
+    from fost.transforms import Union
+
+    coder = model.transform
+    if not isinstance(coder, Union) or coder.n_features * coder.n_atoms > _MOST_ENTRIES:
+        return None
+    return model.sparsity, coder.encode_flops(model.sparsity)
 
 
 def _noted(model: Model) -> dict[str, str]:

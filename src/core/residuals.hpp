@@ -1,0 +1,218 @@
+// Orthogonal matching pursuits of WIDTH signals side by side, by their residuals.
+//
+// The residuals, in the domain of the base that the members of a union share, are a tile of the
+// board. In each step the rotations of all members turn them into the correlations with all atoms,
+// which are compared as they appear and not stored: everything stays in the first-level cache, where
+// rows of inner products (see pursuits.hpp) come from further away. Then each residual loses what the
+// coefficients of its chosen atoms have changed by, times the atoms' entries.
+#pragma once
+
+#include "pursuit_steps.hpp"
+
+namespace fost {
+namespace FOST_NAMESPACE {
+
+// The coefficient of the largest magnitude of each lane, and by which count it came; the first of
+// equals.
+template <class T> struct Champions {
+  Vec<T> values[UNROLL] = {};
+  Mask<T> counts[UNROLL] = {};
+  Mask<T> now = {};
+
+  FOST_INLINE void meet(const Vec<T>* coefficients) {
+#pragma GCC unroll 4
+    for (int v = 0; v < UNROLL; ++v) {
+      const Mask<T> stronger = Mask<T>(absolute(coefficients[v]) > absolute(values[v]));
+      values[v] = stronger ? coefficients[v] : values[v];
+      counts[v] = stronger ? now : counts[v];
+    }
+    now += 1;
+  }
+};
+
+// A rotation on two rows of the board, in UNROLL vectors; see ScreenMember.
+template <class T> struct TwoRows {
+  Vec<T> a[UNROLL], b[UNROLL];
+
+  FOST_INLINE TwoRows(const T* board, RowPair from) {
+    const T *p = board + first_row(from) * WIDTH<T>, *q = board + second_row(from) * WIDTH<T>;
+#pragma GCC unroll 4
+    for (int v = 0; v < UNROLL; ++v) {
+      a[v] = load(p + v * LANES<T>);
+      b[v] = load(q + v * LANES<T>);
+    }
+  }
+};
+
+// to = x + factor y
+template <class T> FOST_INLINE void keep(const Vec<T>* x, const Vec<T>* y, T factor, T* to) {
+  Vec<T> all = factor - Vec<T>{};
+  hold(all);
+#pragma GCC unroll 4
+  for (int v = 0; v < UNROLL; ++v) store(to + v * LANES<T>, x[v] + all * y[v]);
+}
+
+// factors[0] x + factors[1] y
+template <class T>
+FOST_INLINE void meet(Champions<T>& champions, const Vec<T>* x, const Vec<T>* y, const T* factors) {
+  Vec<T> first = factors[0] - Vec<T>{}, second = factors[1] - Vec<T>{}, sums[UNROLL];
+  hold(first);
+  hold(second);
+#pragma GCC unroll 4
+  for (int v = 0; v < UNROLL; ++v) sums[v] = first * x[v] + second * y[v];
+  champions.meet(sums);
+}
+
+template <class T>
+FOST_INLINE void screen_member(const ScreenMember<T>& member, T* board, Champions<T>& champions) {
+  const RowPair* rows = member.rows;
+  const T* factors = member.factors;
+  const auto at = [board](Index row) { return board + row * WIDTH<T>; };
+  for (int k = 0; k < member.kept; ++k, rows += 2, factors += 2) {
+    const TwoRows<T> in(board, rows[0]);
+    keep(in.a, in.b, factors[0], at(first_row(rows[1])));
+    keep(in.b, in.a, factors[1], at(second_row(rows[1])));
+  }
+  Champions<T> local = champions;
+  for (int k = 0; k < member.first; ++k, rows += 2, factors += 3) {
+    const TwoRows<T> in(board, rows[0]);
+    keep(in.b, in.a, factors[2], at(first_row(rows[1])));
+    meet(local, in.a, in.b, factors);
+  }
+  for (int k = 0; k < member.both; ++k, rows += 1, factors += 4) {
+    const TwoRows<T> in(board, rows[0]);
+    meet(local, in.a, in.b, factors);
+    meet(local, in.b, in.a, factors + 2);
+  }
+  for (int k = 0; k < member.stored; ++k) {
+    const T* x = at(member.places[k]);
+    Vec<T> scale = member.scales[k] - Vec<T>{}, scaled[UNROLL];
+    hold(scale);
+#pragma GCC unroll 4
+    for (int v = 0; v < UNROLL; ++v) scaled[v] = scale * load(x + v * LANES<T>);
+    local.meet(scaled);
+  }
+  champions = local;
+}
+
+template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
+ public:
+  // Those of the first `count` signals on a board.
+  ResidualPursuits(const UnionProgram<T>& all, const Atoms<T>& atoms, const PursuitMemory<T>& memory,
+                   const Codes<T>& codes, int count, T* board)
+      : Steps(atoms, memory, codes, count), all_(all), board_(board) {}
+
+  using PursuitSteps<T, WIDTH<T>>::begin;
+
+  // All steps, and the codes.
+  void run() {
+    while (taken_ < codes_.s && this->any_open()) {
+      choose();
+      this->template orthogonalise<false>();
+      this->take();
+      if (taken_ == codes_.s) break;
+      if (taken_ == 1) take_rows();
+      for (int p = 0; p < count_; ++p)
+        if (open_[p] != 0) subtract(p);
+      set_board();
+    }
+    this->write();
+  }
+
+ private:
+  static constexpr int P = WIDTH<T>;
+  typedef T Block __attribute__((vector_size(ATOM_BLOCK * sizeof(T)), aligned(sizeof(T)), may_alias));
+  using Steps = PursuitSteps<T, P>;
+  using Steps::atom_, Steps::atoms_, Steps::chosen, Steps::codes_, Steps::count_, Steps::memory_;
+  using Steps::open_, Steps::taken_;
+
+  T* board(Index row) const { return board_ + row * P; }
+
+  // The next atom of each signal, if there is one left to take.
+  void choose() {
+    Champions<T> champions;
+    for (int b = 0; b < all_.screen.count; ++b) screen_member(all_.screen.members[b], board_, champions);
+    T strengths[P];
+    typename IntegerOf<T>::type counts[P];
+    for (int v = 0; v < UNROLL; ++v) {
+      store(strengths + v * LANES<T>, champions.values[v]);
+      store(counts + v * LANES<T>, champions.counts[v]);
+    }
+    for (int p = 0; p < P; ++p) {
+      if (open_[p] == 0) continue;
+      int k = all_.screen.atoms[counts[p]];
+      if (this->has(p, k)) k = strongest_other(p, strengths[p]);
+      open_[p] = this->prefers(p, k, strengths[p], 1);
+      // Inner products come from far away: all of them at once.
+      const T* gram = gram_row(atoms_, k);
+      for (int i = 0; i < taken_; ++i) __builtin_prefetch(gram + chosen(p)[i]);
+    }
+    for (int p = 0; p < P; ++p) this->compare(p, strengths[p]);
+  }
+
+  // Where nothing but rounding is left, it may be strongest along an atom that was taken.
+  FOST_APART int strongest_other(int p, T& strength) const {
+    int found = 0;
+    strength = 0;
+    for (int k = 0; k < atoms_.count; ++k) {
+      if (this->has(p, k)) continue;
+      T sum = 0;
+      for (int e = all_.atoms.begins[k]; e < all_.atoms.begins[k + 1]; ++e)
+        for (int l = 0; l < ATOM_BLOCK && all_.atoms.places[e] + l < atoms_.n; ++l)
+          sum += all_.atoms.values[static_cast<Index>(e) * ATOM_BLOCK + l] * board(all_.atoms.places[e] + l)[p];
+      if (__builtin_fabs(sum) > __builtin_fabs(strength)) {
+        strength = sum;
+        found = k;
+      }
+    }
+    return found;
+  }
+
+  T* residual(Index p) const { return memory_.rows + p * all_.pitch; }
+
+  // What the coefficients of the chosen atoms have changed by, times these.
+  void subtract(int p) const {
+    const double *last = this->row(taken_ - 1) + p, coordinate = memory_.c[(taken_ - 1) * P + p];
+    for (int i = 0; i < taken_; ++i) {
+      const T factor = static_cast<T>(coordinate * last[i * P]);
+      if (factor == 0) continue;  // it has nothing in common with the atom that was taken
+      const AtomBlocks<T>& atoms = all_.atoms;
+      const std::int32_t* range = atoms.begins + chosen(p)[i];
+      for (int e = range[0]; e < range[1]; ++e) {
+        auto* to = reinterpret_cast<Block*>(residual(p) + atoms.places[e]);
+        *to -= factor * *reinterpret_cast<const Block*>(atoms.values + static_cast<Index>(e) * ATOM_BLOCK);
+      }
+    }
+  }
+
+  // Residuals in rows from the board, and back.
+  void take_rows() const {
+    for (int p = 0; p < P; p += LANES<T>)
+      for (int i = 0; i < all_.pitch; i += LANES<T>) {
+        Vec<T> block[LANES<T>];
+#pragma GCC unroll 16
+        for (int l = 0; l < LANES<T>; ++l) block[l] = i + l < atoms_.n ? load(board(i + l) + p) : Vec<T>{};
+        transpose<T>(block);
+#pragma GCC unroll 16
+        for (int l = 0; l < LANES<T>; ++l) store(residual(p + l) + i, block[l]);
+      }
+  }
+  void set_board() const {
+    for (int p = 0; p < P; p += LANES<T>)
+      for (int i = 0; i < atoms_.n; i += LANES<T>) {
+        Vec<T> block[LANES<T>];
+#pragma GCC unroll 16
+        for (int l = 0; l < LANES<T>; ++l) block[l] = load(residual(p + l) + i);
+        transpose<T>(block);
+#pragma GCC unroll 16
+        for (int l = 0; l < LANES<T>; ++l)
+          if (i + l < atoms_.n) store(board(i + l) + p, block[l]);
+      }
+  }
+
+  const UnionProgram<T>& all_;
+  T* board_;
+};
+
+}  // namespace FOST_NAMESPACE
+}  // namespace fost
