@@ -23,11 +23,16 @@ struct GappedRows {
   const double* weights;
   double* densities;    // logarithms of the density of what is observed
   double* variances;    // conditional ones of what is missing; zero elsewhere (rows of n)
+  Index every = 1;      // of so many groups of the order one has its conditional covariances added up
 };
 
 // What the kernels of any instruction set need at most: signals side by side, and the size of the
 // blocks that sizes of matrices are rounded up to.
 constexpr int MOST_LANES = 8, LARGEST_BLOCK = 4;
+
+// Whether the conditional covariance of the signal at a place of the order counts, where only some
+// are added up: groups of MOST_LANES of them do or do not, for all instruction sets alike.
+constexpr bool is_counted(Index place, Index every) { return place / MOST_LANES % every == 0; }
 
 // Memory of one thread, for MOST_LANES signals at once; the last three may be null where
 // neither covariances nor variances are asked for.
