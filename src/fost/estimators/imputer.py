@@ -202,7 +202,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         """Observed features in units that keep their squares within reach; gaps are NaN."""
         marked = signals if np.isnan(self.missing_values) else _marked(signals, gaps)
         seen = self._observed(marked).astype(np.float64, copy=False)
-        return self._rescaled(seen, -self._exponents)
+        return np.asarray(self._rescaled(seen, -self._exponents), np.float64)
 
     def _observed(self, columns: NDArray[Any]) -> NDArray[Any]:
         """Those columns that were observed in `fit`."""

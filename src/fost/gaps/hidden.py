@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._typing import Floats
 from fost.gaps.conditioning import Gaps, Rows, condition
 from fost.gaps.mixture import Mixture
 from fost.gaps.moments import Shrinkage, beyond, maximised, moments
@@ -43,6 +44,8 @@ _FEW = ((16, 0.9), (32, 0.995))
 # in differences between members.
 _ALONE = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 1e6)
 _APART = (0.25, 1.0, 4.0)
+# Members that are less likely for a signal by so much, as logarithms, are not tried for it.
+_BEHIND = 10.0
 # A mixture has to be better than one Gaussian by this factor to be worth its time.
 _WORTH = 0.98
 _HOPELESS = 1.05
@@ -127,7 +130,7 @@ class Trial:
         filled, _ = mixture.filled(truth, self.gaps[:count], candidates=known)
         return self._errors(filled)
 
-    def _errors(self, filled: Rows) -> NDArray[np.float64]:
+    def _errors(self, filled: Floats) -> NDArray[np.float64]:
         truth = self.signals[: len(self.hidden)]
         return np.asarray((np.where(self.hidden, filled - truth, 0) ** 2).sum(axis=1))
 
@@ -144,7 +147,7 @@ class Trial:
         sums = moments(mixture, self.signals, self.gaps, self.every, self.candidates, parts)
         error = np.inf
         if self.decides:
-            filled = np.concatenate(parts)[: len(self.hidden)] if len(parts) > 1 else parts[0]
+            filled: Rows = np.concatenate(parts) if len(parts) > 1 else parts[0]
             error = float(self._errors(filled[: len(self.hidden)]).sum())
         return Step(mixture, sums, error)
 
@@ -197,7 +200,7 @@ def _best_apart(trial: Trial, alone: Choice, n_members: int, random: np.random.G
     (gaussian,) = alone.mixture.members
     filled = condition(gaussian, trial.signals, trial.gaps).rows
     start = divided(gaussian, filled, trial.gaps, n_members, several[1], random, trial.every)
-    trial = trial.knowing(start.likeliest(filled))
+    trial = trial.knowing(start.likeliest(filled, _BEHIND))
     last = _learned(trial, start, several[1], _STEPS_APART, _GAIN)
     # What is far behind one Gaussian is not tuned any more.
     if last.error > _HOPELESS * alone.errors.sum():

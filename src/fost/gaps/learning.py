@@ -24,6 +24,8 @@ from fost.transforms import Bank, Coder
 _SAMPLE = 2**13
 # Signals whose conditional covariances are computed in a step with all signals, about.
 _COVARIANCES = 1000
+# Signals of which those with hidden entries are but a few.
+_MANY = 2500
 
 
 def learn(
@@ -58,8 +60,9 @@ def learn(
         member, of which there are `n_members`. Faster for long signals, and less exact. If None,
         any covariances, each with a transform of its own.
     max_iter : int, optional
-        Steps with all signals, after those by which the rest was chosen. If None, one, or three
-        where these were not all signals.
+        Steps with all signals, after those by which the rest was chosen. If None, three where these
+        were not all signals, one where much was hidden of them (of fewer than 2,500), and none
+        otherwise.
     random_state : int, Generator, RandomState or None
         For what is hidden, and where mixtures start.
     checkpoint : path, optional
@@ -129,7 +132,7 @@ def _learned(
             progress = replace(progress, candidates=None)
         if keeper:
             keeper.save(progress)
-    steps = max_iter if max_iter is not None else 1 if in_memory else 3
+    steps = max_iter if max_iter is not None else _steps(n_signals)
     every = max(1, n_signals // _COVARIANCES)
     units, transforms = progress.units, coder.transforms if coder is not None else None
     scaled = units.taken_out(signals)
@@ -144,6 +147,13 @@ def _learned(
         if keeper:
             keeper.save(progress)
     return units.put_back(progress.mixture)
+
+
+def _steps(n_signals: int) -> int:
+    """Steps with all signals that are worth it, hidden entries and all."""
+    if n_signals > _SAMPLE:
+        return 3
+    return 1 if n_signals < _MANY else 0
 
 
 def _begun(

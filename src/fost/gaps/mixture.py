@@ -14,6 +14,7 @@ from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost._validation import check_flag, check_parameters, check_signals
 from fost.gaps.conditioning import Conditioned, Gaps, Rows, condition
+from fost.gaps.conjugate import conjugate, is_cheaper
 from fost.gaps.gaussian import Gaussian
 from fost.pursuit import check_missing
 from fost.streams import as_stream, is_lazy
@@ -21,10 +22,8 @@ from fost.transforms import Transform
 
 # Numbers that are worked on at once, of all members together.
 _ENTRIES = 2**21
-# Members that are tried for a signal, and how much less likely than the first the others may be,
-# as logarithms.
+# Members that are tried for a signal.
 _CANDIDATES = 2
-_FAR_BEHIND = 10.0
 
 
 class Mixture:
@@ -159,6 +158,8 @@ class Mixture:
         self, rows: Rows, gaps: Gaps, candidates: NDArray[np.bool_] | None, variances: bool
     ) -> tuple[Rows, Rows]:
         """Means, and where asked for variances, of all entries."""
+        if len(self.members) == 1 and not variances and is_cheaper(self.members[0], gaps):
+            return conjugate(self.members[0], rows, gaps), rows[:0]
         found = self.members_for(rows, gaps, candidates, variances=variances)
         weights, _ = self.responsibilities(found, len(rows))
         mean = means(found, weights)
@@ -196,8 +197,9 @@ class Mixture:
         return self.likeliest(condition(self._together, rows, gaps).rows)
 
     @single_threaded_blas
-    def likeliest(self, filled: Rows) -> NDArray[np.bool_]:
-        """Which members suit signals without gaps: the few that suit each of them best."""
+    def likeliest(self, filled: Rows, behind: float = np.inf) -> NDArray[np.bool_]:
+        """Which members suit signals without gaps: the few that suit each of them best, whose
+        log-likelihoods are not too far behind the first one's."""
         count = len(self.members)
         scores = np.empty((len(filled), count), np.float32)
         # Single precision is enough to see who is far behind.
@@ -209,7 +211,7 @@ class Mixture:
         few = min(_CANDIDATES, count)
         best = np.argpartition(-scores, few - 1, axis=1)[:, :few]
         likely = np.take_along_axis(scores, best, axis=1)
-        near = likely >= likely.max(axis=1, keepdims=True) - _FAR_BEHIND
+        near = likely >= likely.max(axis=1, keepdims=True) - behind
         chosen = np.zeros(scores.shape, np.bool_)
         np.put_along_axis(chosen, best, near, axis=1)
         return chosen

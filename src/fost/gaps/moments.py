@@ -117,6 +117,7 @@ def weighted_moments(
         if missing is None:
             thinned = _thinned(own, every)
             missing = condition(member, rows, gaps, used[::every], weights=thinned).covariance
+            assert missing is not None
         if len(mixture.members) > 1:
             centred *= np.sqrt(own)[:, None]
         seconds[k] = centred.T @ centred + missing
