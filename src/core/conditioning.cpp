@@ -16,7 +16,9 @@ namespace {
 constexpr Index SIGNALS = 64;
 constexpr Index MOST_SUMS = 16;
 
-Index rounded_up(Index n, Index unit) { return (n + unit - 1) / unit * unit; }
+// Rows of n entries with room for whole blocks of any size up to the largest; odd, so that columns do
+// not fall into the same lines of a cache.
+Index with_room(Index n) { return (n + LARGEST_BLOCK) | 1; }
 
 // Signals by how much of them is missing, so that those worked on at once are alike, and those with
 // the same gaps side by side.
@@ -58,8 +60,8 @@ struct Order {
 class GapBuffers {
  public:
   GapBuffers(Index n, Index largest, bool covariances)
-      : pitch_(rounded_up(largest, LARGEST_BLOCK) + 1),
-        wide_(rounded_up(n, LARGEST_BLOCK) + 1),
+      : pitch_(with_room(largest)),
+        wide_(with_room(n)),
         missing_(n * MOST_LANES),
         observed_(n * MOST_LANES),
         factor_(pitch_ * pitch_ * MOST_LANES),

@@ -37,8 +37,8 @@ constexpr bool is_counted(Index place, Index every) { return place / MOST_LANES 
 // Memory of one thread, for MOST_LANES signals at once; the last three may be null where
 // neither covariances nor variances are asked for.
 struct GapMemory {
-  Index pitch;             // of rows of `factor`: half of n, rounded up
-  Index wide;              // of rows of `solved`: n, rounded up
+  Index pitch;             // of rows of `factor`: half of n, with room for blocks
+  Index wide;              // of rows of `solved`: n, with room for blocks
   std::int32_t* missing;   // n for each lane: places of what is missing
   std::int32_t* observed;  // n for each lane
   double* factor;          // pitch x pitch

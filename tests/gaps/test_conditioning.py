@@ -79,6 +79,35 @@ def test_signals_side_by_side_may_differ_in_all(isa: str, scale: float) -> None:
     np.testing.assert_allclose(found.densities, expected, rtol=1e-9, atol=1e-8)
 
 
+@pytest.mark.parametrize("isa", _core.available_isas())
+@pytest.mark.parametrize("n", [4, 7, 16, 19, 40, 64])
+def test_all_may_be_missing_beside_little(isa: str, n: int) -> None:
+    """Sizes that are no multiples of blocks: rows of matrices must not reach into each other."""
+    rng = np.random.default_rng(6)
+    gaussian = some_gaussian(n)
+    Y = rng.standard_normal((6, n))
+    gaps = rng.random(Y.shape) < 0.3
+    gaps[::2] = True
+    before = _core.get_isa()
+    _core.set_isa(isa)
+    try:
+        for first in range(len(Y) - 1):
+            found = condition(
+                gaussian, Y[first:], gaps[first:], variances=True, weights=np.ones(6 - first)
+            )
+            known = gaussian.mean, gaussian.covariance
+            twins = [
+                reference.condition(*known, *row)
+                for row in zip(Y[first:], gaps[first:], strict=True)
+            ]
+            np.testing.assert_allclose(found.rows, [t[0] for t in twins], rtol=1e-9, atol=1e-9)
+            variances = [np.diag(t[2]) for t in twins]
+            np.testing.assert_allclose(found.variances, variances, atol=1e-9)
+            np.testing.assert_allclose(found.covariance, sum(t[2] for t in twins), atol=1e-9)
+    finally:
+        _core.set_isa(before)
+
+
 def test_threads_change_no_bit() -> None:
     rng = np.random.default_rng(2)
     gaussian = some_gaussian(24)
