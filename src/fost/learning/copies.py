@@ -52,7 +52,7 @@ def dealt(
         # The first ones have one more where it does not come out even.
         least, more = divmod(total, count)
         parts = np.arange(count + 1)
-        bounds = least * parts + np.minimum(parts, more)
+        bounds = np.asarray(least * parts + np.minimum(parts, more), np.float64)
     for low, high in pairwise(bounds):
         inside = np.minimum(ends, high) - np.maximum(ends - own, low)
         kept = inside > 0
