@@ -25,8 +25,11 @@ ESTIMATORS = [*LEARNED, fost.AutoDictionary(), *GENERAL, fost.Imputer()]
 def not_decided_by_few_signals(estimator):
     """The check has half as many signals as features, which leave most atoms to rounding.
 
-    tests/learning/test_weights.py has enough signals.
+    Another order of the same signals, without weights, makes as much of a difference;
+    tests/learning/test_weights.py shows that, and has enough signals. Reflectors are decided.
     """
+    if isinstance(estimator, fost.HouseholderDictionary):
+        return {}
     return {"check_sample_weight_equivalence_on_dense_data": "left to rounding, or to the start"}
 
 

@@ -126,18 +126,18 @@ void condition_array(const Packed<const double, Line>& mean,
                      const std::optional<Packed<const double, Line>>& weights,
                      const std::optional<Packed<double, Line>>& densities,
                      const std::optional<Packed<double, nb::ndim<2>>>& variances,
-                     const std::optional<Packed<double, nb::ndim<2>>>& sum) {
+                     const std::optional<Packed<double, nb::ndim<2>>>& sum, Index every) {
   const std::size_t n = mean.shape(0), count = rows.shape(0);
   const auto square = [&](const auto& matrix) { return matrix.shape(0) == n && matrix.shape(1) == n; };
   require(n >= 1 && square(covariance) && square(precision) && rows.shape(1) == n &&
               missing.shape(0) == count && missing.shape(1) == n, "shapes do not agree");
   require((!weights || weights->shape(0) == count) && (!densities || densities->shape(0) == count) &&
               (!variances || (variances->shape(0) == count && variances->shape(1) == n)) &&
-              (!sum || square(*sum)), "shapes do not agree");
+              (!sum || square(*sum)) && every >= 1, "shapes do not agree");
   const Gaussian gaussian = {static_cast<int>(n), mean.data(), covariance.data(), precision.data(),
                              log_determinant};
   const GappedRows signals = {rows.data(), missing.data(), nullptr, pointer(weights), pointer(densities),
-                              pointer(variances)};
+                              pointer(variances), every};
   nb::gil_scoped_release release;
   condition_rows(gaussian, signals, Index(count), pointer(sum));
 }
@@ -202,7 +202,7 @@ NB_MODULE(_core, m) {
   m.def("condition", &condition_array, "mean"_a.noconvert(), "covariance"_a.noconvert(),
         "precision"_a.noconvert(), "log_determinant"_a, "rows"_a.noconvert(),
         "missing"_a.noconvert(), "weights"_a.noconvert().none(), "densities"_a.noconvert().none(),
-        "variances"_a.noconvert().none(), "sum"_a.noconvert().none());
+        "variances"_a.noconvert().none(), "sum"_a.noconvert().none(), "every"_a = 1);
   m.attr("PITCH") = PITCH;
   m.attr("FEW_SIGNALS") = FEW_SIGNALS;
   m.def("registers_clean", &registers_clean);

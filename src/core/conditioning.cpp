@@ -1,6 +1,7 @@
 #include "conditioning.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "buffer.hpp"
@@ -15,26 +16,42 @@ namespace {
 constexpr Index SIGNALS = 64;
 constexpr Index MOST_SUMS = 16;
 
-Index rounded_up(Index n, Index unit) { return (n + unit - 1) / unit * unit; }
+// Rows of n entries with room for whole blocks of any size up to the largest; odd, so that columns do
+// not fall into the same lines of a cache.
+Index with_room(Index n) { return (n + LARGEST_BLOCK) | 1; }
 
-// Signals by how much of them is missing, so that those worked on at once are alike. Those with the
-// same gaps stay side by side.
+// Signals by how much of them is missing, so that those worked on at once are alike, and those with
+// the same gaps side by side.
 struct Order {
   std::vector<Index> places;
   Index largest = 0;  // of the smaller matrices that are worked on at once
 
   Order(const bool* missing, Index n, Index count) : places(count) {
-    std::vector<int> gaps(count);
-    std::vector<Index> begins(n + 2);
+    struct Key {
+      Index gaps;
+      std::uint64_t mask;  // gaps themselves, or a hash where they are more than fit
+      Index row;
+      bool operator<(const Key& other) const {
+        if (gaps != other.gaps) return gaps < other.gaps;
+        return mask != other.mask ? mask < other.mask : row < other.row;
+      }
+    };
+    std::vector<Key> keys(count);
     for (Index r = 0; r < count; ++r) {
-      gaps[r] = static_cast<int>(std::count(missing + r * n, missing + (r + 1) * n, true));
-      ++begins[gaps[r] + 1];
+      const bool* own = missing + r * n;
+      std::uint64_t mask = 0;
+      for (Index i = 0; i < n; i += 64) {
+        std::uint64_t bits = 0;
+        for (Index k = i; k < std::min(i + 64, n); ++k) bits = bits << 1 | (own[k] ? 1 : 0);
+        mask = (mask ^ mask >> 29) * 0x9e3779b97f4a7c15u ^ bits;
+      }
+      keys[r] = {std::count(own, own + n, true), mask, r};
     }
-    for (Index k = 0; k <= n; ++k) begins[k + 1] += begins[k];
-    for (Index r = 0; r < count; ++r) places[begins[gaps[r]]++] = r;
+    std::sort(keys.begin(), keys.end());
+    for (Index r = 0; r < count; ++r) places[r] = keys[r].row;
     for (Index r = 0; r < count; r += MOST_LANES) {
       const Index last = std::min<Index>(r + MOST_LANES, count) - 1;
-      largest = std::max<Index>(largest, std::min<Index>(gaps[places[last]], n - gaps[places[r]]));
+      largest = std::max<Index>(largest, std::min(keys[last].gaps, n - keys[r].gaps));
     }
   }
 };
@@ -43,8 +60,8 @@ struct Order {
 class GapBuffers {
  public:
   GapBuffers(Index n, Index largest, bool covariances)
-      : pitch_(rounded_up(largest, LARGEST_BLOCK) + 1),
-        wide_(rounded_up(n, LARGEST_BLOCK) + 1),
+      : pitch_(with_room(largest)),
+        wide_(with_room(n)),
         missing_(n * MOST_LANES),
         observed_(n * MOST_LANES),
         factor_(pitch_ * pitch_ * MOST_LANES),
@@ -65,6 +82,18 @@ class GapBuffers {
   Buffer<std::int32_t> missing_, observed_;
   Buffer<double> factor_, lines_, rows_, solved_;
 };
+
+// What the sum over those signals that count is multiplied by, to stand for all: the sum of the weights
+// of all over that of theirs.
+double share_inverted(const GappedRows& signals, Index count) {
+  double all = 0, counted = 0;
+  for (Index r = 0; r < count; ++r) {
+    const double weight = signals.weights ? signals.weights[signals.order[r]] : 1;
+    all += weight;
+    if (is_counted(r, signals.every)) counted += weight;
+  }
+  return counted > 0 ? all / counted : 1;
+}
 
 // Nanoseconds on one thread, roughly, for signals of which half is missing.
 double nanoseconds(Index count, double n) { return double(count) * n * (5 + n * (0.1 + n / 500)); }
@@ -90,9 +119,10 @@ void condition_rows(const Gaussian& gaussian, GappedRows signals, Index count, d
                       buffers[thread].memory());
   });
   if (!sum) return;
+  const double scale = signals.every > 1 ? share_inverted(signals, count) : 1;
   for (Index k = 0; k < ranges; ++k)
     for (Index i = 0; i < n; ++i)
-      for (Index j = 0; j <= i; ++j) sum[i * n + j] += sums.get()[k * n * n + i * n + j];
+      for (Index j = 0; j <= i; ++j) sum[i * n + j] += scale * sums.get()[k * n * n + i * n + j];
   for (Index i = 0; i < n; ++i)
     for (Index j = 0; j < i; ++j) sum[j * n + i] = sum[i * n + j];
 }

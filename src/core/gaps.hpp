@@ -20,8 +20,9 @@ class GapGroup {
   GapGroup(const Gaussian& gaussian, const GappedRows& signals, const GapMemory& memory)
       : g_(gaussian), signals_(signals), at_(memory) {}
 
-  // Takes the next `active` signals of the order. Entry beyond repeat the first of them.
-  void take(const Index* order, int active, double* sum) {
+  // Takes the next `active` signals of the order, whose conditional covariances count or not. Lanes
+  // beyond repeat the first of them.
+  void take(const Index* order, int active, bool counts, double* sum) {
     const int n = g_.n;
     bool same = taken_ > 0;
     for (int l = 0; l < L; ++l) {
@@ -37,7 +38,7 @@ class GapGroup {
       factorise_lanes();
       if (signals_.variances) find_variances();
     }
-    for (int l = 0; l < active; ++l)
+    for (int l = 0; l < active && counts; ++l)
       weight_[l] += signals_.weights ? signals_.weights[row_[l]] : 1;
   }
 
@@ -258,7 +259,8 @@ inline void condition(const Gaussian& g, const GappedRows& signals, Index first,
   constexpr int L = LANES<double>;
   GapGroup group(g, signals, at);
   for (Index r = first; r < last; r += L) {
-    group.take(signals.order + r, static_cast<int>(last - r < L ? last - r : L), sum);
+    group.take(signals.order + r, static_cast<int>(last - r < L ? last - r : L),
+               is_counted(r, signals.every), sum);
     group.fill();
   }
   group.add_covariance(sum);

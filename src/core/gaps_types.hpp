@@ -23,17 +23,22 @@ struct GappedRows {
   const double* weights;
   double* densities;    // logarithms of the density of what is observed
   double* variances;    // conditional ones of what is missing; zero elsewhere (rows of n)
+  Index every = 1;      // of so many groups of the order one has its conditional covariances added up
 };
 
 // What the kernels of any instruction set need at most: signals side by side, and the size of the
 // blocks that sizes of matrices are rounded up to.
 constexpr int MOST_LANES = 8, LARGEST_BLOCK = 4;
 
+// Whether the conditional covariance of the signal at a place of the order counts, where only some
+// are added up: groups of MOST_LANES of them do or do not, for all instruction sets alike.
+constexpr bool is_counted(Index place, Index every) { return place / MOST_LANES % every == 0; }
+
 // Memory of one thread, for MOST_LANES signals at once; the last three may be null where
 // neither covariances nor variances are asked for.
 struct GapMemory {
-  Index pitch;             // of rows of `factor`: half of n, rounded up
-  Index wide;              // of rows of `solved`: n, rounded up
+  Index pitch;             // of rows of `factor`: half of n, with room for blocks
+  Index wide;              // of rows of `solved`: n, with room for blocks
   std::int32_t* missing;   // n for each lane: places of what is missing
   std::int32_t* observed;  // n for each lane
   double* factor;          // pitch x pitch

@@ -159,6 +159,7 @@ def condition(
     densities: NDArray[np.float64] | None,
     variances: NDArray[np.float64] | None,
     sum: NDArray[np.float64] | None,
+    every: int = 1,
 ) -> None: ...
 def filter_groups(
     images: Numbers,

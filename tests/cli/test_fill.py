@@ -40,6 +40,18 @@ def test_a_mask(run: Run) -> None:
     np.testing.assert_array_equal(np.load("masked.npy"), np.load("filled.npy"))
 
 
+def test_a_checkpoint(run: Run, fail: Callable[..., str]) -> None:
+    signals_with_gaps()
+    run("fill", "holed.npy", "-o", "filled.npy", "--quiet", "--checkpoint", "state")
+    run("fill", "holed.npy", "-o", "again.npy", "--quiet", "--checkpoint", "state")
+    np.testing.assert_array_equal(np.load("again.npy"), np.load("filled.npy"))
+    message = fail("fill", "signals.npy", "-o", "other.npy", "--checkpoint", "state")
+    assert "cannot resume from 'state': it is of other signals" in message
+    pd.DataFrame({"a": [1.0, np.nan]}).to_csv("table.csv", index=False)
+    message = fail("fill", "table.csv", "-o", "other.csv", "--checkpoint", "state")
+    assert "--checkpoint is for arrays, not for tables" in message
+
+
 def test_zarr(run: Run) -> None:
     zarr = pytest.importorskip("zarr")
     X = signals_with_gaps()

@@ -8,7 +8,7 @@ import pytest
 import fost
 from fost import _core
 from fost.gaps import Gaussian
-from fost.gaps.conditioning import by_gaps, condition
+from fost.gaps.conditioning import condition
 from tests import reference
 
 
@@ -27,9 +27,8 @@ def test_the_kernel_is_its_twin(isa: str, n: int, share: float) -> None:
     gaussian = some_gaussian(n)
     Y = rng.standard_normal((70, n))
     gaps = rng.random(Y.shape) < share
-    gaps[::3] = gaps[0]  # some follow each other with the same gaps once they are sorted
-    order = by_gaps(gaps)
-    Y, gaps, weights = Y[order], gaps[order], rng.random(70)
+    gaps[::3] = gaps[0]  # some have the same gaps
+    weights = rng.random(70)
     before = _core.get_isa()
     _core.set_isa(isa)
     try:
@@ -80,6 +79,35 @@ def test_signals_side_by_side_may_differ_in_all(isa: str, scale: float) -> None:
     np.testing.assert_allclose(found.densities, expected, rtol=1e-9, atol=1e-8)
 
 
+@pytest.mark.parametrize("isa", _core.available_isas())
+@pytest.mark.parametrize("n", [4, 7, 16, 19, 40, 64])
+def test_all_may_be_missing_beside_little(isa: str, n: int) -> None:
+    """Sizes that are no multiples of blocks: rows of matrices must not reach into each other."""
+    rng = np.random.default_rng(6)
+    gaussian = some_gaussian(n)
+    Y = rng.standard_normal((6, n))
+    gaps = rng.random(Y.shape) < 0.3
+    gaps[::2] = True
+    before = _core.get_isa()
+    _core.set_isa(isa)
+    try:
+        for first in range(len(Y) - 1):
+            found = condition(
+                gaussian, Y[first:], gaps[first:], variances=True, weights=np.ones(6 - first)
+            )
+            known = gaussian.mean, gaussian.covariance
+            twins = [
+                reference.condition(*known, *row)
+                for row in zip(Y[first:], gaps[first:], strict=True)
+            ]
+            np.testing.assert_allclose(found.rows, [t[0] for t in twins], rtol=1e-9, atol=1e-9)
+            variances = [np.diag(t[2]) for t in twins]
+            np.testing.assert_allclose(found.variances, variances, atol=1e-9)
+            np.testing.assert_allclose(found.covariance, sum(t[2] for t in twins), atol=1e-9)
+    finally:
+        _core.set_isa(before)
+
+
 def test_threads_change_no_bit() -> None:
     rng = np.random.default_rng(2)
     gaussian = some_gaussian(24)
@@ -98,8 +126,25 @@ def test_threads_change_no_bit() -> None:
         assert np.array_equal(results[0].covariance, other.covariance)  # type: ignore[arg-type]
 
 
-def test_signals_with_the_same_gaps_lie_side_by_side() -> None:
-    gaps = np.random.default_rng(0).random((200, 11)) < 0.2
-    sorted_gaps = gaps[by_gaps(gaps)]
-    changes = 1 + int((sorted_gaps[1:] != sorted_gaps[:-1]).any(axis=1).sum())
-    assert changes == len(np.unique(gaps, axis=0))
+@pytest.mark.parametrize("isa", _core.available_isas())
+@pytest.mark.parametrize("every", [2, 3, 100])
+def test_covariances_of_some_stand_for_those_of_all(isa: str, every: int) -> None:
+    """Of groups of eight, in the order of how much is missing and then of what."""
+    rng = np.random.default_rng(4)
+    gaussian, n = some_gaussian(12), 12
+    Y, weights = rng.standard_normal((100, n)), rng.random(100)
+    gaps = rng.random(Y.shape) < 0.4
+    before = _core.get_isa()
+    _core.set_isa(isa)
+    try:
+        found = condition(gaussian, Y, gaps, weights=weights, every=every)
+        np.testing.assert_array_equal(found.rows, condition(gaussian, Y, gaps).rows)
+    finally:
+        _core.set_isa(before)
+    masks = gaps @ (1 << np.arange(n)[::-1])
+    order = np.lexsort((masks, gaps.sum(axis=1)))
+    counted = order[np.arange(100) // 8 % every == 0]
+    known = gaussian.mean, gaussian.covariance
+    total = sum(weights[k] * reference.condition(*known, Y[k], gaps[k])[2] for k in counted)
+    total = total * (weights.sum() / weights[counted].sum())
+    np.testing.assert_allclose(found.covariance, total, atol=1e-9)

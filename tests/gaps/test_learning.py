@@ -33,7 +33,7 @@ def rms(errors: np.ndarray) -> float:
 def test_what_is_observed_becomes_no_less_likely(count: int) -> None:
     Y = holed(drawn(two_kinds(), 300))
     holes = np.isnan(Y)
-    start = pairwise(Y, holes).members * count
+    start = pairwise(Y, holes)[0].members * count
     shifted = [
         fost.gaps.Gaussian.of_covariance(g.mean + k / 3, g.covariance) for k, g in enumerate(start)
     ]
@@ -49,7 +49,7 @@ def test_what_is_observed_becomes_no_less_likely(count: int) -> None:
 
 def test_without_gaps_one_step_gives_the_covariance() -> None:
     Y = walks()
-    start = pairwise(Y, np.zeros(Y.shape, bool))
+    start = pairwise(Y, np.zeros(Y.shape, bool))[0]
     learned = maximised(start, moments(start, Y, np.isnan(Y)), Shrinkage(0.0))
     expected = np.cov(Y.T, bias=True)
     difference = learned.members[0].covariance - expected
@@ -159,11 +159,14 @@ def test_hidden_entries_are_like_missing_ones() -> None:
     for k, start in enumerate(np.random.default_rng(0).integers(0, 25, len(Y))):
         missing[k, start : start + 8] = True
     trial = Trial.of(Y, missing, np.random.default_rng(0))
-    runs = trial.hidden & ~missing[trial.judged]
+    judged = trial.order[: len(trial.hidden)]
+    runs = trial.hidden & ~missing[judged]
     assert (runs == trial.hidden).all()
     lengths = (np.diff(np.pad(trial.hidden, [(0, 0), (1, 1)]).astype(int), axis=1) == 1).sum(axis=1)
     assert lengths.max() <= 2  # a run, or what another one leaves of it
-    assert (trial.gaps[trial.judged] == (missing[trial.judged] | trial.hidden)).all()
+    assert (trial.gaps[: len(judged)] == (missing[judged] | trial.hidden)).all()
+    assert (trial.signals == Y[trial.order]).all()
+    assert (np.sort(trial.order) == np.arange(len(Y))).all()
     assert (~trial.gaps).any(axis=0).all()
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import fost
 from fost.learning import as_source
+from fost.learning.copies import dealt
 from fost.selection import Rule
 from tests.learning.test_loop import STRUCTURES, correlated, structures
 
@@ -121,3 +122,86 @@ def test_what_is_refused(weights, message):
     signals = da.from_array(Y, chunks=(20, 4))
     with pytest.raises(ValueError, match="sample_weight"):
         fost.learn(signals, fost.Full(), 2, sample_weight=weights)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("share", [None, 1.0, 40.5, 1e9])
+def test_weights_are_dealt_like_repetitions(count, share):
+    order = RNG.permutation(400)
+    again = np.repeat(order, WEIGHTS[order])
+    one = list(dealt(order, WEIGHTS.astype(float), share, count))
+    many = list(dealt(again, None, share, count))
+    assert len(one) == len(many) == count
+    for (places, weights), (repeated, none) in zip(one, many, strict=True):
+        assert none is None
+        np.testing.assert_array_equal(np.repeat(places, weights.astype(int)), repeated)
+
+
+def test_any_weights_are_dealt_in_equal_parts():
+    weights = RNG.random(50)
+    parts = list(dealt(np.arange(50), weights, None, 4))
+    sums = [own.sum() for _, own in parts]
+    np.testing.assert_allclose(sums, weights.sum() / 4)
+    total = np.zeros(50)
+    for places, own in parts:
+        total[places] += own
+    np.testing.assert_allclose(total, weights)
+
+
+def test_weights_may_be_huge():
+    weights = np.full(400, 1e12)
+    (part,) = dealt(np.arange(400), weights, 2.5e12)
+    np.testing.assert_array_equal(part[1], [1e12, 1e12, 5e11])
+    Y = correlated(400, 8)
+    assert as_source(Y, None, weights).sample(50).weights.sum() == 50
+    options = {"max_iter": 2, "tol": 0, "random_state": 0}
+    huge = fost.learn(Y, fost.BankOf(fost.Full(), 3), 2, sample_weight=weights, **options)
+    plain = fost.learn(Y, fost.BankOf(fost.Full(), 3), 2, **options)
+    np.testing.assert_allclose(huge.errors, plain.errors, rtol=1e-6)
+
+
+def test_samples_of_weights_are_those_of_repetitions():
+    Y = correlated(400, 8)
+    one = as_source(Y, None, WEIGHTS).sample(100)
+    many = as_source(np.repeat(Y, WEIGHTS, axis=0)).sample(100)
+    assert one.weights.sum() == many.n_signals == 100
+    np.testing.assert_allclose(one.gram(None), many.gram(None), rtol=1e-10, atol=1e-8)
+    half = as_source(Y, None, WEIGHTS / 2).sample(100)
+    assert half.weights.sum() == 100
+    assert (WEIGHTS[np.isin(Y[:, 0], half.in_memory()[:, 0])] > 0).all()
+
+
+@pytest.mark.parametrize("init", ["splitting", "farthest"])
+def test_starts_of_banks_are_those_of_repetitions(init):
+    """Also where the signals that a start looks at are a sample."""
+    rng = np.random.default_rng(1)
+    Y = correlated(400, 8)
+    Y[::2] = 20 * rng.standard_normal((200, 8)) * (rng.random((200, 8)) < 0.3)
+    options = {"init": init, "max_iter": 1, "tol": 0, "random_state": 0}
+    bank = fost.BankOf(fost.Full(), 3)
+    one = fost.learn(Y, bank, 2, sample_weight=WEIGHTS, **options)
+    many = fost.learn(np.repeat(Y, WEIGHTS, axis=0), bank, 2, **options)
+    assert one.start_error == pytest.approx(many.start_error, rel=1e-6)
+    np.testing.assert_allclose(one.errors, many.errors, rtol=1e-6)
+
+
+def test_what_few_signals_leave_open_hangs_on_their_order_too():
+    """Why scikit-learn's check of weights fails: its 15 signals of 30 entries do not decide.
+
+    The same repetitions in another order, without any weights, give another transform, too, that
+    is as good.
+    """
+    rng = np.random.RandomState(42)
+    Y, weights = rng.rand(15, 30), rng.randint(0, 5, 15)
+    again = np.repeat(Y, weights, axis=0)
+    assert np.linalg.matrix_rank(again) < 30
+    options = {"max_iter": 3, "tol": 0}
+    first = fost.learn(again, fost.Full(), 4, **options)
+    others = [
+        fost.learn(rng.permutation(again), fost.Full(), 4, **options),
+        fost.learn(rng.permutation(again), fost.Full(), 4, **options),
+        fost.learn(Y, fost.Full(), 4, sample_weight=weights, **options),
+    ]
+    changes = [np.abs(other.transform.matrix - first.transform.matrix).max() for other in others]
+    assert max(changes[:2]) > 1e-3  # in their last bits, all might agree by chance
+    assert [other.error for other in others] == pytest.approx([first.error] * 3, rel=0.05)

@@ -53,6 +53,7 @@ def fill(
         ),
     ] = None,
     missing: options.Missing = None,
+    checkpoint: options.Checkpoint = None,
     threads: options.Threads = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -62,8 +63,9 @@ def fill(
 
     What is usual is learned from the data itself, gaps and all, as a mixture of Gaussians; a gap
     gets its mean given what is observed of the same row. What is observed stays as it is. Arrays
-    may be larger than memory. Of a table, columns that are no numbers are left alone, and so are
-    those without any number. Tables need pandas.
+    may be larger than memory; learning that was killed goes on from its checkpoint. Of a table,
+    columns that are no numbers are left alone, and so are those without any number. Tables need
+    pandas.
     """
     from fost.cli.signals import is_array
 
@@ -74,14 +76,17 @@ def fill(
         kinds = " or ".join(_TABLES) if tables[0] else ".npy or .zarr"
         raise UserError(f"cannot write {str(output)!r}: what was {data.suffix} becomes {kinds}")
     check_output(output, force)
+    if checkpoint is not None:
+        check_output(checkpoint, force=True)
     options.set_threads(threads)
     start = time.perf_counter()
     if tables[0]:
-        if missing:
-            raise UserError("--missing is for arrays, not for tables")
+        if missing or checkpoint is not None:
+            option = "--missing" if missing else "--checkpoint"
+            raise UserError(f"{option} is for arrays, not for tables")
         filled = _fill_table(data, output, members, quiet)
     else:
-        filled = _fill_array(data, missing or [], output, members, quiet)
+        filled = _fill_array(data, missing or [], output, members, checkpoint, quiet)
     seconds = time.perf_counter() - start
     share = filled.n_missing / max(1, filled.n_signals * filled.n_features)
     lines = {
@@ -96,18 +101,26 @@ def fill(
 
 
 def _fill_array(
-    path: Path, masks: list[Path], output: Path, members: int | None, quiet: bool
+    path: Path,
+    masks: list[Path],
+    output: Path,
+    members: int | None,
+    checkpoint: Path | None,
+    quiet: bool,
 ) -> Filled:
     """Fill the rows of an array, of which a part is in memory at a time."""
     from fost import gaps
     from fost.cli.gaps import masks_of
     from fost.cli.signals import open_array
+    from fost.learning import CheckpointError
 
     rows = open_array(path)
     missing = masks_of(masks, [rows])[0] if masks else None
     with progress("learning", None, options.shown(quiet)):
         try:
-            mixture = gaps.learn(rows, members, missing=missing)
+            mixture = gaps.learn(rows, members, missing=missing, checkpoint=checkpoint)
+        except CheckpointError as error:
+            raise UserError(str(error)) from error
         except ValueError as error:
             raise UserError(f"cannot fill {str(path)!r}: {error}") from error
     n_missing = _write_array(mixture, rows, missing, output, quiet)

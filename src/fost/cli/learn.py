@@ -174,14 +174,7 @@ def learn(
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", min=0, help="For choices that are random.")
     ] = 0,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            "--checkpoint",
-            metavar="FILE",
-            help="Keep the state of learning in this file, and go on from it if it exists.",
-        ),
-    ] = None,
+    checkpoint: options.Checkpoint = None,
     missing: options.Missing = None,
     scheduler: options.Scheduler = None,
     threads: options.Threads = None,

@@ -43,6 +43,14 @@ Missing = Annotated[
         show_default=False,
     ),
 ]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="FILE",
+        help="Keep the state of learning in this file, and go on from it if it exists.",
+    ),
+]
 Scheduler = Annotated[
     str | None,
     typer.Option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,7 +47,8 @@ class Imputer(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     mixture_ : Mixture
-        What is usual, of the features that were observed, each divided by a power of two.
+        What is usual, of the features that were observed; in powers of two where they are huge or
+        tiny.
     indicator_ : MissingIndicator or None
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -122,14 +123,17 @@ class Imputer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "mixture_")
         signals, gaps = self._validated(X, reset=False)
-        filled = np.where(gaps, signals.dtype.type(0), signals)
+        filled = np.zeros((len(signals), 0), signals.dtype)
         if self.mixture_ is not None:
-            values, _ = self.mixture_.filled(self._scaled(signals, gaps), gaps[:, self._seen])
+            known, holes = self._observed(signals), self._observed(gaps)
+            values, _ = self.mixture_.filled(self._scaled(signals, gaps), holes)
             with np.errstate(over="ignore"):
-                back = np.ldexp(values, self._exponents).astype(signals.dtype)
-            filled[:, self._seen] = np.where(gaps[:, self._seen], back, filled[:, self._seen])
-        if not self.keep_empty_features:
-            filled = filled[:, self._seen]
+                back = self._rescaled(values, self._exponents).astype(signals.dtype, copy=False)
+            filled = np.where(holes, back, known)
+        if self.keep_empty_features and not self._seen.all():
+            whole = np.where(gaps, signals.dtype.type(0), signals)
+            whole[:, self._seen] = filled
+            filled = whole
         if self.indicator_ is not None:
             filled = np.hstack([filled, self.indicator_.transform(_marked(signals, gaps))])
         return np.asarray(filled, signals.dtype)
@@ -151,8 +155,8 @@ class Imputer(TransformerMixin, BaseEstimator):
         out = np.where(gaps, signals.dtype.type(np.nan), signals.dtype.type(0))
         if self.mixture_ is not None:
             scaled = self._scaled(signals, gaps)
-            _, std = self.mixture_.filled(scaled, gaps[:, self._seen], std=True)
-            out[:, self._seen] = np.ldexp(std, self._exponents)
+            _, std = self.mixture_.filled(scaled, self._observed(gaps), std=True)
+            out[:, self._seen] = self._rescaled(std, self._exponents)
         return out
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
@@ -196,8 +200,17 @@ class Imputer(TransformerMixin, BaseEstimator):
 
     def _scaled(self, signals: Floats, gaps: Gaps) -> NDArray[np.float64]:
         """Observed features in units that keep their squares within reach; gaps are NaN."""
-        seen = _marked(signals, gaps)[:, self._seen].astype(np.float64)
-        return np.asarray(np.ldexp(seen, -self._exponents))
+        marked = signals if np.isnan(self.missing_values) else _marked(signals, gaps)
+        seen = self._observed(marked).astype(np.float64, copy=False)
+        return np.asarray(self._rescaled(seen, -self._exponents), np.float64)
+
+    def _observed(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """Those columns that were observed in `fit`."""
+        return columns if self._seen.all() else columns[:, self._seen]
+
+    def _rescaled(self, values: Floats, exponents: NDArray[np.int64]) -> Floats:
+        """Values times powers of two."""
+        return np.asarray(np.ldexp(values, exponents)) if exponents.any() else values
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -209,10 +222,13 @@ class Imputer(TransformerMixin, BaseEstimator):
 def _exponents(signals: Floats, gaps: Gaps) -> NDArray[np.int64]:
     """Powers of two, which change no digit, to keep squares of features within their type.
 
-    The same for all features but those that are beyond comparison.
+    The same for all features but those that are beyond comparison; none at all where
+    squares are within it anyway.
     """
-    largest = np.abs(np.where(gaps, 0, signals)).max(axis=0, initial=0).astype(np.float64)
+    largest = np.abs(signals).max(axis=0, initial=0, where=~gaps).astype(np.float64)
     own = np.frexp(largest)[1].astype(np.int64)
+    if np.abs(own).max(initial=0) <= _REACH:
+        return np.zeros_like(own)
     return np.asarray(np.where(own < own.max() - _REACH, own, own.max()))
 
 

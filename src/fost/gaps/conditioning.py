@@ -38,9 +38,11 @@ def condition(
     densities: bool = False,
     variances: bool = False,
     weights: NDArray[np.float64] | None = None,
+    every: int = 1,
 ) -> Conditioned:
     """Fill gaps, of all signals or of those that are used; with weights, also add up conditional
-    covariances."""
+    covariances, of some signals for those of all if `every` is more than one: they depend on the
+    gaps alone and are much alike."""
     if used is None:
         filled, gaps = np.array(rows, dtype=np.float64, order="C"), missing
     else:
@@ -63,11 +65,6 @@ def condition(
         found.densities,
         found.variances,
         found.covariance,
+        every,
     )
     return found
-
-
-def by_gaps(missing: Gaps) -> NDArray[np.int64]:
-    """An order in which signals with the same gaps follow each other: they share a factor."""
-    packed = np.ascontiguousarray(np.packbits(missing, axis=1))
-    return np.argsort(packed.view(f"S{packed.shape[1]}").ravel(), kind="stable")

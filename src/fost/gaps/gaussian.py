@@ -96,14 +96,14 @@ class Gaussian:
     @cached_property
     def precision(self) -> NDArray[np.float64]:
         """The inverse of the covariance."""
-        if "variances" in self.__dict__:
+        if self.has_transform:
             return self._with(1 / self.variances)
         return self._inverse[0]
 
     @cached_property
     def log_determinant(self) -> float:
         """The logarithm of the determinant of the covariance."""
-        if "variances" in self.__dict__:
+        if self.has_transform:
             return float(np.log(self.variances).sum())
         return self._inverse[1]
 
@@ -115,18 +115,20 @@ class Gaussian:
         rounding, where there is none.
         """
         units = np.sqrt(np.diag(self.covariance))
-        scale = np.outer(units, units)
         with single_threaded_blas:
-            factor, failed = dpotrf(self.covariance / scale, lower=1)
+            factor, failed = dpotrf((self.covariance / units / units[:, None]).T, lower=1)
             if failed:
-                values, vectors = np.linalg.eigh(self.covariance / scale)
+                values, vectors = np.linalg.eigh(self.covariance / units / units[:, None])
                 values = np.maximum(values, _LEAST * values[-1])
                 inverse, logarithm = (vectors / values) @ vectors.T, np.log(values).sum()
             else:
-                inverse, _ = dpotri(factor, lower=1)
-                inverse = np.tril(inverse) + np.tril(inverse, -1).T
                 logarithm = 2 * np.log(np.diag(factor)).sum()
-        return np.ascontiguousarray(inverse / scale), float(logarithm + 2 * np.log(units).sum())
+                inverse, _ = dpotri(factor, lower=1, overwrite_c=1)  # above are zeros
+                inverse = inverse + inverse.T
+                inverse.flat[:: len(inverse) + 1] /= 2
+        inverse /= units
+        inverse /= units[:, None]
+        return np.ascontiguousarray(inverse), float(logarithm + 2 * np.log(units).sum())
 
     def in_domain(self, transform: Transform) -> Gaussian:
         """The nearest one whose covariance is diagonal in the domain of another transform.

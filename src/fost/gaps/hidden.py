@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._typing import Floats
 from fost.gaps.conditioning import Gaps, Rows, condition
 from fost.gaps.mixture import Mixture
 from fost.gaps.moments import Shrinkage, beyond, maximised, moments
@@ -27,16 +28,24 @@ _FEWEST = 64
 _MEMBERS, _SIGNALS = 16, 2
 # Steps of learning at most, and how much less the error has to be for another one.
 _STEPS_ALONE, _STEPS_WHOLE, _STEPS_APART, _GAIN = 30, 2, 20, 0.995
-# How far beyond its end a step of one Gaussian goes: 1 is to it, 2 is as far again.
-_RELAXATION = 1.7
+# How far beyond its end a step of one Gaussian goes (1 is to it, 2 is as far again), and what that
+# is multiplied by after each step that was worth it.
+_RELAXATION, _GROWTH, _FARTHEST = 2.0, 1.2, 4.0
+# How far they go where nothing is hidden that says when it is too far.
+_CAREFUL = 1.5
+# Steps that went too far are taken again as they are where the last one gained so much.
+_AGAIN = 0.97
 # Signals whose conditional covariances are computed in a step, about.
 _COVARIANCES = 500
-# Signals per feature that the first steps are made with.
-_FEW = 32
+# Signals per feature that the first steps are made with, and how much less the error has to be for
+# another one with them.
+_FEW = ((16, 0.9), (32, 0.995))
 # Signals that it takes to believe in correlations; and, as multiples of the number of features,
 # in differences between members.
 _ALONE = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 1e6)
 _APART = (0.25, 1.0, 4.0)
+# Members that are less likely for a signal by so much, as logarithms, are not tried for it.
+_BEHIND = 10.0
 # A mixture has to be better than one Gaussian by this factor to be worth its time.
 _WORTH = 0.98
 _HOPELESS = 1.05
@@ -49,16 +58,26 @@ class Choice:
     mixture: Mixture
     shrinkage: Shrinkage
     errors: NDArray[np.float64]  # of hidden entries, by signals; empty where nothing was hidden
+    candidates: NDArray[np.bool_] | None = None  # members that may suit each signal, where known
+
+
+@dataclass(frozen=True)
+class Step:
+    """A mixture, the sums that make the next one, and its error for hidden entries."""
+
+    mixture: Mixture
+    sums: Sums
+    error: float
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Signals with gaps, and with hidden entries in some rows."""
+    """Signals with gaps, and with hidden entries in the first of them, which are judged."""
 
     signals: Rows
     gaps: Gaps  # the hidden ones among them
-    judged: NDArray[np.int64]  # rows
-    hidden: Gaps  # of these rows
+    hidden: Gaps  # of the first rows
+    order: NDArray[np.int64]  # places of the rows among all signals
     candidates: NDArray[np.bool_] | None = None  # members that may suit each signal, where known
 
     @classmethod
@@ -74,40 +93,63 @@ class Trial:
         hidden = hidden & ~gaps[judged]
         # Every feature stays observed somewhere.
         hidden &= (~gaps).sum(axis=0) > hidden.sum(axis=0)
-        more = gaps.copy()
-        more[judged] |= hidden
-        return cls(signals, more, judged, hidden)
+        if hidden.sum() < _FEWEST:
+            hidden[:] = False
+        order = np.concatenate([judged, np.setdiff1d(np.arange(len(signals)), judged)])
+        more = gaps[order]
+        more[:count] |= hidden
+        return cls(signals[order], more, hidden, order)
 
     @property
     def decides(self) -> bool:
         """Whether enough is hidden to tell mixtures apart."""
-        return int(self.hidden.sum()) >= _FEWEST
+        return bool(self.hidden.any())
 
-    def few(self) -> Trial:
-        """Those signals that are judged and some others."""
-        others = np.setdiff1d(np.arange(len(self.signals)), self.judged)
-        count = max(_FEW * self.signals.shape[1] - len(self.judged), 0)
-        rows = np.concatenate([self.judged, others[:count]])
-        return Trial(self.signals[rows], self.gaps[rows], np.arange(len(self.judged)), self.hidden)
+    def few(self, count: int) -> Trial:
+        """Those signals that are judged and some others, so many in all."""
+        count = max(count, len(self.hidden))
+        return Trial(self.signals[:count], self.gaps[:count], self.hidden, self.order[:count])
 
     def knowing(self, candidates: NDArray[np.bool_]) -> Trial:
         """The same, where the members are known that may suit a signal."""
         return replace(self, candidates=candidates)
 
+    def known(self) -> NDArray[np.bool_] | None:
+        """The members that may suit all signals, in their own order."""
+        if self.candidates is None:
+            return None
+        known = np.empty_like(self.candidates)
+        known[self.order] = self.candidates
+        return known
+
     def errors(self, mixture: Mixture) -> NDArray[np.float64]:
         """The squared errors of hidden entries, added up for each signal."""
-        truth = self.signals[self.judged]
-        known = None if self.candidates is None else self.candidates[self.judged]
-        filled, _ = mixture.filled(truth, self.gaps[self.judged], candidates=known)
+        count = len(self.hidden)
+        known = None if self.candidates is None else self.candidates[:count]
+        truth = self.signals[:count]
+        filled, _ = mixture.filled(truth, self.gaps[:count], candidates=known)
+        return self._errors(filled)
+
+    def _errors(self, filled: Floats) -> NDArray[np.float64]:
+        truth = self.signals[: len(self.hidden)]
         return np.asarray((np.where(self.hidden, filled - truth, 0) ** 2).sum(axis=1))
 
     def error(self, mixture: Mixture) -> float:
         """The sum of these errors; infinite where nothing is hidden that could decide."""
         return float(self.errors(mixture).sum()) if self.decides else np.inf
 
-    def moments(self, mixture: Mixture) -> Sums:
-        """The sums of a step, with the conditional covariances of some signals for those of all."""
-        return moments(mixture, self.signals, self.gaps, self.every, self.candidates)
+    def step(self, mixture: Mixture) -> Step:
+        """The sums of a step, with the conditional covariances of some signals for those of all.
+
+        What is judged is filled on the way.
+        """
+        parts: list[Rows] = []
+        sums = moments(mixture, self.signals, self.gaps, self.every, self.candidates, parts)
+        error = np.inf
+        if self.decides:
+            filled: Rows = np.concatenate(parts) if len(parts) > 1 else parts[0]
+            error = float(self._errors(filled[: len(self.hidden)]).sum())
+        return Step(mixture, sums, error)
 
     @property
     def every(self) -> int:
@@ -118,8 +160,6 @@ class Trial:
 def chosen(signals: Rows, gaps: Gaps, n_members: int | None, random: np.random.Generator) -> Choice:
     """The best mixture for signals in memory; of any size if `n_members` is None."""
     trial = Trial.of(signals, gaps, random)
-    if not trial.decides:
-        trial = Trial(signals, gaps, trial.judged, np.zeros_like(trial.hidden))
     alone = _best_alone(trial)
     most = len(signals) // (_SIGNALS * signals.shape[1])
     wanted = min(_MEMBERS, most) if n_members is None else n_members
@@ -138,14 +178,19 @@ def _is_better(several: Choice, one: Choice) -> bool:
 
 def _best_alone(trial: Trial) -> Choice:
     """One Gaussian, and how much it takes to believe in correlations."""
-    start = pairwise(trial.signals, trial.gaps)
-    weak = Shrinkage(_ALONE[1] if trial.decides else 1.0)
-    few = trial.few()
-    before, sums, _ = _learned(few, start, weak, _STEPS_ALONE)
-    if len(few.signals) < len(trial.signals):
-        start = maximised(before, sums, weak)
-        before, sums, _ = _learned(trial, start, weak, _STEPS_WHOLE)
-    return _tuned(trial, before, sums, [Shrinkage(k) for k in _ALONE] if trial.decides else [weak])
+    starts = pairwise(trial.signals, trial.gaps)
+    start = min(starts, key=trial.error)  # the first, where nothing decides
+    weak = _ALONE.index(0.1 if trial.decides else 1.0)
+    several, n = [Shrinkage(k) for k in _ALONE], trial.signals.shape[1]
+    for share, gain in _FEW:
+        few = trial.few(share * n)
+        last = _learned(few, start, several[weak], _STEPS_ALONE, gain)
+        start = maximised(last.mixture, last.sums, several[weak])
+        if len(few.signals) >= len(trial.signals):
+            break
+    else:
+        last = _learned(trial, start, several[weak], _STEPS_WHOLE, _GAIN)
+    return _tuned(trial, last, several, weak)
 
 
 def _best_apart(trial: Trial, alone: Choice, n_members: int, random: np.random.Generator) -> Choice:
@@ -155,43 +200,54 @@ def _best_apart(trial: Trial, alone: Choice, n_members: int, random: np.random.G
     (gaussian,) = alone.mixture.members
     filled = condition(gaussian, trial.signals, trial.gaps).rows
     start = divided(gaussian, filled, trial.gaps, n_members, several[1], random, trial.every)
-    trial = trial.knowing(start.likeliest(filled))
-    before, sums, error = _learned(trial, start, several[1], _STEPS_APART)
+    trial = trial.knowing(start.likeliest(filled, _BEHIND))
+    last = _learned(trial, start, several[1], _STEPS_APART, _GAIN)
     # What is far behind one Gaussian is not tuned any more.
-    if not trial.decides or error > _HOPELESS * alone.errors.sum():
+    if last.error > _HOPELESS * alone.errors.sum():
         several = several[1:2]
-    return _tuned(trial, before, sums, several)
+    return _tuned(trial, last, several, len(several) // 2)
 
 
 def _learned(
-    trial: Trial, mixture: Mixture, shrinkage: Shrinkage, steps: int
-) -> tuple[Mixture, Sums, float]:
-    """Learn until the error of hidden entries falls no more.
-
-    Returns the last mixture but one, its sums, which make the last one, and the error of that.
-    """
-    before = mixture
-    sums = trial.moments(before)
-    best = maximised(before, sums, shrinkage)
-    error = trial.error(best)
+    trial: Trial, mixture: Mixture, shrinkage: Shrinkage, steps: int, enough: float
+) -> Step:
+    """Learn until the error of hidden entries falls to no less than so much of what it was."""
+    last, gain = trial.step(mixture), 0.0
+    factor = _RELAXATION if trial.decides else _CAREFUL
     for _ in range(steps - 1):
-        start = beyond(before, best, _RELAXATION)
-        more = trial.moments(start)
-        following = maximised(start, more, shrinkage)
-        reached = trial.error(following)
-        if reached > error:
+        plain = maximised(last.mixture, last.sums, shrinkage)
+        start = beyond(last.mixture, plain, factor)
+        following = trial.step(start)
+        if trial.decides:
+            factor = min(_GROWTH * factor, _FARTHEST)
+        if following.error > last.error and start is not plain and gain < _AGAIN:
+            following, factor = trial.step(plain), _RELAXATION
+        if following.error > last.error:
             break
-        enough = trial.decides and reached > _GAIN * error
-        before, sums, best, error = start, more, following, reached
-        if enough:
+        gain = following.error / last.error if trial.decides else 0.0
+        last = following
+        if gain > enough:
             break
-    return before, sums, error
+    return last
 
 
-def _tuned(trial: Trial, before: Mixture, sums: Sums, several: list[Shrinkage]) -> Choice:
-    """The best of several shrinkages for the same sums."""
-    choices = []
-    for shrinkage in several:
-        mixture = maximised(before, sums, shrinkage)
-        choices.append(Choice(mixture, shrinkage, trial.errors(mixture)))
-    return min(choices, key=lambda choice: float(choice.errors.sum()))
+def _tuned(trial: Trial, last: Step, several: list[Shrinkage], first: int) -> Choice:
+    """The best of several shrinkages for the same sums: downhill from the first."""
+    best = _judged(trial, last, several[first])
+    if not trial.decides:
+        return best
+    for direction in (1, -1):
+        place, better = first + direction, best
+        while 0 <= place < len(several):
+            other = _judged(trial, last, several[place])
+            if not other.errors.sum() < better.errors.sum():
+                break
+            better, place = other, place + direction
+        if better is not best:
+            return better
+    return best
+
+
+def _judged(trial: Trial, last: Step, shrinkage: Shrinkage) -> Choice:
+    mixture = maximised(last.mixture, last.sums, shrinkage)
+    return Choice(mixture, shrinkage, trial.errors(mixture), trial.known())

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+
 import numpy as np
 
 from fost._random import RandomState, as_generator
-from fost._validation import check_integer
+from fost._threads import single_threaded_blas
+from fost._validation import check_integer, check_path
+from fost.gaps.checkpoint import Checkpoint, Progress
 from fost.gaps.conditioning import Gaps, Rows, condition
 from fost.gaps.hidden import chosen
 from fost.gaps.mixture import Mixture, gaps_of
-from fost.gaps.moments import MomentsOf, Shrinkage, divided_moments, maximised
-from fost.gaps.start import CountsOf
+from fost.gaps.moments import MomentsOf, Shrinkage, divided_moments, maximised, moments
+from fost.gaps.start import Counts
 from fost.gaps.units import Units
 from fost.streams import Stream, as_stream
 from fost.transforms import Bank, Coder
@@ -19,6 +24,8 @@ from fost.transforms import Bank, Coder
 _SAMPLE = 2**13
 # Signals whose conditional covariances are computed in a step with all signals, about.
 _COVARIANCES = 1000
+# Signals of which those with hidden entries are but a few.
+_MANY = 2500
 
 
 def learn(
@@ -29,6 +36,7 @@ def learn(
     coder: Coder | None = None,
     max_iter: int | None = None,
     random_state: RandomState = 0,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Mixture:
     """A mixture of Gaussians that makes what is observed of signals likely.
 
@@ -52,10 +60,18 @@ def learn(
         member, of which there are `n_members`. Faster for long signals, and less exact. If None,
         any covariances, each with a transform of its own.
     max_iter : int, optional
-        Steps with all signals, after those by which the rest was chosen. If None, one, or three
-        where these were not all signals.
+        Steps with all signals, after those by which the rest was chosen. If None, three where these
+        were not all signals, one where much was hidden of them (of fewer than 2,500), and none
+        otherwise.
     random_state : int, Generator, RandomState or None
         For what is hidden, and where mixtures start.
+    checkpoint : path, optional
+        A file that is written, in one step, when sizes and shrinkages are chosen, and after each
+        step with all signals. Where it exists learning goes on from it, and ends with the same
+        mixture, to the last bit, as a run that was never interrupted; with more steps where
+        `max_iter` is larger now, and as it is where it has made more. A file of other signals,
+        other settings or another version, or a damaged one, is a `fost.learning.CheckpointError`,
+        which is a ValueError.
 
     Returns
     -------
@@ -75,29 +91,87 @@ def learn(
     stream = as_stream(Y, missing=missing)
     if max_iter is not None:
         max_iter = check_integer(max_iter, "max_iter", 0, 10**6)
+    if checkpoint is not None:
+        check_path(checkpoint, "checkpoint")
     random = as_generator(random_state)
     if coder is not None:
         n_members = _checked_coder(coder, stream.n_features, n_members)
-    n_signals = _checked_signals(stream)
-    if n_members is not None:
-        n_members = check_integer(n_members, "n_members", 1, n_signals, "n_signals")
-    signals = _sample(stream, n_signals, random)
+    with single_threaded_blas:
+        counts = Counts.of(stream)
+        if n_members is not None:
+            n_members = check_integer(n_members, "n_members", 1, counts.n_signals, "n_signals")
+        keeper, progress = None, None
+        if checkpoint is not None:
+            seeded = random_state is not None
+            keeper = Checkpoint(checkpoint, stream, counts, n_members, coder, random, seeded)
+            progress = keeper.resume()
+        return _learned(
+            stream, counts.n_signals, n_members, coder, max_iter, random, keeper, progress
+        )
+
+
+def _learned(
+    stream: Stream,
+    n_signals: int,
+    n_members: int | None,
+    coder: Coder | None,
+    max_iter: int | None,
+    random: np.random.Generator,
+    keeper: Checkpoint | None,
+    progress: Progress | None,
+) -> Mixture:
+    """`learn` of checked arguments, from the beginning or from where it was."""
+    in_memory = n_signals <= _SAMPLE
+    signals = np.empty((0, stream.n_features))
+    if progress is None or in_memory:
+        signals = _sample(stream, n_signals, random)
     gaps = gaps_of(signals, None, stream.name)
+    if progress is None:
+        progress = _begun(signals, gaps, n_members, coder, random)
+        if not in_memory:  # there are other signals
+            progress = replace(progress, candidates=None)
+        if keeper:
+            keeper.save(progress)
+    steps = max_iter if max_iter is not None else _steps(n_signals)
+    every = max(1, n_signals // _COVARIANCES)
+    units, transforms = progress.units, coder.transforms if coder is not None else None
+    scaled = units.taken_out(signals)
+    for _ in range(progress.n_iter, steps):
+        mixture = progress.mixture
+        if in_memory:
+            sums = moments(mixture, scaled, gaps, every, progress.candidates)
+        else:
+            sums = stream.total(MomentsOf(mixture, units, stream.name, every))
+        mixture = maximised(mixture, sums, progress.shrinkage, transforms)
+        progress = replace(progress, mixture=mixture, n_iter=progress.n_iter + 1)
+        if keeper:
+            keeper.save(progress)
+    return units.put_back(progress.mixture)
+
+
+def _steps(n_signals: int) -> int:
+    """Steps with all signals that are worth it, hidden entries and all."""
+    if n_signals > _SAMPLE:
+        return 3
+    return 1 if n_signals < _MANY else 0
+
+
+def _begun(
+    signals: Rows,
+    gaps: Gaps,
+    n_members: int | None,
+    coder: Coder | None,
+    random: np.random.Generator,
+) -> Progress:
+    """What is chosen by some signals."""
     units = Units.of(signals, gaps, common=coder is not None)
     scaled = units.taken_out(signals)
     choice = chosen(scaled, gaps, 1 if coder is not None else n_members, random)
-    mixture, shrinkage, transforms = choice.mixture, choice.shrinkage, None
+    mixture, shrinkage, candidates = choice.mixture, choice.shrinkage, choice.candidates
     if coder is not None:
-        transforms = coder.transforms
-        shrinkage = Shrinkage(shrinkage.alone, float(stream.n_features))
+        shrinkage = Shrinkage(shrinkage.alone, float(coder.n_features))
         mixture = _in_domains(mixture, coder, scaled, gaps, shrinkage)
-    if max_iter is None:
-        max_iter = 1 if n_signals <= _SAMPLE else 3
-    every = max(1, n_signals // _COVARIANCES)
-    for _ in range(max_iter):
-        sums = stream.total(MomentsOf(mixture, units, stream.name, every))
-        mixture = maximised(mixture, sums, shrinkage, transforms)
-    return units.put_back(mixture)
+    return Progress(mixture, units, shrinkage, candidates)
 
 
 def _checked_coder(coder: Coder, n_features: int, n_members: int | None) -> int:
@@ -111,17 +185,6 @@ def _checked_coder(coder: Coder, n_features: int, n_members: int | None) -> int:
             f"n_members must be that of coder, {len(coder.transforms)}, got {n_members!r}"
         )
     return len(coder.transforms)
-
-
-def _checked_signals(stream: Stream) -> int:
-    """How many signals there are, whose features must all be observed somewhere."""
-    seen, _, n_signals = stream.total(CountsOf(stream.name))
-    if not seen.all():
-        never = np.flatnonzero(seen == 0)[0]
-        raise ValueError(
-            f"{stream.name} must have every feature observed somewhere, but feature {never} is not"
-        )
-    return int(n_signals)
 
 
 def _sample(stream: Stream, n_signals: int, random: np.random.Generator) -> Rows:

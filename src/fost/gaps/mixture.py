@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost._validation import check_flag, check_parameters, check_signals
-from fost.gaps.conditioning import Conditioned, Gaps, Rows, by_gaps, condition
+from fost.gaps.conditioning import Conditioned, Gaps, Rows, condition
+from fost.gaps.conjugate import conjugate, is_cheaper
 from fost.gaps.gaussian import Gaussian
 from fost.pursuit import check_missing
 from fost.streams import as_stream, is_lazy
@@ -125,6 +126,7 @@ class Mixture:
 
         save(self, path)
 
+    @single_threaded_blas
     def filled(
         self,
         signals: Floats,
@@ -136,36 +138,36 @@ class Mixture:
         out = np.array(signals, order="C")
         deviations = np.zeros(out.shape if std else (0, 0), out.dtype)
         holed = np.flatnonzero(gaps.any(axis=1))
-        for part in self.parts(gaps[holed]):
-            rows = holed[part]
+        for part in self.parts(len(holed)):
+            # All rows of the part, where all have gaps: a slice, which copies nothing.
+            rows = part if len(holed) == len(out) else holed[part]
             known = None if candidates is None else candidates[rows]
-            values, squares = self._posterior(
-                signals[rows].astype(np.float64), gaps[rows], known, std
-            )
-            out[rows] = np.where(gaps[rows], values, out[rows])
+            taken, holes = signals[rows].astype(np.float64, copy=False), gaps[rows]
+            values, squares = self._posterior(taken, holes, known, std)
+            out[rows] = np.where(holes, values, taken)
             if std:
                 deviations[rows] = np.sqrt(np.maximum(squares, 0))
         return out, deviations
 
-    def parts(self, gaps: Gaps) -> Iterator[NDArray[np.int64]]:
-        """All rows in parts that are worked on at once, those with the same gaps side by side."""
-        order = by_gaps(gaps)
+    def parts(self, count: int) -> Iterator[slice]:
+        """So many signals in parts that are worked on at once."""
         step = max(64, _ENTRIES // (self.n_features * len(self.members)))
-        return (order[start : start + step] for start in range(0, len(order), step))
+        return (slice(start, start + step) for start in range(0, count, step))
 
     def _posterior(
         self, rows: Rows, gaps: Gaps, candidates: NDArray[np.bool_] | None, variances: bool
     ) -> tuple[Rows, Rows]:
         """Means, and where asked for variances, of all entries."""
+        if len(self.members) == 1 and not variances and is_cheaper(self.members[0], gaps):
+            return conjugate(self.members[0], rows, gaps), rows[:0]
         found = self.members_for(rows, gaps, candidates, variances=variances)
         weights, _ = self.responsibilities(found, len(rows))
-        mean = np.zeros_like(rows)
+        mean = means(found, weights)
         spread = np.zeros_like(rows if variances else rows[:0])
         for weight, (used, one) in zip(weights.T, found, strict=True):
-            share = weight[used, None]
-            mean[used] += share * one.rows
             if one.variances is not None:
-                spread[used] += share * (one.variances + np.where(gaps[used], one.rows, 0) ** 2)
+                squares = one.variances + np.where(gaps[used], one.rows, 0) ** 2
+                spread[used] += weight[used, None] * squares
         if variances:
             spread -= np.where(gaps, mean, 0) ** 2
         return mean, spread
@@ -195,8 +197,9 @@ class Mixture:
         return self.likeliest(condition(self._together, rows, gaps).rows)
 
     @single_threaded_blas
-    def likeliest(self, filled: Rows) -> NDArray[np.bool_]:
-        """Which members suit signals without gaps: the few that suit each of them best."""
+    def likeliest(self, filled: Rows, behind: float = np.inf) -> NDArray[np.bool_]:
+        """Which members suit signals without gaps: the few that suit each of them best, whose
+        log-likelihoods are not too far behind the first one's."""
         count = len(self.members)
         scores = np.empty((len(filled), count), np.float32)
         # Single precision is enough to see who is far behind.
@@ -207,8 +210,10 @@ class Mixture:
             scores[:, k] = np.log(self.shares[k]) - (energies + member.log_determinant) / 2
         few = min(_CANDIDATES, count)
         best = np.argpartition(-scores, few - 1, axis=1)[:, :few]
+        likely = np.take_along_axis(scores, best, axis=1)
+        near = likely >= likely.max(axis=1, keepdims=True) - behind
         chosen = np.zeros(scores.shape, np.bool_)
-        np.put_along_axis(chosen, best, True, axis=1)
+        np.put_along_axis(chosen, best, near, axis=1)
         return chosen
 
     @cached_property
@@ -223,6 +228,11 @@ class Mixture:
     ) -> tuple[Rows, float]:
         """How likely each member is for each signal, and the log-likelihood of all signals."""
         least = np.finfo(np.float64).min / 4
+        if count and len(self.members) == 1:
+            densities = found[0][1].densities
+            assert densities is not None
+            likelihood = np.maximum(np.nan_to_num(densities, nan=least), least).sum()
+            return np.ones((count, 1)), float(likelihood)
         weighed = np.full((count, len(self.members)), least)
         for k, (used, one) in enumerate(found):
             assert one.densities is not None
@@ -235,6 +245,16 @@ class Mixture:
 
     def __repr__(self) -> str:
         return f"Mixture(n_features={self.n_features}, n_members={len(self.members)})"
+
+
+def means(found: list[tuple[NDArray[np.int64], Conditioned]], weights: Rows) -> Rows:
+    """Signals filled by members, as far as these are likely for them."""
+    if len(found) == 1:
+        return found[0][1].rows
+    mean = np.zeros((len(weights), found[0][1].rows.shape[1]))
+    for weight, (used, one) in zip(weights.T, found, strict=True):
+        mean[used] += weight[used, None] * one.rows
+    return mean
 
 
 def gaps_of(signals: Floats, missing: ArrayLike | None, name: str) -> Gaps:

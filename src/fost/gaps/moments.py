@@ -9,19 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost.gaps.conditioning import Conditioned, Gaps, Rows, condition
 from fost.gaps.gaussian import Gaussian
-from fost.gaps.mixture import Mixture, gaps_of
+from fost.gaps.mixture import Mixture, gaps_of, means
 from fost.gaps.units import Units
 from fost.streams import Sums
 from fost.transforms import Transform
 
 # Members that are less likely than this for a signal do not count for it.
 _LEAST_LIKELY = 1e-4
+# A step that is taken further changes variances by this factor at most.
+_FARTHEST = 100.0
 # What is added to variances, as shares of the usual one of a feature and of all of them: no
 # covariance is singular.
 _FLOOR, _LOWEST = 1e-6, 1e-9
@@ -51,15 +54,23 @@ def moments(
     gaps: Gaps,
     every: int = 1,
     candidates: NDArray[np.bool_] | None = None,
+    filled: list[Rows] | None = None,
 ) -> Sums:
-    """The sums of signals with these gaps; conditional covariances are those of each `every`-th
-    signal, which stand for all: they depend on the gaps alone and are much alike."""
+    """The sums of signals with these gaps; conditional covariances are those of one in `every`
+    signals, which stand for all. Filled signals are added to the list, in parts."""
     sums: list[Sums] = []
-    for part in mixture.parts(gaps):
-        rows, holes = signals[part].astype(np.float64), gaps[part]
-        known = None if candidates is None else candidates[part]
-        found = mixture.members_for(rows, holes, known)
+    for part in mixture.parts(len(signals)):
+        rows, holes = signals[part].astype(np.float64, copy=False), gaps[part]
+        if len(mixture.members) == 1:  # its weights are known
+            (member,), used, ones = mixture.members, np.arange(len(rows)), np.ones(len(rows))
+            one = condition(member, rows, holes, densities=True, weights=ones, every=every)
+            found = [(used, one)]
+        else:
+            known = None if candidates is None else candidates[part]
+            found = mixture.members_for(rows, holes, known)
         weights, likelihood = mixture.responsibilities(found, len(rows))
+        if filled is not None:
+            filled.append(means(found, weights))
         sums.append(weighted_moments(mixture, weights, rows, holes, found, likelihood, every))
     return tuple(np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
 
@@ -97,15 +108,18 @@ def weighted_moments(
     firsts, seconds = np.zeros((count, n)), np.zeros((count, n, n))
     for k, (member, (used, one)) in enumerate(zip(mixture.members, found, strict=True)):
         own = weights[used, k]
+        centred = one.rows - centre
         counts = own > _LEAST_LIKELY
-        used, own = used[counts], own[counts]
-        centred = one.rows[counts]
-        centred -= centre
+        if not counts.all():
+            used, own, centred = used[counts], own[counts], centred[counts]
         firsts[k] = own @ centred
-        thinned = _thinned(own, every)
-        missing = condition(member, rows, gaps, used[::every], weights=thinned).covariance
-        assert missing is not None
-        centred *= np.sqrt(own)[:, None]
+        missing = one.covariance
+        if missing is None:
+            thinned = _thinned(own, every)
+            missing = condition(member, rows, gaps, used[::every], weights=thinned).covariance
+            assert missing is not None
+        if len(mixture.members) > 1:
+            centred *= np.sqrt(own)[:, None]
         seconds[k] = centred.T @ centred + missing
     counts = np.where(weights > _LEAST_LIKELY, weights, 0).sum(axis=0)
     return counts, firsts, seconds, likelihood, int((~gaps).sum())
@@ -118,20 +132,24 @@ def _thinned(weights: NDArray[np.float64], every: int) -> NDArray[np.float64]:
     return thinned * (weights.sum() / kept) if kept > 0 else thinned
 
 
+@single_threaded_blas
 def beyond(before: Mixture, after: Mixture, factor: float) -> Mixture:
-    """A step of one Gaussian taken further, if what comes of it has a covariance.
+    """A step of one Gaussian taken further, by a factor.
 
-    Where much is missing, steps are short and all in the same direction.
+    Where much is missing, steps are short and all in the same direction. Covariances go on along
+    the geodesic, on which they stay definite: each direction's variance by the same ratio again.
     """
     if len(after.members) > 1:
         return after
     (old,), (new,) = before.members, after.members
-    covariance = new.covariance + (factor - 1) * (new.covariance - old.covariance)
     try:
-        np.linalg.cholesky(covariance - _FLOOR * np.diag(np.diag(covariance)))
+        ratios, directions = scipy.linalg.eigh(new.covariance, old.covariance)
     except np.linalg.LinAlgError:
         return after
-    return Mixture([Gaussian.of_covariance(new.mean, covariance)])
+    sides = old.covariance @ directions
+    covariance = (sides * np.clip(ratios, 1 / _FARTHEST, _FARTHEST) ** factor) @ sides.T
+    mean = old.mean + factor * (new.mean - old.mean)
+    return Mixture([Gaussian.of_covariance(mean, (covariance + covariance.T) / 2)])
 
 
 @dataclass(frozen=True)

@@ -13,28 +13,51 @@ from fost.gaps.conditioning import Gaps, Rows
 from fost.gaps.gaussian import Gaussian
 from fost.gaps.mixture import Mixture, gaps_of
 from fost.gaps.moments import Shrinkage, divided_moments, maximised
-from fost.streams import Sums
+from fost.streams import Stream, Sums
 
-# Eigenvalues of the first correlations are at least this: those of pairs are not of one whole.
-_LEAST = 1e-2
+# Eigenvalues of the first correlations are at least one of these: those of pairs are not of one
+# whole, and the fewer pairs there are, the less small ones are to be believed.
+_LEAST = (0.01, 0.03, 0.1, 0.3)
 _ROUNDS = 10  # of clustering
 
 
 @dataclass(frozen=True)
+class Counts:
+    """How often each feature of signals is observed, the sum of what is, and all signals."""
+
+    seen: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    n_signals: int
+
+    @classmethod
+    def of(cls, stream: Stream) -> Counts:
+        """By a pass over signals, whose features must all be observed somewhere."""
+        seen, sums, n_signals = stream.total(CountsOf(stream.name))
+        if not seen.all():
+            never = np.flatnonzero(seen == 0)[0]
+            raise ValueError(
+                f"{stream.name} must have every feature observed somewhere, but feature {never} "
+                "is not"
+            )
+        return cls(seen, sums, int(n_signals))
+
+
+@dataclass(frozen=True)
 class CountsOf:
-    """How often each feature of a block is observed, the sum of what is, and all signals."""
+    """The counts of a block of signals, as sums."""
 
     name: str
 
     def __call__(self, block: Floats) -> Sums:
         seen = ~gaps_of(block, None, self.name)
         sums = np.where(seen, block, 0).sum(axis=0, dtype=np.float64)
-        return seen.sum(axis=0), sums, len(block)
+        return seen.sum(axis=0, dtype=np.float64), sums, len(block)
 
 
 @single_threaded_blas
-def pairwise(signals: Rows, gaps: Gaps) -> Mixture:
-    """One Gaussian, by means and products of what is observed."""
+def pairwise(signals: Rows, gaps: Gaps) -> list[Mixture]:
+    """One Gaussian, by means and products of what is observed; for each of the least eigenvalues
+    that its correlations may have."""
     ones = (~gaps).astype(np.float64)
     mean = np.where(gaps, 0, signals).sum(axis=0) / np.maximum(ones.sum(axis=0), 1)
     centred = np.where(gaps, 0, signals - mean)
@@ -42,9 +65,12 @@ def pairwise(signals: Rows, gaps: Gaps) -> Mixture:
     scale = np.sqrt(np.diag(products))
     scale = np.where(scale > 0, scale, scale.max() * 1e-6 or 1.0)
     values, vectors = np.linalg.eigh(products / np.outer(scale, scale))
-    near = (vectors * np.maximum(values, _LEAST)) @ vectors.T
-    covariance = np.ascontiguousarray((near + near.T) / 2 * np.outer(scale, scale))
-    return Mixture([Gaussian.of_covariance(mean, covariance)])
+    found = []
+    for least in _LEAST:
+        near = (vectors * np.maximum(values, least)) @ vectors.T
+        covariance = np.ascontiguousarray((near + near.T) / 2 * np.outer(scale, scale))
+        found.append(Mixture([Gaussian.of_covariance(mean, covariance)]))
+    return found
 
 
 @single_threaded_blas

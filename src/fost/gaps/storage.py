@@ -26,7 +26,14 @@ FORMAT = "fost.mixture"
 def save(mixture: Mixture, path: str | os.PathLike[str]) -> None:
     """Write a mixture to a file (see `Mixture.save`)."""
     check_path(path, "path")
-    arrays: dict[str, Floats] = {"shares": mixture.shares}
+    arrays: dict[str, Floats] = {}
+    structure = describe_mixture(mixture, arrays)
+    write(path, json.dumps(structure, sort_keys=True), arrays, FORMAT)
+
+
+def describe_mixture(mixture: Mixture, arrays: dict[str, Any]) -> dict[str, Any]:
+    """The structure of a mixture as plain data; its arrays are added to `arrays`."""
+    arrays["shares"] = mixture.shares
     members: list[dict[str, Any]] = []
     for k, member in enumerate(mixture.members):
         prefix = f"members.{k}."
@@ -38,7 +45,18 @@ def save(mixture: Mixture, path: str | os.PathLike[str]) -> None:
         else:
             arrays[prefix + "covariance"] = member.covariance
             members.append({})
-    write(path, json.dumps({"members": members}, sort_keys=True), arrays, FORMAT)
+    return {"members": members}
+
+
+def build_mixture(structure: Any, arrays: Any) -> Mixture:
+    """The mixture that was described, each part of it checked."""
+    members = [
+        _member(described, f"members.{k}.", arrays)
+        for k, described in enumerate(structure["members"])
+    ]
+    made = Mixture(members, arrays["shares"])
+    made.shares = arrays["shares"]  # to the last bit
+    return made
 
 
 def load(path: str | os.PathLike[str]) -> Mixture:
@@ -67,13 +85,7 @@ def load(path: str | os.PathLike[str]) -> Mixture:
     """
     with reading(path, "a mixture") as file:
         structure, _, arrays = checked_parts(file, FORMAT)
-        members = [
-            _member(described, f"members.{k}.", arrays)
-            for k, described in enumerate(structure["members"])
-        ]
-        made = Mixture(members, arrays["shares"])
-        made.shares = arrays["shares"]  # to the last bit
-        return made
+        return build_mixture(structure, arrays)
 
 
 def _member(described: dict[str, Any], prefix: str, arrays: Any) -> Gaussian:

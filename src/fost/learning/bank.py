@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost._validation import check_integer
+from fost.learning.copies import Part, dealt, number, times, whole
 from fost.learning.loop import alternate
 from fost.learning.registry import known
 from fost.learning.sources import LEAST_TOTAL, ArraySource, Source, Statistic
@@ -94,7 +95,7 @@ class BankOf(Structure):
         signals = self._sample(problem)
         if init == "subsets":
             order = problem.random.permutation(signals.n_signals)
-            parts = np.array_split(order, self.n_transforms)
+            parts = dealt(order, signals.weights, None, self.n_transforms)
             return Bank(self._learned(problem, signals, part) for part in parts)
         if init == "farthest":
             return self._farthest(problem, signals)
@@ -142,16 +143,14 @@ class BankOf(Structure):
         count = min(_MOST_SIGNALS, _SIGNALS_PER_MEMBER * self.n_transforms)
         return problem.source.sample(count).loaded()
 
-    def _learned(
-        self, problem: Problem, signals: Source, places: NDArray[np.intp] | None = None
-    ) -> Transform:
+    def _learned(self, problem: Problem, signals: Source, part: Part | None = None) -> Transform:
         """A member for signals, or some of them; the start where there are none."""
-        rows = signals.in_memory() if places is None else signals.take(places)
+        rows = signals.in_memory() if part is None else signals.take(part[0])
         largest = float(np.nanmax(np.abs(rows), initial=0.0))
         if largest * largest < LEAST_TOTAL:  # none, or none that alone would not be too small
             own: Source = ArraySource(np.zeros((1, problem.n_features)), problem.source.name)
         else:
-            own = signals if places is None else signals.part(places)
+            own = signals if part is None else signals.part(*part)
         quick = problem.but(source=own, max_iter=_ITERATIONS)
         return single(alternate(quick, self.member, self.member.starts[0]).transform)
 
@@ -162,9 +161,11 @@ class BankOf(Structure):
             if len(members) >= signals.n_signals:  # there is nothing left to split
                 return self._filled_up(members)
             chosen, errors, _ = _coded(problem, members, signals)
-            totals = np.bincount(chosen, errors, minlength=len(members))
+            weights = signals.weights
+            totals = np.bincount(chosen, times(errors, weights), minlength=len(members))
             own = np.flatnonzero(chosen == np.argmax(totals))
-            worst = own[np.argsort(-errors[own], kind="stable")[: max(1, int(_WORST * len(own)))]]
+            order = own[np.argsort(-errors[own], kind="stable")]
+            (worst,) = dealt(order, weights, _WORST * number(own, weights))
             members.append(self._learned(problem, signals, worst))
             stage = replace(self, n_transforms=len(members))
             for _ in range(_ITERATIONS):
@@ -174,14 +175,15 @@ class BankOf(Structure):
 
     def _farthest(self, problem: Problem, signals: Source) -> Bank:
         """Member after member for those signals of which the others leave the largest share."""
-        share = max(1, signals.n_signals // self.n_transforms)
+        weights = signals.weights
+        share = number(slice(None), weights, signals.n_signals) / self.n_transforms
         members = [self._learned(problem, signals)]
         while len(members) < self.n_transforms:
             _, errors, energies = _coded(problem, members, signals)
             left = np.divide(errors, energies, out=np.zeros_like(errors), where=energies > 0)
             if not left.any():  # nothing is left for more members
                 return self._filled_up(members)
-            worst = np.argsort(-left, kind="stable")[:share]
+            (worst,) = dealt(np.argsort(-left, kind="stable"), weights, share)
             members.append(self._learned(problem, signals, worst))
         return Bank(members)
 
@@ -193,11 +195,13 @@ class BankOf(Structure):
         """Members for the signals that are represented worst, in the place of unused ones."""
         signals = self._sample(problem)
         _, errors, _ = _coded(problem, members, signals)
-        share = max(1, signals.n_signals // self.n_transforms)
-        worst = np.argsort(-errors, kind="stable")[: share * len(unused)]
-        worst = worst[errors[worst] > 0]  # others need no member
-        for b, part in zip(unused, np.array_split(worst, len(unused)), strict=True):
-            if len(part):
+        weights = signals.weights
+        share = whole(number(slice(None), weights, signals.n_signals) / self.n_transforms, weights)
+        order = np.argsort(-errors, kind="stable")
+        order = order[errors[order] > 0]  # others need no member
+        parts = dealt(order, weights, share * len(unused), len(unused))
+        for b, part in zip(unused, parts, strict=True):
+            if len(part[0]):
                 members[b] = self._learned(problem, signals, part)
 
 
@@ -222,14 +226,8 @@ def single(coder: Coder) -> Transform:
 def _coded(
     problem: Problem, members: list[Transform], signals: Source
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-    """Which member each signal uses, what is lost of it, and the energy that it had.
-
-    A signal that counts several times loses as much several times.
-    """
+    """Which member each signal uses, what is lost of it, and the energy that it had."""
     bank = with_base(problem.base, Bank(members))
     assert isinstance(bank, Bank)
     coded = signals.coding(bank, problem.rule).coded(signals.in_memory())
-    weights = signals.weights_at(np.arange(signals.n_signals))
-    factor = 1.0 if weights is None else weights
-    lost = np.maximum(coded.lost, 0)
-    return bank.chosen(coded.codes), factor * lost, factor * coded.energies
+    return bank.chosen(coded.codes), np.maximum(coded.lost, 0), coded.energies

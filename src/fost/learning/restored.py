@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import safetensors
 from numpy.typing import NDArray
 
-from fost._typing import Numbers
-from fost._validation import check_integer, check_number, check_shape
+from fost._checkpoints import Arrays, Notes, sums
+from fost._validation import check_integer, check_number
 from fost.learning.sources import Statistic
 from fost.learning.state import MOST_REFILLS, State
 from fost.learning.structure import Problem, Structure, changed
@@ -20,27 +16,6 @@ from fost.transforms import Coder, storage
 
 FORMAT = "fost checkpoint"
 VERSION = "4"
-
-Notes = dict[str, Any]
-Arrays = dict[str, Numbers]
-
-
-def read(path: Path) -> tuple[Notes, Arrays]:
-    """The notes and the arrays of a file, which are those that were written."""
-    with safetensors.safe_open(str(path), framework="numpy") as file:
-        header = file.metadata() or {}
-        if header.get("format") != FORMAT:
-            raise ValueError("it is not a checkpoint of fost")
-        if header.get("version") != VERSION:
-            raise ValueError(
-                f"it has version {header.get('version')!r} of the format, "
-                f"this fost reads version {VERSION!r}"
-            )
-        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    text = header.get("state", "")
-    if header.get("checksum") != storage.digest(text, arrays):
-        raise ValueError("its checksum does not match, it is damaged")
-    return json.loads(text), arrays
 
 
 def restored(
@@ -108,44 +83,10 @@ def _form(transform: Coder) -> object:
     return described, {name: array.shape for name, array in arrays.items()}
 
 
-def sums(arrays: Arrays, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
-    """An array of finite numbers of a shape."""
-    array = arrays[name]
-    check_shape(array, name, shape)
-    if array.dtype != np.float64 or not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite numbers in float64, got {array.dtype}")
-    return array
-
-
 def _flag(notes: Notes, name: str) -> bool:
     if not isinstance(notes[name], bool):
         raise ValueError(f"{name} must be true or false, got {notes[name]!r}")
     return bool(notes[name])
-
-
-def check_random(saved: object, own: object, name: str) -> None:
-    """Raises where a state could not be one of these random numbers.
-
-    NumPy takes any; a place beyond the end of a generator's numbers would be read all the same.
-    """
-    if isinstance(own, dict):
-        if not isinstance(saved, dict) or saved.keys() != own.keys():
-            raise ValueError(f"{name} is that of other random numbers")
-        for key, value in own.items():
-            check_random(saved[key], value, key)
-    elif isinstance(own, np.ndarray):
-        if not isinstance(saved, list) or len(saved) != len(own):
-            raise ValueError(f"{name} must be {len(own)} numbers")
-        limit = int(np.iinfo(own.dtype).max)
-        for number in saved:
-            check_integer(number, name, 0, limit)
-    elif not isinstance(own, int):
-        if saved != own:
-            raise ValueError(f"{name} must be {own!r}, got {saved!r}")
-    else:
-        # States have at most 128 bits; `pos` counts the 624 numbers of MT19937, `buffer_pos`
-        # the 4 of Philox.
-        check_integer(saved, name, 0, {"pos": 624, "buffer_pos": 4}.get(name, 2**128 - 1))
 
 
 def decided_fields(structure: Structure) -> dict[str, object]:

@@ -76,6 +76,11 @@ class Source(Stream):
         return self._stream.weighted
 
     @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """How many times each signal counts; None where all count once."""
+        return self.weights_at(np.arange(self.n_signals)) if self.weighted else None
+
+    @property
     def n_signals(self) -> int:
         if self._stream.n_signals is None:
             _ = self._moments  # a pass, which counts them
@@ -150,22 +155,33 @@ class Source(Stream):
         return Prior.of(self._moments[0]) if self.gaps else None
 
     def sample(self, count: int) -> Source:
-        """About `count` signals, always the same, spread over all; all where there are fewer."""
+        """About `count` signals, always the same, spread over all; all where there are fewer.
+
+        A signal of weight w is drawn like w signals, and counts as often as it was.
+        """
         if count >= self.n_signals:
             return self
         random = np.random.default_rng(0)
-        return self.part(np.sort(random.choice(self.n_signals, count, replace=False)))
+        weights = self.weights
+        if weights is None:
+            return self.part(np.sort(random.choice(self.n_signals, count, replace=False)))
+        ends = np.cumsum(weights)
+        copies = max(count, round(min(ends[-1], 2.0**53)))
+        drawn = np.sort(random.choice(copies, count, replace=False)) + 0.5
+        places = np.searchsorted(ends, drawn * (ends[-1] / copies))
+        return self.part(*np.unique(places, return_counts=True))
 
-    def part(self, places: NDArray[np.int64]) -> Source:
+    def part(self, places: NDArray[np.int64], weights: NDArray[Any] | None = None) -> Source:
         """The signals at some places, which are sorted, in memory; gaps are filled as in all.
 
-        The places of signals in memory need not be sorted.
+        The places of signals in memory need not be sorted. They have other weights, if given.
         """
-        return self._in_memory(self.take(places), self.weights_at(places))
+        own = self.weights_at(places) if weights is None else weights.astype(np.float64)
+        return self._in_memory(self.take(places), own)
 
     def loaded(self) -> Source:
         """All signals in memory."""
-        return self._in_memory(self.in_memory(), self.weights_at(np.arange(self.n_signals)))
+        return self._in_memory(self.in_memory(), self.weights)
 
     def _in_memory(self, rows: Floats, weights: NDArray[np.float64] | None) -> Source:
         made = Source(Annotated(Array(rows, self.name), self.gaps, None, weights))

@@ -89,6 +89,7 @@ def learn_gaps(fuzz: Fuzz) -> None:
         coder=coder,
         max_iter=steps,
         random_state=fuzz.random_state(),
+        checkpoint=fuzz.folder / "state.safetensors" if fuzz.chance(0.3) else None,
     )
     check_filled(fuzz, mixture.fill(X), X)
 

@@ -1,0 +1,155 @@
+"""Files of a state that something goes on from as if it had never stopped.
+
+A checkpoint is a .safetensors file without pickles: notes in JSON and arrays, with a checksum over
+both. It says of which settings it is, and whose version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from fost._files import open_file, write_atomically
+from fost._typing import Numbers
+from fost._validation import check_integer, check_shape
+from fost.transforms import storage
+
+Notes = dict[str, Any]
+Arrays = dict[str, Numbers]
+
+# Sums over the same signals in other blocks agree within this, relative to the largest.
+_SAME_SIGNALS = 1e-8
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be resumed: it is damaged, or of something else."""
+
+
+class KeptFile:
+    """A checkpoint of some format, where there is one yet."""
+
+    def __init__(self, path: str | os.PathLike[str], form: str, version: str) -> None:
+        self.path = Path(os.fspath(path))
+        self._format, self._version = form, version
+
+    @property
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def read(self, settings: Notes) -> tuple[Notes, Arrays]:
+        """What was written, under the same settings."""
+        open_file(self.path).close()  # a folder or a pipe is an OSError, as everywhere
+        with safetensors.safe_open(str(self.path), framework="numpy") as file:
+            header = file.metadata() or {}
+            if header.get("format") != self._format:
+                raise ValueError(f"it is not a {self._format.replace('fost ', '')} of fost")
+            if header.get("version") != self._version:
+                raise ValueError(
+                    f"it has version {header.get('version')!r} of the format, "
+                    f"this fost reads version {self._version!r}"
+                )
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        text = header.get("state", "")
+        if header.get("checksum") != storage.digest(text, arrays):
+            raise ValueError("its checksum does not match, it is damaged")
+        notes = json.loads(text)
+        self._check_settings(notes["settings"], settings)
+        return notes, arrays
+
+    def write(self, notes: Notes, arrays: Arrays) -> None:
+        """Replace the file, in one step."""
+        text = json.dumps(notes, sort_keys=True, default=lambda array: array.tolist())
+        header = {
+            "format": self._format,
+            "version": self._version,
+            "state": text,
+            "checksum": storage.digest(text, arrays),
+        }
+        write_atomically(self.path, safetensors.numpy.save(arrays, header))
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Whatever goes wrong inside is a CheckpointError that names the file."""
+        try:
+            yield
+        except (CheckpointError, MemoryError, OSError):
+            raise
+        except Exception as error:
+            reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+            raise CheckpointError(f"cannot resume from {str(self.path)!r}: {reason}") from error
+
+    def check_signals(
+        self, saved: NDArray[np.float64], own: NDArray[np.float64], what: str
+    ) -> None:
+        """Raises where sums over signals are not those of the same ones."""
+        if np.abs(saved - own).max() > _SAME_SIGNALS * np.abs(own).max():
+            raise CheckpointError(
+                f"cannot resume from {str(self.path)!r}: it is of other signals: their {what} do "
+                "not agree"
+            )
+
+    def _check_settings(self, saved: Notes, own: Notes) -> None:
+        for name, value in own.items():
+            if saved.get(name) != value:
+                what = "another version" if name == "fost" else "other signals or settings"
+                raise CheckpointError(
+                    f"cannot resume from {str(self.path)!r}: it is of {what}: {name} was "
+                    f"{saved.get(name)!r} and is now {value!r}"
+                )
+
+
+def sums(arrays: Arrays, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+    """An array of finite numbers of a shape."""
+    array = arrays[name]
+    check_shape(array, name, shape)
+    if array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite numbers in float64, got {array.dtype}")
+    return array
+
+
+def seed_of(random: np.random.Generator) -> str:
+    """What tells random numbers apart."""
+    state = json.dumps(random.bit_generator.state, default=lambda array: array.tolist())
+    return hashlib.sha256(state.encode()).hexdigest()
+
+
+def restore_random(random: np.random.Generator, saved: object) -> None:
+    """Go on with random numbers where they were, if that is a state of theirs."""
+    bits = random.bit_generator
+    _check_random(saved, bits.state, "the state of random numbers")
+    bits.state = saved  # type: ignore[assignment]
+
+
+def _check_random(saved: object, own: object, name: str) -> None:
+    """Raises where a state could not be one of these random numbers.
+
+    NumPy takes any; a place beyond the end of a generator's numbers would be read all the same.
+    """
+    if isinstance(own, dict):
+        if not isinstance(saved, dict) or saved.keys() != own.keys():
+            raise ValueError(f"{name} is that of other random numbers")
+        for key, value in own.items():
+            _check_random(saved[key], value, key)
+    elif isinstance(own, np.ndarray):
+        if not isinstance(saved, list) or len(saved) != len(own):
+            raise ValueError(f"{name} must be {len(own)} numbers")
+        limit = int(np.iinfo(own.dtype).max)
+        for number in saved:
+            check_integer(number, name, 0, limit)
+    elif not isinstance(own, int):
+        if saved != own:
+            raise ValueError(f"{name} must be {own!r}, got {saved!r}")
+    else:
+        # States have at most 128 bits; `pos` counts the 624 numbers of MT19937, `buffer_pos`
+        # the 4 of Philox.
+        check_integer(saved, name, 0, {"pos": 624, "buffer_pos": 4}.get(name, 2**128 - 1))
