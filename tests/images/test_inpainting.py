@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import fost
 from fost.images import inpaint, psnr
 from fost.restoration.filling import fill
-from fost.restoration.passes import blended
+from fost.restoration.passes import between, share_of
 from tests.cases import seeds
 
 skimage_data = pytest.importorskip("skimage.data")
@@ -304,11 +304,13 @@ def test_hidden_pixels_say_how_much_of_two_estimates_to_take():
     rng = np.random.default_rng(0)
     near, far = rng.random((2, 30, 30))
     hidden = rng.random((30, 30)) < 0.5
-    np.testing.assert_allclose(blended(near, far, near + 0.3 * (far - near), hidden)[0, 0],
-                               (near + 0.3 * (far - near))[0, 0])  # fmt: skip
-    np.testing.assert_allclose(blended(near, far, 2 * far - near, hidden), far)
-    np.testing.assert_array_equal(blended(near, far, 2 * near - far, hidden), near)
-    np.testing.assert_array_equal(blended(near, near, far, hidden), near)
+    known = between(near, far, 0.3)
+    assert share_of(near, far, known, hidden) == pytest.approx(0.3)
+    assert share_of(near, far, 2 * far - near, hidden) == 1
+    assert share_of(near, far, 2 * near - far, hidden) == 0
+    assert share_of(near, near, far, hidden) == 0
+    np.testing.assert_allclose(known, 0.7 * near + 0.3 * far)
+    np.testing.assert_array_equal(between(near, far, 0.0), near)
 
 
 def test_the_default_is_as_good_as_many_passes(camera):

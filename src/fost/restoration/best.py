@@ -5,6 +5,7 @@ Each pass takes the result of the one before for the truth, as Wiener's filter d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,7 @@ _NEIGHBOURHOODS = {
 # What the variance of the noise is multiplied by in each pass: pilots lack some of the detail that
 # they should have, most of all the first ones, and a filter for less noise leaves room for it.
 _CAUTION = (0.6, 0.7, 0.8, 0.9, 1.0)
+PASSES = len(_CAUTION)
 # Products of blocks are rounded, by 1e-7 of the square of their range in float32 and by 1e-16 in
 # float64: noise below this share of the range needs the finer of the two, or is lost in both.
 _FINE = 1e-3
@@ -40,7 +42,9 @@ _LOST = 1e-7
 _MOST = 32
 
 
-def refined(images: Floats, pilots: Floats, sigma: float) -> Floats:
+def refined(
+    images: Floats, pilots: Floats, sigma: float, done: Callable[[], None] = lambda: None
+) -> Floats:
     """A better estimate of arrays with white noise, from a first one.
 
     Parameters
@@ -52,6 +56,8 @@ def refined(images: Floats, pilots: Floats, sigma: float) -> Floats:
         The first estimate, of the same shape and type.
     sigma : float
         The standard deviation of the noise.
+    done : callable
+        Called after each pass.
 
     Returns
     -------
@@ -76,5 +82,7 @@ def refined(images: Floats, pilots: Floats, sigma: float) -> Floats:
             reach=(around.reach,) * len(shape),
             most=_MOST,
         )
-        pilots = sums / weights
+        sums /= weights
+        pilots = sums
+        done()
     return pilots.astype(dtype, copy=False)
