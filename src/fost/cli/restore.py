@@ -171,7 +171,7 @@ def denoise(
         typer.Option(
             "--quality",
             help="'best' looks at similar patches together, 'fast' at each alone; the default is "
-            "'best', and 'fast' for volumes and with --model or --stride.",
+            "'best', and 'fast' with --model or --stride.",
         ),
     ] = None,
     volume: Volume = False,

@@ -167,7 +167,7 @@ def inpaint(
         Height and width of a patch. If None, that of the dictionary if it is square, else 8, or
         16 for "shrinkage" where more than 60 % of the pixels are missing.
     max_iter : int, optional
-        Passes of "shrinkage", for those in a hurry: all bold, and no pixels are hidden. If None, 40
+        Passes of "shrinkage", for those in a hurry: all bold, and no pixels are hidden. If None, 26
         to 80 bold ones, more the more is missing, and up to 40 more as long as they pay; and a
         quarter as many gentle ones.
     prior : float

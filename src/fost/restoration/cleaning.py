@@ -68,7 +68,7 @@ class Cleaning:
         steps = check_each(stride, "stride", ndim)
         plain = dictionary is None and patch is None and set(steps) == {1} and second_pass
         if quality is None:
-            quality = "best" if ndim <= 2 and plain else "fast"
+            quality = "best" if plain else "fast"
         check_choice(quality, "quality", ("best", "fast"))
         check_covers(shape, steps)
         if sigma is not None:
@@ -116,7 +116,7 @@ class Cleaning:
 
     def passes(self, channels: int) -> int:
         """Over each part of an array."""
-        groups = PASSES * (1 if channels == 3 else channels)
+        groups = PASSES[len(self.patch)] * (1 if channels == 3 else channels)
         return channels * (1 + self.second_pass) + (groups if self.quality == "best" else 0)
 
 

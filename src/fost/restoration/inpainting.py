@@ -86,7 +86,7 @@ def inpaint(
         are missing) or 4 x 8 x 8 voxels.
     max_iter : int, optional
         Passes of "shrinkage", for those in a hurry: all bold, and no samples are hidden. If None,
-        40 to 80 bold ones, more the more is missing, and up to 40 more as long as they pay; and a
+        26 to 80 bold ones, more the more is missing, and up to 40 more as long as they pay; and a
         quarter as many gentle ones.
     prior : float
         Of "pursuit": how much it prefers atoms that other patches use with large coefficients,
