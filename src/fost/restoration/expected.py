@@ -13,6 +13,7 @@ from math import prod
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from scipy.ndimage import binary_dilation
 
 from fost._typing import Floats, Numbers
 from fost.gaps import Mixture, learn
@@ -100,18 +101,25 @@ def _best_first(
 
 
 def _like_gaps(missing: Mask, random: np.random.Generator) -> Mask:
-    """Observed samples in runs like the missing ones, apart from them where that can be."""
+    """Observed samples in runs like the missing ones, apart from them where that can be.
+
+    As far apart as a run is long, or else they would be harder to fill than those; failing that,
+    by a sample.
+    """
     elsewhere = np.roll(missing, int(random.integers(len(missing))))
     begins = elsewhere & ~np.r_[False, elsewhere[:-1]]
     run = np.cumsum(begins) * elsewhere  # the number of the run that a sample is in, or 0
     count = int(run.max(initial=0)) + 1
     taken = random.random(count) < _HIDDEN
     taken[0] = False
-    near = missing | np.r_[missing[1:], False] | np.r_[False, missing[:-1]]
-    apart = taken.copy()
-    apart[run[near]] = False
-    hidden = apart[run]
-    return np.asarray(hidden if hidden.sum() >= _FEWEST else taken[run] & ~missing)
+    length = int(elsewhere.sum()) // max(1, count - 1)
+    for reach in (max(1, length), 1):
+        apart = taken.copy()
+        apart[run[binary_dilation(missing, iterations=reach)]] = False
+        hidden = apart[run]
+        if hidden.sum() >= _FEWEST:
+            return np.asarray(hidden)
+    return np.asarray(taken[run] & ~missing)
 
 
 @dataclass(frozen=True)

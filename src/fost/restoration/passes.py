@@ -35,7 +35,7 @@ _HIDDEN, _LEAST_HIDDEN, _WIDEST = 0.03, 64, 2
 # Passes that are added where they pay: so many at most, down to this share of the last threshold;
 # after every so many the error of hidden samples must be less than this share of the least so far,
 # but for so many times in a row. Where a greater share is missing, hidden samples are too few.
-_MORE, _LOWEST, _EVERY, _PAYS, _PATIENCE = 40, 0.3, 3, 0.99, 1
+_MORE, _LOWEST, _EVERY, _PAYS, _PATIENCE = 40, 0.3, 5, 0.99, 1
 _JUDGED = 0.6
 _ROTATIONS_PER_SAMPLE = 1
 _ITERATIONS = 2
