@@ -67,7 +67,7 @@ def denoise(
     quality : {"best", "fast"}, optional
         "best" looks at similar patches together, "fast" at each patch alone. "best" takes 4 to
         18 % off the error of signals, gains 0.5 to 0.6 dB in the mean of pictures for five times
-        the time, and 0.2 to 1.4 dB of volumes for two to three times the time. If None, "fast"
+        the time, and 0.4 to 2 dB of volumes for two to three times the time. If None, "fast"
         where a dictionary, a stride, a patch or the second pass is chosen, else "best".
     noise : {"gaussian", "poisson"}
         "poisson" is for what is counted, by detectors and cameras: samples are `gain` times a
