@@ -40,7 +40,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         try:
             old = _stat(target)
             # Nobody else may read what goes to the place of a file that they must not read.
-            with open(temporary, "xb", opener=_private if old else None) as file:
+            with open(temporary, "x+b", opener=_private if old else None) as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())

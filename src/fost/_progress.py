@@ -111,3 +111,17 @@ def _told(what: str, done: float, total: float | None, text: str) -> str:
     counted = isinstance(done, int) and isinstance(total, int)
     count = f" {done:,}/{total:,}" if counted else ""
     return f"{what}{count}" + (f"  {text}" if text else "")
+
+
+@contextmanager
+def steps(what: str, total: int | None, shown: bool | None) -> Iterator[Callable[[], None]]:
+    """As `progress`, told only that one more step of as many as `total` is done."""
+    with progress(what, total, shown) as advance:
+        finished = 0
+
+        def done() -> None:
+            nonlocal finished
+            finished += 1
+            advance(finished, "")
+
+        yield done

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.io import wavfile
 
 import fost
 from fost.restoration import denoise, inpaint
+from fost.restoration.tiles import sides_for
 from tests.cli.conftest import Run
 
 
@@ -113,3 +115,67 @@ def test_errors_are_one_line(fail: Callable[..., str]) -> None:
     assert "must be a file like" in fail(
         "inpaint", "waves.npy", "--mask", "picture.png", "-o", "out.npy"
     )
+
+
+@pytest.fixture
+def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays of more than a thousand samples count as large."""
+    monkeypatch.setattr("fost.restoration.sources.sides_for", _small_sides)
+    monkeypatch.setattr("fost.restoration.denoising.sides_for", _small_sides)
+    monkeypatch.setattr("fost.restoration.inpainting.sides_for", _small_sides)
+
+
+def _small_sides(shape: tuple[int, ...], channels: int) -> tuple[int, ...]:
+    return sides_for(shape, channels, 1000)
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("compression", [None, "zlib"])
+def test_stacks_in_parts(run: Run, compression: str | None) -> None:
+    tifffile = pytest.importorskip("tifffile")
+    volume = slices().astype(np.uint8)
+    tifffile.imwrite("in.tif", volume, photometric="minisblack", compression=compression)
+    tile = sides_for(volume.shape, 1, 1000)
+    assert tile != volume.shape
+    run("denoise", "in.tif", "--volume", "-o", "out.tif", "--sigma", "3")
+    np.testing.assert_array_equal(tifffile.imread("out.tif"), denoise(volume, 3, tile=tile))
+    np.save("mask.npy", volume > 140)
+    run("inpaint", "in.tif", "--volume", "--mask", "mask.npy", "-o", "out.npy")
+    np.testing.assert_array_equal(np.load("out.npy"), inpaint(volume, volume > 140, tile=tile))
+    run("inpaint", "in.tif", "--volume", "--missing-value", "100", "-o", "other.npy")
+    np.testing.assert_array_equal(np.load("other.npy"), inpaint(volume, volume == 100, tile=tile))
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("dtype", [np.int16, np.float32, np.float64, np.uint8])
+def test_sound_in_parts(run: Run, dtype: type) -> None:
+    sound = np.stack([waves(), -waves()], axis=-1)
+    sound = sound if np.dtype(dtype).kind == "f" else 100 + 50 * sound
+    sound = sound.astype(dtype)
+    wavfile.write("in.wav", 8000, sound)
+    run("denoise", "in.wav", "-o", "out.wav", "--sigma", "0.3", "--quality", "fast")
+    rate, found = wavfile.read("out.wav")
+    tile = sides_for(sound.shape[:1], 2, 1000)
+    assert rate == 8000
+    assert found.dtype == dtype
+    wanted = denoise(sound, 0.3, channel_axis=1, quality="fast", tile=tile)
+    np.testing.assert_array_equal(found, wanted)
+    wavfile.write("wanted.wav", 8000, wanted)
+    assert Path("out.wav").read_bytes() == Path("wanted.wav").read_bytes()
+
+
+@pytest.mark.usefixtures("small_tiles")
+def test_arrays_in_parts_replace_what_they_are_read_from(run: Run) -> None:
+    np.save("waves.npy", waves())
+    wanted = denoise(waves(), 0.2, quality="fast", tile=sides_for((1500,), 1, 1000))
+    run("denoise", "waves.npy", "-o", "waves.npy", "-f", "--sigma", "0.2", "--quality", "fast")
+    np.testing.assert_array_equal(np.load("waves.npy"), wanted)
+
+
+def test_nothing_is_left_of_what_failed(fail: Callable[..., str]) -> None:
+    pytest.importorskip("zarr")
+    np.save("spoilt.npy", np.array([1.0, np.nan, 2.0]))
+    for output in ("out.npy", "out.zarr"):
+        before = sorted(Path().iterdir())
+        assert "contains NaN" in fail("denoise", "spoilt.npy", "-o", output, "--sigma", "1")
+        assert sorted(Path().iterdir()) == before

@@ -216,12 +216,12 @@ def test_pretrained_is_better_than_the_dct_on_pictures_it_has_not_seen():
 
 def test_adaptation_wants_enough_patches(camera):
     rng = np.random.default_rng(0)
-    assert adapted(np.zeros((20, 20)), (8, 8), rng, 64, 3) is None
-    assert adapted(np.zeros((200, 200)), (8, 8), rng, 64, 3) is None
-    found = adapted(camera / 255, (8, 8), rng, 64, 3)
+    assert adapted([np.zeros((20, 20))], (8, 8), rng, 64, 3) is None
+    assert adapted([np.zeros((200, 200))], (8, 8), rng, 64, 3) is None
+    found = adapted([camera / 255], (8, 8), rng, 64, 3)
     assert found.n_features == 64
     trusted = np.zeros(camera.shape, bool)
-    assert adapted(camera / 255, (8, 8), rng, 64, 3, trusted) is None
+    assert adapted([camera / 255], (8, 8), rng, 64, 3, [trusted]) is None
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="no wider floats")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import fost
 from fost.images import inpaint, psnr
 from fost.restoration.filling import fill
-from fost.restoration.passes import blended
+from fost.restoration.passes import between, share_of
 from tests.cases import seeds
 
 skimage_data = pytest.importorskip("skimage.data")
@@ -230,12 +230,12 @@ def test_a_bank(camera, method):
     bank = fost.learn(Y, fost.BankOf(fost.Rotations(64), 4), 4, base=base, random_state=0).transform
     single = fost.learn(Y, fost.Rotations(64), 4, base=base).transform
     missing = holes(camera.shape, 0.4)
-    # Bold passes alone: mixed with gentle ones, both are better, and about equal.
+    # A few bold passes alone: after many, or mixed with gentle ones, both are about equal.
     ours, theirs = (
-        psnr(camera, inpaint(camera, missing, dictionary, method=method, max_iter=40))
+        psnr(camera, inpaint(camera, missing, dictionary, method=method, max_iter=10))
         for dictionary in (bank, single)
     )
-    # 0.28 to 0.65 dB: which rotations are learned differs from machine to machine.
+    # About 0.25 dB: which rotations are learned differs from machine to machine.
     assert ours > theirs + 0.05
 
 
@@ -304,11 +304,13 @@ def test_hidden_pixels_say_how_much_of_two_estimates_to_take():
     rng = np.random.default_rng(0)
     near, far = rng.random((2, 30, 30))
     hidden = rng.random((30, 30)) < 0.5
-    np.testing.assert_allclose(blended(near, far, near + 0.3 * (far - near), hidden)[0, 0],
-                               (near + 0.3 * (far - near))[0, 0])  # fmt: skip
-    np.testing.assert_allclose(blended(near, far, 2 * far - near, hidden), far)
-    np.testing.assert_array_equal(blended(near, far, 2 * near - far, hidden), near)
-    np.testing.assert_array_equal(blended(near, near, far, hidden), near)
+    known = between(near, far, 0.3)
+    assert share_of(near, far, known, hidden) == pytest.approx(0.3)
+    assert share_of(near, far, 2 * far - near, hidden) == 1
+    assert share_of(near, far, 2 * near - far, hidden) == 0
+    assert share_of(near, near, far, hidden) == 0
+    np.testing.assert_allclose(known, 0.7 * near + 0.3 * far)
+    np.testing.assert_array_equal(between(near, far, 0.0), near)
 
 
 def test_the_default_is_as_good_as_many_passes(camera):

@@ -71,3 +71,48 @@ def test_memory_stays_bounded(tmp_path: Path, n_threads: int) -> None:
         cwd=tmp_path,
         check=True,
     )
+
+
+# What restoring in tiles may add: of a tile of 288 x 288 with what lies around it, and of 2^18
+# samples that are learned from, some ten numbers each, 21 MiB. A whole array takes 60 MiB for each
+# of its copies.
+ROOM_OF_TILES = 40
+
+RESTORE = """
+import re, sys
+import numpy as np
+from fost import restoration
+from fost.restoration import denoising, inpainting, noise
+def peak():
+    with open("/proc/self/status", encoding="utf-8") as file:
+        return int(re.search(r"VmHWM:\\s+(\\d+)", file.read())[1]) / 2**10
+for module in (denoising, noise):  # what is learned from
+    module.MOST = 2**18
+inpainting.LEARNED_FROM = 2**18
+small, gaps = np.random.default_rng(0).random((64, 64)), np.eye(64, dtype=bool)
+restoration.denoise(small, 0.1, tile=40)
+restoration.inpaint(small, gaps, tile=40)
+from fost.restoration import sources
+original = sources.sides_for
+sources.sides_for = lambda shape, channels: original(shape, channels, 2**17)
+Y = np.load("noisy.npy", mmap_mode="r")
+out = np.lib.format.open_memmap("out.npy", "w+", Y.dtype, Y.shape)
+before = peak()
+restoration.denoise(Y, stride=4, tile=288, out=out)
+print("denoise", Y.nbytes / 2**20, peak() - before)
+restoration.inpaint(Y, np.load("gaps.npy", mmap_mode="r"), tile=288, max_iter=2, out=out)
+print("inpaint", Y.nbytes / 2**20, peak() - before)
+assert peak() - before < float(sys.argv[1]), peak() - before
+"""
+
+
+def test_restoring_stays_bounded(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    np.save(tmp_path / "noisy.npy", random.random((2800, 2800)))
+    np.save(tmp_path / "gaps.npy", random.random((2800, 2800)) < 0.2)
+    subprocess.run(
+        [sys.executable, "-c", RESTORE, str(ROOM_OF_TILES)],
+        env={**os.environ, "FOST_NUM_THREADS": "2"},
+        cwd=tmp_path,
+        check=True,
+    )

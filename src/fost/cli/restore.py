@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fost._progress import progress
 from fost.cli import options
 from fost.cli.console import check_output, show
 from fost.cli.errors import UserError, complain, writing
 from fost.cli.restore_samples import Files, denoise_samples, inpaint_samples
 
 if TYPE_CHECKING:
-    pass
-
     from fost._typing import Numbers
 
 Picture = Annotated[
@@ -174,7 +171,7 @@ def denoise(
         typer.Option(
             "--quality",
             help="'best' looks at similar patches together, 'fast' at each alone; the default is "
-            "'best', and 'fast' for volumes and with --model or --stride.",
+            "'best', and 'fast' with --model or --stride.",
         ),
     ] = None,
     volume: Volume = False,
@@ -206,11 +203,11 @@ def denoise(
     dictionary = _dictionary(model)
     start = time.perf_counter()
     try:
-        with progress("denoising", None, options.shown(quiet)):
-            level = images.noise_level(image) if sigma is None else sigma
-            restored = images.denoise(
-                image, level, stride=stride or 1, quality=quality, **dictionary
-            )
+        level = images.noise_level(image) if sigma is None else sigma
+        shown = not quiet and sys.stderr.isatty()
+        restored = images.denoise(
+            image, level, stride=stride or 1, quality=quality, verbose=shown, **dictionary
+        )
     except ValueError as error:
         raise UserError(f"cannot denoise {str(picture)!r}: {error}") from error
     seconds = time.perf_counter() - start

@@ -1,21 +1,23 @@
-"""Signals and volumes made whole or clean, for ``fost inpaint`` and ``fost denoise``."""
+"""Signals and volumes made whole or clean, for ``fost inpaint`` and ``fost denoise``.
+
+They are read and written part by part, and may be larger than memory.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fost._progress import progress
-from fost.cli import options
 from fost.cli.console import check_output, show
 from fost.cli.errors import UserError, complain
 
 if TYPE_CHECKING:
-    from fost._typing import Numbers
-    from fost.cli.samples import Samples
+    from fost.cli.samples import Marked, Samples
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,13 @@ class Files:
     volume: bool
     channel_axis: int | None
 
-    def read(self) -> Samples:
+    def opened(self) -> Samples:
         """The samples, after a look at where they go."""
-        from fost.cli.samples import check_kinds, read_samples
+        from fost.cli.samples import check_kinds, opened_samples
 
         check_kinds(self.path, self.output, self.volume)
         check_output(self.output, self.force)
-        return read_samples(self.path, self.channel_axis)
+        return opened_samples(self.path, self.channel_axis)
 
 
 def denoise_samples(
@@ -47,23 +49,30 @@ def denoise_samples(
     quiet: bool,
 ) -> None:
     from fost import restoration
+    from fost.cli.sample_files import writing_samples
 
-    samples = files.read()
+    samples = files.opened()
     axis, start = samples.channel_axis, time.perf_counter()
     try:
-        with progress("denoising", None, options.shown(quiet)):
-            level = sigma
-            if level is None:
-                level = restoration.noise_level(samples.array, channel_axis=axis)
-            steps, dictionary = stride or 1, _dictionary(model, samples)
-            clean = restoration.denoise(
-                samples.array, level, stride=steps, channel_axis=axis, quality=quality, **dictionary
+        level = sigma
+        if level is None:
+            level = restoration.noise_level(samples.array, channel_axis=axis)
+        with writing_samples(files.output, samples) as out:
+            restoration.denoise(
+                samples.array,
+                level,
+                stride=stride or 1,
+                channel_axis=axis,
+                quality=quality,
+                out=out,
+                verbose=_shown(quiet),
+                **_dictionary(model, samples),
             )
     except ValueError as error:
-        raise UserError(f"cannot denoise {str(files.path)!r}: {error}") from error
+        raise _explained(error, f"cannot denoise {str(files.path)!r}") from error
     told = f"{level:.3g}" + (", estimated" if sigma is None else "")
     facts = {"sigma": level, "estimated": sigma is None}
-    _finish(files, samples, clean, {"noise level": told}, facts, start, as_json, quiet)
+    _report(files, samples, {"noise level": told}, facts, start, as_json, quiet)
 
 
 def inpaint_samples(
@@ -75,40 +84,55 @@ def inpaint_samples(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    import numpy as np
-
     from fost import restoration
+    from fost.cli.sample_files import writing_samples
+    from fost.cli.samples import Marked
 
-    samples = files.read()
-    array, axis, start = samples.array, samples.channel_axis, time.perf_counter()
-    missing = _marked(mask, files.volume) if mask is not None else array == missing_value
-    if missing_value is not None and np.isnan(missing_value):
-        missing = np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
-    count = int(missing.sum())
+    samples = files.opened()
+    axis, start = samples.channel_axis, time.perf_counter()
+    if mask is not None:
+        missing = _mask(mask, files.volume)
+    else:
+        assert missing_value is not None  # one of both is given
+        missing = Marked(samples.array, missing_value)
+    count, size = missing.count(), prod(missing.shape)
     if count == 0:
         complain("warning: no sample is missing")
     try:
-        with progress("filling", None, options.shown(quiet)):
-            dictionary = _dictionary(model, samples)
-            whole = restoration.inpaint(
-                array, missing, stride=stride, channel_axis=axis, **dictionary
+        with writing_samples(files.output, samples) as out:
+            restoration.inpaint(
+                samples.array,
+                missing,
+                stride=stride,
+                channel_axis=axis,
+                out=out,
+                verbose=_shown(quiet),
+                **_dictionary(model, samples),
             )
     except ValueError as error:
-        raise UserError(f"cannot inpaint {str(files.path)!r}: {error}") from error
-    lines = {"filled in": f"{count:,} of {missing.size:,} samples ({count / missing.size:.1%})"}
-    facts = {"n_missing": count, "n_samples": missing.size}
-    _finish(files, samples, whole, lines, facts, start, as_json, quiet)
+        raise _explained(error, f"cannot inpaint {str(files.path)!r}") from error
+    lines = {"filled in": f"{count:,} of {size:,} samples ({count / size:.1%})"}
+    facts = {"n_missing": count, "n_samples": size}
+    _report(files, samples, lines, facts, start, as_json, quiet)
 
 
-def _marked(mask: Path, volume: bool) -> Numbers:
+def _shown(quiet: bool) -> bool:
+    """Whether progress is, on stderr where somebody sees it."""
+    return not quiet and sys.stderr.isatty()
+
+
+def _explained(error: ValueError, what: str) -> ValueError:
+    """An error of an argument as one of the file; others say already what they are about."""
+    return error if isinstance(error, UserError) else UserError(f"{what}: {error}")
+
+
+def _mask(mask: Path, volume: bool) -> Marked:
     """Where a mask is not 0."""
-    import numpy as np
-
-    from fost.cli.samples import holds_samples, read_samples
+    from fost.cli.samples import Marked, holds_samples, opened_samples
 
     if not holds_samples(mask, volume):
         raise UserError(f"the mask {str(mask)!r} must be a file like that of the samples")
-    return np.asarray(read_samples(mask).array != 0)
+    return Marked(opened_samples(mask).array, 0, is_value=False)
 
 
 def _dictionary(model: Path | None, samples: Samples) -> dict[str, Any]:
@@ -118,28 +142,23 @@ def _dictionary(model: Path | None, samples: Samples) -> dict[str, Any]:
     if model is None:
         return {}
     loaded = load_model(model)
-    flat = samples.array.ndim - (samples.channel_axis is not None) == 2
+    flat = len(samples.shape) - (samples.channel_axis is not None) == 2
     return {"dictionary": loaded.transform, "patch": loaded.patch if flat else None}
 
 
-def _finish(
+def _report(
     files: Files,
     samples: Samples,
-    restored: Numbers,
     lines: dict[str, str],
     data: Mapping[str, object],
     start: float,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Write what was restored, and say so."""
-    from fost.cli.samples import write_samples
-
+    """Say what was written."""
     seconds = time.perf_counter() - start
-    write_samples(files.output, replace(samples, array=restored))
-    array = samples.array
-    first = {"samples": f"{samples.size}, {array.dtype}"}
+    first = {"samples": f"{samples.size}, {samples.dtype}"}
     last = {"time": f"{seconds:.1f} s", "written": str(files.output)}
-    facts = {"shape": array.shape, "dtype": str(array.dtype), "seconds": seconds}
+    facts = {"shape": samples.shape, "dtype": str(samples.dtype), "seconds": seconds}
     facts["output"] = files.output
     show({**first, **lines, **last}, {**data, **facts}, as_json=as_json, quiet=quiet)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from fost._random import RandomState, as_generator
+from fost._random import RandomState
 from fost._typing import Numbers
 from fost.images.patches import Pair
 from fost.images.pictures import channel_axis_of, check_picture
-from fost.restoration.arrays import check_finite
+from fost.restoration.cleaning import Cleaning
 from fost.restoration.denoising import denoised
-from fost.restoration.gaps import check_gaps, split_masked
-from fost.restoration.inpainting import PRIOR, Way
-from fost.restoration.noise import level_of
+from fost.restoration.gaps import Gapped
+from fost.restoration.inpainting import PRIOR, filled
+from fost.restoration.noise import level_in
+from fost.restoration.sources import Source
+from fost.restoration.ways import Way
 from fost.transforms import Coder
 
 _METHODS = ("shrinkage", "pursuit")
@@ -28,6 +30,7 @@ def denoise(
     second_pass: bool = True,
     quality: str | None = None,
     random_state: RandomState = 0,
+    verbose: bool = False,
 ) -> Numbers:
     """Remove white noise from a picture.
 
@@ -63,6 +66,8 @@ def denoise(
         stride, a patch or the second pass is chosen, else "best".
     random_state : int, Generator, RandomState or None
         For the choice of the patches to learn from.
+    verbose : bool
+        Show progress on stderr.
 
     Returns
     -------
@@ -80,10 +85,11 @@ def denoise(
     >>> fost.images.psnr(clean, restored) > fost.images.psnr(clean, noisy) + 10
     True
     """
-    picture = check_finite(check_picture(image, "image"), "image")
-    axis = channel_axis_of(picture.ndim)
-    options = axis, patch, second_pass, quality, random_state
-    return denoised(picture, sigma, dictionary, stride, *options, name="image")
+    source = _as_source(image)
+    options = source.channel_axis, patch, second_pass, quality
+    way = Cleaning.checked(2, sigma, dictionary, stride, *options, name="image")
+    result: Numbers = denoised(source, way, random_state, None, None, verbose)
+    return result
 
 
 def noise_level(image: ArrayLike) -> float:
@@ -110,8 +116,7 @@ def noise_level(image: ArrayLike) -> float:
     >>> bool(abs(fost.images.noise_level(noise) - 5) < 0.1)
     True
     """
-    picture = check_finite(check_picture(image, "image"), "image")
-    return level_of(picture, channel_axis_of(picture.ndim))
+    return level_in(_as_source(image))
 
 
 def inpaint(
@@ -162,7 +167,7 @@ def inpaint(
         Height and width of a patch. If None, that of the dictionary if it is square, else 8, or
         16 for "shrinkage" where more than 60 % of the pixels are missing.
     max_iter : int, optional
-        Passes of "shrinkage", for those in a hurry: all bold, and no pixels are hidden. If None, 40
+        Passes of "shrinkage", for those in a hurry: all bold, and no pixels are hidden. If None, 26
         to 80 bold ones, more the more is missing, and up to 40 more as long as they pay; and a
         quarter as many gentle ones.
     prior : float
@@ -188,10 +193,13 @@ def inpaint(
     >>> bool(np.abs(restored - clean).max() < 0.01)
     True
     """
-    data, hidden = split_masked(image)
-    picture = check_picture(data, "image")
-    axis = channel_axis_of(picture.ndim)
-    gaps = check_gaps(picture, hidden, missing, axis, "image", "pixels")
-    options = patch, stride, n_nonzero_coefs, max_iter, prior, verbose
+    gapped = Gapped.of(image, missing, None, "image", _as_source)
+    options = patch, stride, n_nonzero_coefs, max_iter, prior
     way = Way.checked(2, method, dictionary, *options, methods=_METHODS)
-    return way.filled(picture, gaps, axis, as_generator(random_state), "image")
+    result: Numbers = filled(gapped, way, random_state, None, None, verbose, "pixels")
+    return result
+
+
+def _as_source(image: ArrayLike, name: str = "image", _: int | None = None) -> Source:
+    picture = check_picture(image, name)
+    return Source(picture, name, channel_axis_of(picture.ndim))

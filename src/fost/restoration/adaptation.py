@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import as_file, files
 from math import prod
@@ -64,33 +65,38 @@ def general(shape: tuple[int, ...]) -> Transform:
 
 
 def adapted(
-    array: Numbers,
+    arrays: Sequence[Numbers],
     shape: tuple[int, ...],
     random: np.random.Generator,
     n_rotations: int,
     max_iter: int,
-    trusted: NDArray[np.bool_] | None = None,
+    trusted: Sequence[NDArray[np.bool_]] | None = None,
     most: int = _MOST,
     n_members: int = 1,
 ) -> Coder | None:
-    """A transform learned from at most so many patches of an array; None where there are too few.
+    """A transform learned from at most so many patches of arrays; None where there are too few.
 
     With several members, a bank. Patches that lie on samples none of which are `trusted` teach
     nothing and do not count. Ctrl-C ends the whole work: what learning has so far is no answer
     here.
     """
     n = prod(shape)
-    windows = sliding_window_view(array, shape)
-    counts = windows.shape[: array.ndim]
-    places = prod(counts)
+    counts = [tuple(m - k + 1 for m, k in zip(a.shape, shape, strict=True)) for a in arrays]
+    ends = np.cumsum([prod(count) for count in counts])
+    places = int(ends[-1])
     if places < _LEAST * n:
         return None
     chosen = random.choice(places, most, replace=False) if places > most else np.arange(places)
-    at = np.unravel_index(chosen, counts)
-    if trusted is not None:
-        seen = sliding_window_view(trusted, shape)[at].reshape(len(chosen), -1).any(axis=1)
-        at = tuple(k[seen] for k in at)
-    Y = windows[at].reshape(-1, n)
+    rows = []
+    for k, (array, count) in enumerate(zip(arrays, counts, strict=True)):
+        first = ends[k] - prod(count)
+        here = chosen[(chosen >= first) & (chosen < ends[k])] - first
+        at = np.unravel_index(here, count)
+        if trusted is not None:
+            seen = sliding_window_view(trusted[k], shape)[at].reshape(len(here), -1).any(axis=1)
+            at = tuple(index[seen] for index in at)
+        rows.append(sliding_window_view(array, shape)[at].reshape(-1, n))
+    Y = np.concatenate(rows)
     Y = Y - Y.mean(axis=1, keepdims=True)
     Y = Y[Y.any(axis=1)]
     if len(Y) < _LEAST * n:

@@ -6,6 +6,7 @@ Channels are taken apart first, and everything else works on one of them, whatev
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,16 +18,21 @@ from fost._validation import check_array, check_integer, float_type
 def check_samples(array: ArrayLike, name: str, channel_axis: int | None) -> Numbers:
     """An array of one to three axes beside that of channels, not copied, whatever its type."""
     samples = check_array(array, name)
-    if samples.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must be real numbers, got dtype {samples.dtype}")
-    beside = "" if channel_axis is None else " beside channel_axis"
-    if not 1 <= samples.ndim - (channel_axis is not None) <= 3:
-        raise ValueError(f"{name} must have one to three axes{beside}, got shape {samples.shape}")
-    if channel_axis is not None:
-        check_integer(channel_axis, "channel_axis", -samples.ndim, samples.ndim - 1)
-    if 0 in samples.shape:
-        raise ValueError(f"{name} must have at least one sample, got shape {samples.shape}")
+    check_kind(samples, name, channel_axis)
     return samples
+
+
+def check_kind(array: Any, name: str, channel_axis: int | None) -> None:
+    """Whether something with a type and a shape can be restored."""
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
+    beside, ndim = "" if channel_axis is None else " beside channel_axis", len(array.shape)
+    if not 1 <= ndim - (channel_axis is not None) <= 3:
+        raise ValueError(f"{name} must have one to three axes{beside}, got shape {array.shape}")
+    if channel_axis is not None:
+        check_integer(channel_axis, "channel_axis", -ndim, ndim - 1)
+    if 0 in array.shape:
+        raise ValueError(f"{name} must have at least one sample, got shape {array.shape}")
 
 
 def check_finite(samples: Numbers, name: str) -> Numbers:

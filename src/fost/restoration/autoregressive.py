@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.linalg import lstsq
@@ -19,13 +21,39 @@ _LEAST, _MOST = 4, 2**15
 _RANK = 1e-7
 
 
-@single_threaded_blas
-def predicted(signal: Floats, missing: Mask, order: int) -> Floats | None:
-    """A signal whose missing samples make the errors of its best linear prediction least.
+@dataclass(frozen=True)
+class Rule:
+    """Each sample is about a sum of those before it, times coefficients; the mean is taken out."""
 
-    Each sample is predicted from as many before it as `order` says, with coefficients that suit the
-    windows without gaps best. Of a signal without noise that follows such a rule, this is exact.
-    None where there are too few windows without gaps.
+    coefficients: Floats  # the last is for the sample just before
+    mean: float
+
+    @single_threaded_blas
+    def __call__(self, signal: Floats, missing: Mask, random: object = None) -> Floats | None:
+        """A signal whose missing samples make the errors of the rule least; None if many do."""
+        order = len(self.coefficients)
+        if len(signal) <= order:
+            return None
+        size = (len(signal) - order, len(signal))
+        diagonals = [*-self.coefficients, 1.0]
+        errors = csc_array(diags_array(diagonals, offsets=range(order + 1), shape=size))
+        known = np.where(missing, 0, signal - self.mean)
+        holes = np.flatnonzero(missing)
+        of_holes = errors[:, holes]
+        try:
+            factors = splu(csc_array(of_holes.T @ of_holes))
+        except RuntimeError:  # singular: the rule does not tell what is missing
+            return None
+        known[holes] = factors.solve(-(of_holes.T @ (errors @ known)))
+        return known + self.mean if np.isfinite(known).all() else None
+
+
+@single_threaded_blas
+def rule_of(signal: Floats, missing: Mask, order: int) -> Rule | None:
+    """The best linear prediction of each sample from as many before it as `order` says.
+
+    Best for the windows without gaps; None where there are too few of them. A signal without noise
+    may follow such a rule exactly.
     """
     if len(signal) <= order:
         return None
@@ -36,14 +64,10 @@ def predicted(signal: Floats, missing: Mask, order: int) -> Floats | None:
     mean = signal[~missing].mean()
     rows = whole[:: -(-len(whole) // _MOST)] - mean
     coefficients = lstsq(rows[:, :-1], rows[:, -1], cond=_RANK, check_finite=False)[0]
-    size = (len(signal) - order, len(signal))
-    errors = csc_array(diags_array([*-coefficients, 1.0], offsets=range(order + 1), shape=size))
-    known = np.where(missing, 0, signal - mean)
-    holes = np.flatnonzero(missing)
-    of_holes = errors[:, holes]
-    try:
-        factors = splu(csc_array(of_holes.T @ of_holes))
-    except RuntimeError:  # singular: the rule does not tell what is missing
-        return None
-    known[holes] = factors.solve(-(of_holes.T @ (errors @ known)))
-    return known + mean if np.isfinite(known).all() else None
+    return Rule(coefficients, float(mean))
+
+
+def predicted(signal: Floats, missing: Mask, order: int) -> Floats | None:
+    """A signal whose missing samples make the errors of its best linear prediction least."""
+    rule = rule_of(signal, missing, order)
+    return None if rule is None else rule(signal, missing)

@@ -17,8 +17,8 @@ from fost.restoration.arrays import (
     padded,
 )
 from fost.restoration.colour import recoloured
-from fost.restoration.grid import Sizes, patch_shape
-from fost.restoration.views import View, learned_views, restored, views_with
+from fost.restoration.grid import Sizes, check_covers, patch_shape
+from fost.restoration.views import View, learned_looks, looks_with, restored, views_of
 from fost.transforms import Coder
 
 
@@ -77,6 +77,7 @@ class Denoiser:
         self._patch = patch_shape(patch, dictionary, ndim)
         self._alone = patch is not None
         self._stride = check_each(stride, "stride", ndim)
+        check_covers(self._patch, self._stride)
         self._second_pass = check_flag(second_pass, "second_pass")
         self._random = as_generator(random_state)
         self._views: list[list[View]] = []
@@ -119,6 +120,8 @@ class Denoiser:
 
     def _views_of(self, plane: Floats, sigma: float) -> list[View]:
         if self._dictionary is not None:
-            return views_with(self._dictionary, plane, self._patch, self._stride)
-        options = self._patch, self._stride, self._alone, self._random
-        return learned_views(plane, sigma, *options)
+            looks = looks_with(self._dictionary, self._patch)
+        else:
+            options = self._patch, self._stride, self._alone, self._random
+            looks = learned_looks([plane], sigma, *options)
+        return views_of(looks, plane.shape, self._stride)

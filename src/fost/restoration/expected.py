@@ -7,17 +7,19 @@ signals, under the rule of an autoregression instead, where that is better.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from scipy.ndimage import binary_dilation
 
 from fost._typing import Floats, Numbers
-from fost.gaps import learn
+from fost.gaps import Mixture, learn
 from fost.restoration.arrays import cropped, padded
 from fost.restoration.assembly import Assembler
-from fost.restoration.autoregressive import predicted
+from fost.restoration.autoregressive import rule_of
 from fost.restoration.filling import fill
 from fost.restoration.gaps import Mask, checked_steps
 from fost.restoration.grid import Sizes
@@ -30,75 +32,129 @@ _MOST, _LEAST = 8192, 8
 _LEAST_VARIANCE = 1e-12
 # Orders of autoregressions that are tried, and observed samples that decide: at least so many, and
 # of those that lie as the gaps do, elsewhere, this share.
-_ORDERS = (8, 16, 32, 64)
+ORDERS = (8, 16, 32, 64)
 _FEWEST, _HIDDEN = 16, 0.3
 
-Way = Callable[[Floats, Mask], Floats | None]
+# What fills an array, perhaps, by random numbers; and what finds that out from an array.
+Filler = Callable[[Floats, Mask, np.random.Generator], Floats | None]
+Learner = Callable[[Floats, Mask], Filler | None]
 
 
-def by_gaussian(
+@dataclass(frozen=True)
+class Expecting:
+    """Gaps are filled by what is to be expected: by the first of some ways that can."""
+
+    ways: tuple[Filler, ...]
+
+    def __call__(self, array: Numbers, missing: Mask, random: np.random.Generator) -> Numbers:
+        samples = array.astype(np.float64, copy=False)
+        for way in self.ways:
+            filled = way(samples, missing, random)
+            if filled is not None:
+                return filled.astype(array.dtype, copy=False)
+        raise AssertionError("patches fill every array")
+
+
+def by_expectation(
     array: Numbers,
     missing: Mask,
     shape: tuple[int, ...],
     stride: Sizes | None,
     random: np.random.Generator,
-) -> Numbers:
-    """An array whose gaps are filled by what is to be expected given what is observed."""
+    done: Callable[[], None],
+) -> Expecting:
+    """What suits an array best; says when one of the ways that were tried is `done`."""
     samples = array.astype(np.float64, copy=False)
-    patchwise: Way = partial(_by_patches, shape=shape, stride=stride, random=random)
-    ways = [patchwise]
+    learners: list[Learner] = [partial(_patchwise, shape=shape, stride=stride, random=random)]
     if array.ndim == 1:
-        ways += [partial(predicted, order=order) for order in _ORDERS]
-        ways = _best_first(ways, samples, missing, random)
-    for way in ways:
-        filled = way(samples, missing)
-        if filled is not None:
-            return filled.astype(array.dtype, copy=False)
-    raise AssertionError("patches fill every array")
+        learners += [partial(rule_of, order=order) for order in ORDERS]
+        learners = _best_first(learners, samples, missing, random, done)
+    ways: list[Filler] = []
+    for learner in learners:
+        way = learner(samples, missing)
+        if way is not None:
+            ways.append(way)
+        if isinstance(way, _Patchwise):  # which fill every array
+            break
+    return Expecting(tuple(ways))
 
 
 def _best_first(
-    ways: list[Way], signal: Floats, missing: Mask, random: np.random.Generator
-) -> list[Way]:
+    learners: list[Learner],
+    signal: Floats,
+    missing: Mask,
+    random: np.random.Generator,
+    done: Callable[[], None],
+) -> list[Learner]:
     """Ways by their errors of observed samples that are hidden from them."""
     hidden = _like_gaps(missing, random)
     if hidden.sum() < _FEWEST:
-        return ways
+        return learners
     errors = []
-    for way in ways:
-        filled = way(signal, missing | hidden)
+    for learner in learners:
+        way = learner(signal, missing | hidden)
+        filled = None if way is None else way(signal, missing | hidden, random)
         squares = np.inf if filled is None else np.square((filled - signal)[hidden]).sum()
         errors.append(float(squares))
-    return [ways[k] for k in np.argsort(errors, kind="stable")]
+        done()
+    return [learners[k] for k in np.argsort(errors, kind="stable")]
 
 
 def _like_gaps(missing: Mask, random: np.random.Generator) -> Mask:
-    """Observed samples in runs like the missing ones, apart from them where that can be."""
+    """Observed samples in runs like the missing ones, apart from them where that can be.
+
+    As far apart as a run is long, or else they would be harder to fill than those; failing that,
+    by a sample.
+    """
     elsewhere = np.roll(missing, int(random.integers(len(missing))))
     begins = elsewhere & ~np.r_[False, elsewhere[:-1]]
     run = np.cumsum(begins) * elsewhere  # the number of the run that a sample is in, or 0
     count = int(run.max(initial=0)) + 1
     taken = random.random(count) < _HIDDEN
     taken[0] = False
-    near = missing | np.r_[missing[1:], False] | np.r_[False, missing[:-1]]
-    apart = taken.copy()
-    apart[run[near]] = False
-    hidden = apart[run]
-    return np.asarray(hidden if hidden.sum() >= _FEWEST else taken[run] & ~missing)
+    length = int(elsewhere.sum()) // max(1, count - 1)
+    for reach in (max(1, length), 1):
+        apart = taken.copy()
+        apart[run[binary_dilation(missing, iterations=reach)]] = False
+        hidden = apart[run]
+        if hidden.sum() >= _FEWEST:
+            return np.asarray(hidden)
+    return np.asarray(taken[run] & ~missing)
 
 
-def _by_patches(
+@dataclass(frozen=True)
+class _Patchwise:
+    """Patches are filled by their mean given what is observed of them.
+
+    Where patches overlap, what is more certain counts more. Where too little is known of what is
+    usual, the array is filled smoothly.
+    """
+
+    usual: Mixture | None
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
+
+    def __call__(self, array: Floats, missing: Mask, random: object) -> Floats:
+        if self.usual is None:
+            return fill(array, missing)[0]
+        shape, steps = self.shape, self.steps
+        known, holes = padded(array, shape), padded(missing, shape)
+        assembler = Assembler(known.shape, shape, steps)
+        parts = (blocks(plane, shape, steps) for plane in (known, holes))
+        for (where, rows), (_, marks) in zip(*parts, strict=True):
+            expected, spread = self.usual.fill(rows, marks > 0, return_std=True)
+            assembler.add(where, expected, 1 / (np.square(spread) + _LEAST_VARIANCE))
+        return cropped(assembler.result(), array.shape)
+
+
+def _patchwise(
     array: Floats,
     missing: Mask,
     shape: tuple[int, ...],
     stride: Sizes | None,
     random: np.random.Generator,
-) -> Floats:
-    """An array whose patches are filled by their mean given what is observed of them.
-
-    Where patches overlap, what is more certain counts more. Of an array that has too few patches
-    to learn from, patches are smaller, and at last it is filled smoothly.
-    """
+) -> _Patchwise:
+    """Patches as they are usual in an array; smaller ones where there are too few."""
     while prod(shape) > 1 and prod(array.shape) < _LEAST * prod(shape):
         shape = tuple(max(1, k // 2) for k in shape)
     steps = tuple(max(1, k // 8) for k in shape)
@@ -107,14 +163,8 @@ def _by_patches(
     known, holes = padded(array, shape), padded(missing, shape)
     rows = _examples(np.where(holes, np.nan, known), shape, random)
     if prod(shape) == 1 or np.isnan(rows).all(axis=0).any():
-        return fill(array, missing)[0]
-    usual = learn(rows, random_state=random)
-    assembler = Assembler(known.shape, shape, steps)
-    parts = (blocks(plane, shape, steps) for plane in (known, holes))
-    for (where, rows), (_, marks) in zip(*parts, strict=True):
-        expected, spread = usual.fill(rows, marks > 0, return_std=True)
-        assembler.add(where, expected, 1 / (np.square(spread) + _LEAST_VARIANCE))
-    return cropped(assembler.result(), array.shape)
+        return _Patchwise(None, shape, steps)
+    return _Patchwise(learn(rows, random_state=random), shape, steps)
 
 
 def _examples(array: Floats, shape: tuple[int, ...], random: np.random.Generator) -> Floats:

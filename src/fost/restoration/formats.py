@@ -52,12 +52,17 @@ class ArrayFormat:
         else 0 to 65535 where all values lie inside it, and that of floats [0, 1]; all others
         reach from the least value to the greatest. NaN and infinity do not count.
         """
-        dtype = array.dtype.newbyteorder("=")
+        ends = extremes(array) if ranges_by_values(array.dtype) else (0.0, 0.0)
+        return cls.between(array.dtype, *ends, name)
+
+    @classmethod
+    def between(cls, dtype: DType, low: float, high: float, name: str) -> Self:
+        """The format of an array of this type and with these extremes: see `around`."""
+        dtype = dtype.newbyteorder("=")
         if dtype.kind == "b":
             return cls(dtype, 0.0, 1.0)
         if not ranges_by_values(dtype):
             return cls(dtype, float(np.iinfo(dtype).min), float(np.iinfo(dtype).max))
-        low, high = _extremes(array)
         for peak in (1,) if dtype.kind == "f" else _COMMON_PEAKS:
             if low >= 0 and high <= peak:
                 return cls(dtype, 0.0, float(peak))
@@ -116,7 +121,7 @@ def ranges_by_values(dtype: DType) -> bool:
     return dtype.kind == "f" or (dtype.kind in "iu" and dtype.itemsize > 2)
 
 
-def _extremes(array: Numbers) -> tuple[float, float]:
+def extremes(array: Numbers) -> tuple[float, float]:
     """The least and the greatest finite value; zeros where there is none."""
     if array.dtype.kind != "f":
         return float(array.min()), float(array.max())

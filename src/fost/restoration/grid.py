@@ -114,11 +114,10 @@ def by(sizes: Sequence[int]) -> str:
     return " x ".join(map(str, sizes))
 
 
-def check_covers(grid: Grid) -> None:
-    if any(step > size for step, size in zip(grid.stride, grid.shape, strict=True)):
+def check_covers(shape: tuple[int, ...], stride: tuple[int, ...]) -> None:
+    if any(step > size for step, size in zip(stride, shape, strict=True)):
         raise ValueError(
-            f"stride must be at most the patch, {grid.shape}, to cover every sample, "
-            f"got {grid.stride}"
+            f"stride must be at most the patch, {shape}, to cover every sample, got {stride}"
         )
 
 

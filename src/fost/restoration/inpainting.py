@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from math import prod
+from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from fost._progress import steps
 from fost._random import RandomState, as_generator
-from fost._typing import Numbers
-from fost._validation import (
-    check_choice,
-    check_each,
-    check_integer,
-    check_number,
-    check_verbose,
-)
-from fost.restoration.adaptation import general
-from fost.restoration.arrays import channels_back, channels_first
-from fost.restoration.expected import by_gaussian
-from fost.restoration.formats import ArrayFormat, ranges_by_values, to_restore
-from fost.restoration.gaps import Mask, array_and_gaps
-from fost.restoration.grid import Sizes, patch_shape
-from fost.restoration.passes import by_shrinkage
-from fost.restoration.pursued import by_pursuit
+from fost._validation import check_each, check_verbose
+from fost.restoration.formats import ArrayFormat
+from fost.restoration.gaps import Gapped
+from fost.restoration.grid import Sizes
+from fost.restoration.sources import Target, is_dask
+from fost.restoration.tiles import sides_for, tiles, with_channels
+from fost.restoration.ways import Way
 from fost.transforms import Coder
 
-# More passes than this are refused: all their thresholds are computed at the start.
-_MOST_ASKED = 10**6
-# Above this share of missing samples, pictures are better off with larger patches.
-_LARGE, _LARGE_SHAPES = 0.6, {1: (64,), 2: (16, 16), 3: (4, 8, 8)}
-# Longer windows tell more of what is to be expected.
-_EXPECTED: dict[int, tuple[int, ...]] = {1: (128,)}
+# Samples of a large array that tell how to fill all of it, about.
+LEARNED_FROM = 2**20
 # The importance of an atom in pursuit is its typical coefficient to this power, which was chosen
 # on pictures of scikit-image by tools/choose_exponent.py.
 PRIOR = 0.2
-METHODS = ("shrinkage", "pursuit", "gaussian")
 
 
 def inpaint(
-    array: ArrayLike,
-    missing: ArrayLike | None = None,
+    array: Any,
+    missing: Any = None,
     dictionary: Coder | None = None,
     n_nonzero_coefs: int = 6,
     stride: Sizes | None = None,
@@ -51,8 +36,10 @@ def inpaint(
     max_iter: int | None = None,
     prior: float = PRIOR,
     random_state: RandomState = 0,
+    tile: Sizes | None = None,
+    out: Any = None,
     verbose: bool = False,
-) -> Numbers:
+) -> Any:
     """Fill in the missing samples of a signal, a picture or a volume.
 
     The method "shrinkage" starts from a smooth fill and passes over overlapping patches again
@@ -74,9 +61,11 @@ def inpaint(
     ----------
     array : array-like of one to three axes, and one more for channels
         What it holds where samples are missing does not matter; NaN is fine there. The masked
-        samples of a masked array are missing.
+        samples of a masked array are missing. Also one that is larger than memory: a memory map, an
+        array of Zarr or HDF5, a path to a ``.npy`` or ``.zarr`` file, or a Dask array.
     missing : array-like of bool of the shape of the array, or that of one channel
-        True where a sample is missing. May be left out for a masked array.
+        True where a sample is missing. May be left out for a masked array. It may be anything
+        that the array may be.
     dictionary : Transform, Bank or, for the method "pursuit", Union, optional
         For patches in rows, means removed. Of a bank, all members are used for a patch, most of
         all those that suit it ("shrinkage"), or any of their atoms ("pursuit"). If None, one is
@@ -97,20 +86,27 @@ def inpaint(
         are missing) or 4 x 8 x 8 voxels.
     max_iter : int, optional
         Passes of "shrinkage", for those in a hurry: all bold, and no samples are hidden. If None,
-        40 to 80 bold ones, more the more is missing, and up to 40 more as long as they pay; and a
+        26 to 80 bold ones, more the more is missing, and up to 40 more as long as they pay; and a
         quarter as many gentle ones.
     prior : float
         Of "pursuit": how much it prefers atoms that other patches use with large coefficients,
         from 0 (not at all) to 1.
     random_state : int, Generator, RandomState or None
         For the places of patches and those to learn from.
+    tile : int or sequence of int, optional
+        Samples along each axis that are filled at a time, with what lies around them, so that
+        memory stays bounded. If None, about 16 million in all. How to fill them is then learned
+        from parts from all over the array. Around a hole as large as a tile more is looked at.
+    out : ndarray, memory map or array of Zarr, optional
+        Of the type and shape of the array; the result goes there.
     verbose : bool
         Show progress on stderr.
 
     Returns
     -------
     ndarray
-        Of the type and shape of the array; observed samples are what they were.
+        Of the type and shape of the array; observed samples are what they were. `out`, if that is
+        given, and for a Dask array a lazy one, whose chunks are filled with what lies around them.
 
     Examples
     --------
@@ -121,92 +117,50 @@ def inpaint(
     >>> bool(np.abs(restored - clean).max() < 0.05)
     True
     """
-    samples, gaps = array_and_gaps(array, missing, channel_axis)
-    ndim = samples.ndim - (channel_axis is not None)
-    if method is None:
-        method = "gaussian" if ndim == 1 and dictionary is None else "shrinkage"
-    way = Way.checked(
-        ndim, method, dictionary, patch, stride, n_nonzero_coefs, max_iter, prior, verbose
-    )
-    return way.filled(samples, gaps, channel_axis, as_generator(random_state))
+    options = method, dictionary, patch, stride, n_nonzero_coefs, max_iter, prior
+    if is_dask(array):
+        from fost.restoration.lazy import filled_lazily
+
+        if out is not None or tile is not None:
+            raise ValueError("out and tile must be None for a Dask array, whose chunks are tiles")
+        return filled_lazily(array, missing, channel_axis, *options, random_state=random_state)
+    gapped = Gapped.of(array, missing, channel_axis)
+    way = Way.checked(len(gapped.source.spatial), *options)
+    return filled(gapped, way, random_state, tile, out, verbose)
 
 
-@dataclass(frozen=True)
-class Way:
-    """How gaps are filled, in arguments that have been checked."""
-
-    method: str
-    dictionary: Coder | None
-    patch: Sizes | None
-    stride: Sizes | None
-    n_nonzero_coefs: int
-    max_iter: int | None
-    prior: float
-    verbose: bool
-
-    @classmethod
-    def checked(
-        cls,
-        ndim: int,
-        method: str,
-        dictionary: Coder | None,
-        patch: Sizes | None,
-        stride: Sizes | None,
-        n_nonzero_coefs: int,
-        max_iter: int | None,
-        prior: float,
-        verbose: bool,
-        methods: tuple[str, ...] = METHODS,
-    ) -> Way:
-        check_choice(method, "method", methods)
-        prior = check_number(prior, "prior", 0, 1)
-        verbose = check_verbose(verbose)
-        if max_iter is not None:
-            max_iter = check_integer(max_iter, "max_iter", 0, _MOST_ASKED)
-        if stride is not None:
-            stride = check_each(stride, "stride", ndim)
-        n_nonzero_coefs = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, 2**31 - 1)
-        # Checked also where nothing is missing.
-        patch_shape(patch, dictionary, ndim, unions=method == "pursuit")
-        if method == "gaussian" and dictionary is not None:
-            raise ValueError("dictionary must be None for method='gaussian', which learns its own")
-        return cls(method, dictionary, patch, stride, n_nonzero_coefs, max_iter, prior, verbose)
-
-    def filled(
-        self,
-        samples: Numbers,
-        gaps: Mask,
-        channel_axis: int | None,
-        random: np.random.Generator,
-        name: str = "array",
-    ) -> Numbers:
-        """Samples with their gaps filled, which errors call `name`."""
-        if not gaps.any():
-            return samples.copy()
-        # What lies under the gaps says nothing about the range of the array.
-        seen = samples[~gaps] if ranges_by_values(samples.dtype) else samples
-        form = ArrayFormat.around(seen, name)
-        known = np.where(gaps, samples.dtype.type(0), samples)
-        # A gap may hide a peak, which is to be expected from what is beside it.
-        free = self.method == "gaussian"
-        unit = form.unit_of(known) if free else to_restore(form, known)
-        channels = channels_first(unit, channel_axis)
-        planes = zip(channels, channels_first(gaps, channel_axis), strict=True)
-        whole = [self._plane(plane, holes, random) for plane, holes in planes]
-        filled = form.of_unit(channels_back(whole, channel_axis), bounded=not free)
-        return np.where(gaps, filled, samples)
-
-    def _plane(self, plane: Numbers, holes: Mask, random: np.random.Generator) -> Numbers:
-        plane, holes = np.ascontiguousarray(plane), np.ascontiguousarray(holes)
-        shape = patch_shape(self.patch, self.dictionary, plane.ndim, self.method == "pursuit")
-        if self.method == "gaussian":
-            shape = _EXPECTED.get(plane.ndim, shape) if self.patch is None else shape
-            return by_gaussian(plane, holes, shape, self.stride, random)
-        if self.method == "pursuit":
-            chosen = self.dictionary if self.dictionary is not None else general(shape)
-            sparsity = self.n_nonzero_coefs
-            return by_pursuit(plane, holes, chosen, shape, self.stride, sparsity, self.prior)
-        if self.patch is None and self.dictionary is None and holes.mean() > _LARGE:
-            shape = _LARGE_SHAPES[plane.ndim]
-        rest = self.max_iter, random, self.verbose
-        return by_shrinkage(plane, holes, self.dictionary, shape, self.stride, *rest)
+def filled(
+    gapped: Gapped,
+    way: Way,
+    random_state: RandomState,
+    tile: Sizes | None,
+    out: Any,
+    verbose: bool,
+    what: str = "samples",
+) -> Any:
+    """An array without gaps, wherever it is, tile by tile; `what` errors call its samples."""
+    random = as_generator(random_state)
+    verbose = check_verbose(verbose)
+    source = gapped.source
+    shape, channels, axis = source.spatial, source.channels, source.channel_axis
+    sides = sides_for(shape, channels) if tile is None else check_each(tile, "tile", len(shape))
+    places = list(tiles(shape, sides, way.overlap))
+    survey = gapped.survey(what)
+    target = Target(out, source)
+    form = ArrayFormat.between(source.dtype, survey.low, survey.high, source.name)
+    if len(places) == 1 or survey.total == 0:
+        for part in source.parts() if survey.total == 0 else [places[0].core]:
+            target.write(part, way.whole(*gapped.read(part), axis, form, random, verbose))
+        return target.array
+    with steps("filling, step", 1 + len(places), verbose) as done:
+        shares = [float(count) / prod(shape) for count in survey.missing]
+        fillers = way.learned(gapped.samples(LEARNED_FROM), axis, form, shares, random)
+        done()
+        for place in places:
+            samples, gaps, around = gapped.read_around(place, way.overlap)
+            inner = with_channels(around.inner, axis)
+            if gaps[inner].any():
+                samples = fillers(samples, gaps, place.number)
+            target.write(place.core, samples[inner])
+            done()
+    return target.array

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from fost._typing import Numbers
-from fost.restoration.arrays import as_float, channels_first, check_finite, check_samples, padded
+from fost.restoration.arrays import as_float, channels_first, check_finite, padded
 from fost.restoration.patches import blocks
+from fost.restoration.sources import Source, as_source, is_dask
+from fost.restoration.tiles import MOST, samples_of
 from fost.transforms import DCT
 
 # The level is told from the upper half of the frequencies along each axis in patches of these
@@ -22,7 +26,7 @@ _QUIETEST = 0.1
 _CLIPPED, _FEWEST = 0.005, 64
 
 
-def noise_level(array: ArrayLike, *, channel_axis: int | None = None) -> float:
+def noise_level(array: Any, *, channel_axis: int | None = None) -> float:
     """The standard deviation of the white noise in an array, estimated.
 
     What is left of a signal without noise at the highest frequencies is little in its quietest
@@ -33,6 +37,8 @@ def noise_level(array: ArrayLike, *, channel_axis: int | None = None) -> float:
     Parameters
     ----------
     array : array-like of one to three axes, and one more for channels
+        Also a memory map, an array of Zarr, a path to one of them, or a Dask array. Of more than
+        16 million samples parts from all over the array are looked at.
     channel_axis : int, optional
         The axis of channels. If None, there is none.
 
@@ -48,34 +54,45 @@ def noise_level(array: ArrayLike, *, channel_axis: int | None = None) -> float:
     >>> bool(abs(fost.restoration.noise_level(noise) - 5) < 0.2)
     True
     """
-    samples = check_samples(array, "array", channel_axis)
-    return level_of(check_finite(samples, "array"), channel_axis)
+    if is_dask(array):
+        from fost.restoration.lazy import noise_level_of
+
+        return noise_level_of(array, channel_axis)
+    return level_in(as_source(array, "array", channel_axis))
 
 
-def level_of(samples: Numbers, channel_axis: int | None) -> float:
-    """`noise_level` of samples that have been checked."""
-    samples = as_float(samples)
+def level_in(source: Source) -> float:
+    """`noise_level` of an array wherever it is; if it is a large one, of samples of it."""
+    parts = samples_of(source.spatial, source.channels, MOST)
+    samples = [check_finite(source.read(part), source.name) for part in parts]
+    return level_of(samples, source.channel_axis)
+
+
+def level_of(parts: Sequence[Numbers], channel_axis: int | None) -> float:
+    """`noise_level` of parts of an array, all finite."""
+    floats = [as_float(part) for part in parts]
     # Times a power of two, which is exact: squares of 1e200 overflow, those of 1e-200 vanish.
-    _, exponent = np.frexp(np.abs(samples).max())
-    channels = channels_first(np.ldexp(samples, -exponent), channel_axis)
-    found = [_energies(plane, _clipped(plane)) for plane in channels]
+    _, exponent = np.frexp(max(np.abs(part).max() for part in floats))
+    split = [channels_first(np.ldexp(part, -exponent), channel_axis) for part in floats]
+    found = []
+    for planes in zip(*split, strict=True):
+        ends = _clipped_at(planes)
+        found += [_energies(plane, np.isin(plane, ends)) for plane in planes]
     energies, whole = (np.concatenate(each) for each in zip(*found, strict=True))
     if whole.sum() >= _FEWEST:
         energies = energies[whole]
-    shape = _SHAPES[channels.ndim - 1]
+    shape = _SHAPES[split[0].ndim - 1]
     quietest = np.quantile(energies, _QUIETEST)
     scale = chi2.ppf(_QUIETEST, prod(k - k // 2 for k in shape))
     return float(np.ldexp(np.sqrt(quietest / scale), exponent))
 
 
-def _clipped(plane: Numbers) -> NDArray[np.bool_]:
-    """Samples at an end of the range at which many are: noise would have gone beyond it."""
-    clipped = np.zeros(plane.shape, bool)
-    for end in (plane.min(), plane.max()):
-        there = plane == end
-        if there.mean() > _CLIPPED:
-            clipped |= there
-    return clipped
+def _clipped_at(planes: Sequence[Numbers]) -> list[float]:
+    """The ends of the range at which many samples are: noise would have gone beyond them."""
+    ends = (min(plane.min() for plane in planes), max(plane.max() for plane in planes))
+    size = sum(plane.size for plane in planes)
+    counts = [sum(np.count_nonzero(plane == end) for plane in planes) for end in ends]
+    return [end for end, count in zip(ends, counts, strict=True) if count / size > _CLIPPED]
 
 
 def _energies(

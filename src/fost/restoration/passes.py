@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -20,13 +20,15 @@ from fost.transforms import DCT, Coder
 
 # Thresholds fall from the first to the last, for values from 0 to 1; the first is lower where
 # little is missing, because the start is better then.
-_FIRST, _LAST = 0.4, 0.005
+_FIRST, _LAST = 0.4, 0.006
 # How far beyond the shrunk array a pass goes: 1 is to it, 2 is as far again. Patterns are found by
 # going far and often; irregular texture is better off with less.
 _BOLD, _GENTLE = 1.7, 1.0
+# The share of its last step that a bold pass goes again: a third fewer passes lead as far.
+_MOMENTUM = 0.3
 # Passes for a share f of missing samples: this over (1 - f)^2, within limits; and how many times
 # fewer gentle ones.
-_PASSES, _FEWEST, _MOST, _FEWER = 22, 40, 80, 4
+_PASSES, _FEWEST, _MOST, _FEWER = 15, 26, 80, 4
 # The share of observed samples that tell how much of both to take, and how many it takes. Holes
 # that are wider than this power of two are not like single samples, which say nothing about them.
 _HIDDEN, _LEAST_HIDDEN, _WIDEST = 0.03, 64, 2
@@ -49,26 +51,64 @@ def by_shrinkage(
     max_iter: int | None,
     random: np.random.Generator,
     verbose: bool,
-) -> Numbers:
-    """An array whose missing samples are found by passes, bold and gentle ones."""
+    share: float | None = None,
+) -> tuple[Numbers, Shrinking]:
+    """An array whose missing samples are found by passes, bold and gentle ones; and how.
+
+    `share` is that of missing samples, if the array stands for another one.
+    """
     steps = checked_steps(stride, (*shape[:-1], 1), shape)
     known, holes = padded(array, shape), padded(missing, shape)
-    start, n_scales = fill(known, holes)
-    if max_iter is not None:
-        passes = Passes(shape, steps, max_iter, _BOLD)
-        return cropped(passes.run(start, holes, dictionary, random, verbose)[0], array.shape)
-    share = float(missing.mean())
+    share = float(missing.mean()) if share is None else share
+    hidden = np.zeros_like(holes) if max_iter is not None else _some_of(~holes, _HIDDEN, random)
+    start, n_scales = fill(known, holes | hidden)
     wanted = max(_PASSES / max(1 - share, 0.05) ** 2, 5 * n_scales)
-    bold = Passes(shape, steps, round(min(max(wanted, _FEWEST), _MOST)), _BOLD)
-    hidden = _some_of(~holes, _HIDDEN, random)
+    count = round(min(max(wanted, _FEWEST), _MOST)) if max_iter is None else max_iter
+    bold = Passes(shape, steps, count, _BOLD)
     if n_scales > _WIDEST or hidden.sum() < _LEAST_HIDDEN:
-        return cropped(bold.run(start, holes, dictionary, random, verbose)[0], array.shape)
-    start, _ = fill(known, holes | hidden)
+        start, _ = fill(known, holes)
+        reached = bold.run(start, holes, dictionary, random, verbose)
+        how = Shrinking(bold, None, dictionary, reached.learned, 1.0, share)
+        return cropped(reached.estimate, array.shape), how
     gentle = Passes(shape, steps, bold.count // _FEWER, _GENTLE)
     judge = Judge(known, hidden) if share <= _JUDGED else None
-    far, learned = bold.run(start, holes | hidden, dictionary, random, verbose, judge=judge)
-    near, _ = gentle.run(start, holes | hidden, dictionary, random, verbose, learned)
-    return cropped(blended(near, far, known, hidden), array.shape)
+    far = bold.run(start, holes | hidden, dictionary, random, verbose, judge=judge)
+    near = gentle.run(start, holes | hidden, dictionary, random, verbose, far.learned)
+    part = share_of(near.estimate, far.estimate, known, hidden)
+    bold = replace(bold, more=far.passes - bold.count)
+    how = Shrinking(bold, gentle, dictionary, far.learned, part, share)
+    return cropped(between(near.estimate, far.estimate, part), array.shape), how
+
+
+@dataclass(frozen=True)
+class Shrinking:
+    """How the gaps of one array were filled, for others of its kind."""
+
+    bold: Passes
+    gentle: Passes | None
+    dictionary: Coder | None
+    learned: Coder | None
+    part: float  # of the bold passes
+    share: float  # of missing samples
+
+    def __call__(self, array: Numbers, missing: Mask, random: np.random.Generator) -> Numbers:
+        known, holes = padded(array, self.bold.shape), padded(missing, self.bold.shape)
+        start, _ = fill(known, holes)
+        rest = holes, self.dictionary, random, False, self.learned
+        far = self.bold.run(start, *rest, share=self.share).estimate
+        if self.gentle is not None:
+            near = self.gentle.run(start, *rest, share=self.share).estimate
+            far = between(near, far, self.part)
+        return cropped(far, array.shape)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Where passes have led to."""
+
+    estimate: Numbers
+    learned: Coder | None  # half-way
+    passes: int  # that it took
 
 
 @dataclass(frozen=True)
@@ -79,6 +119,7 @@ class Passes:
     steps: tuple[int, ...]
     count: int
     relaxation: float
+    more: int = 0  # than planned
 
     def run(
         self,
@@ -89,20 +130,24 @@ class Passes:
         verbose: bool,
         learned: Coder | None = None,
         judge: Judge | None = None,
-    ) -> tuple[Numbers, Coder | None]:
+        share: float | None = None,
+    ) -> Reached:
         """What becomes of a start, and the transform that was learned half-way, if one was.
 
         With a judge there are more passes than planned, as long as they pay.
 
         Without a dictionary, the second half of the passes uses one that is learned, unless that
-        has been done already.
+        has been done already. The first threshold follows from the share of what is missing.
         """
         estimate = start.copy()
         transform: Coder = dictionary if dictionary is not None else DCT(self.shape)
-        first = _LAST + (_FIRST - _LAST) * float(holes.mean())
+        share = float(holes.mean()) if share is None else share
+        first = _LAST + (_FIRST - _LAST) * share
         relaxation = holes * estimate.dtype.type(self.relaxation)
-        found, error, idle = estimate, np.inf, 0
-        most = self.count + (_MORE if judge else 0)
+        found, error, idle = Reached(estimate, learned, 0), np.inf, 0
+        velocity = np.zeros_like(estimate)
+        momentum = velocity.dtype.type(_MOMENTUM if self.relaxation > 1 else 0)
+        most = self.count + (_MORE if judge else self.more)
         with progress("iteration", most, verbose) as advance:
             for k, level in enumerate(self._levels(first, most)):
                 if dictionary is None and k == self.count // 2:
@@ -113,19 +158,26 @@ class Passes:
                 sums, weights = threshold_at(estimate, transform, self.shape, starts, level)
                 sums /= weights
                 sums -= estimate
-                beyond = k - (self.count - 1)
-                if beyond >= 0 and beyond % _EVERY == 0:
+                last = k == most - 1
+                if last if judge is None else self._judged(k):
                     reached = estimate + sums * holes
                     now = judge(reached) if judge else 0.0
                     idle = 0 if now < _PAYS * error else idle + 1
                     if idle > _PATIENCE:
                         break
                     if now < error:
-                        found, error = reached, now
+                        found, error = Reached(reached, learned, k + 1), now
                 sums *= relaxation
-                estimate += sums
+                velocity *= momentum
+                velocity += sums
+                estimate += velocity
                 advance(k + 1, "")
-        return found, learned
+        return found
+
+    def _judged(self, k: int) -> bool:
+        """Whether the error of hidden samples is looked at after this pass."""
+        beyond = k - (self.count - 1)
+        return beyond >= 0 and beyond % _EVERY == 0
 
     def _levels(self, first: float, most: int) -> list[float]:
         """Thresholds of the passes, which go on falling where there are more than planned."""
@@ -157,12 +209,17 @@ def _some_of(observed: Mask, share: float, random: np.random.Generator) -> Mask:
     return hidden
 
 
-def blended(near: Numbers, far: Numbers, known: Numbers, hidden: Mask) -> Numbers:
-    """What lies between two estimates and is nearest to known samples hidden from both."""
+def share_of(near: Numbers, far: Numbers, known: Numbers, hidden: Mask) -> float:
+    """How far from one estimate to another known samples lie that are hidden from both."""
     way = (far - near)[hidden].astype(np.float64)
     length = float(way @ way)
-    share = float((known - near)[hidden].astype(np.float64) @ way) / length if length > 0 else 0.0
-    mixed: Numbers = near + near.dtype.type(min(max(share, 0.0), 1.0)) * (far - near)
+    part = float((known - near)[hidden].astype(np.float64) @ way) / length if length > 0 else 0.0
+    return min(max(part, 0.0), 1.0)
+
+
+def between(near: Numbers, far: Numbers, part: float) -> Numbers:
+    """So far on the way from one estimate to another."""
+    mixed: Numbers = near + near.dtype.type(part) * (far - near)
     return mixed
 
 
@@ -172,12 +229,12 @@ def _adapted(
     """A transform learned from what has been found, or a general one where that is too little."""
     n = prod(shape)
     learned = adapted(
-        estimate,
+        [estimate],
         shape,
         random,
         _ROTATIONS_PER_SAMPLE * n,
         _ITERATIONS,
-        trusted=~holes,
+        trusted=[~holes],
         most=_PATCHES_PER_SAMPLE * n,
     )
     return learned or general(shape)
@@ -187,4 +244,8 @@ def _starts(size: int, side: int, step: int, random: np.random.Generator) -> NDA
     """Places `step` apart from a random one on, with the first and the last possible one."""
     last = size - side
     offset = int(random.integers(step))
-    return np.unique(np.r_[0, np.arange(offset, last + 1, step), last]).astype(np.int32)
+    starts = [0] if offset > 0 else []
+    starts += range(offset, last + 1, step)
+    if starts[-1] < last:
+        starts.append(last)
+    return np.array(starts, np.int32)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fost._typing import Numbers
 from fost._validation import check_integer
@@ -14,7 +14,7 @@ from fost.pursuit import pursue
 from fost.restoration.arrays import cropped, padded
 from fost.restoration.assembly import Assembler
 from fost.restoration.filling import fill
-from fost.restoration.gaps import checked_steps
+from fost.restoration.gaps import Mask, checked_steps
 from fost.restoration.grid import Sizes
 from fost.restoration.patches import blocks
 from fost.transforms import Coder
@@ -23,38 +23,55 @@ from fost.transforms import Coder
 _LEAST_IMPORTANCE = 1e-3
 
 
-def by_pursuit(
-    array: Numbers,
-    missing: NDArray[np.bool_],
-    dictionary: Coder,
-    shape: tuple[int, ...],
-    stride: Sizes | None,
-    n_nonzero_coefs: int,
-    prior: float,
-) -> Numbers:
-    """An array whose patches are coded on their observed samples, with a prior for atoms."""
-    check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, prod(shape), "the samples of a patch")
-    default = tuple(max(1, k // 4) for k in shape)
-    steps = checked_steps(stride, default, shape)
-    sizes = array.shape
-    # Where nothing of a patch is observed its mean comes from the smooth fill.
-    holes, array = padded(missing, shape), padded(array, shape)
-    smooth, _ = fill(array, holes)
-    atoms = np.array(dictionary.matrix.T, dtype=array.dtype, order="C")
-    if prior > 0:
-        atoms *= _importances(array, holes, smooth, atoms, shape, n_nonzero_coefs)[:, None] ** prior
-    assembler = Assembler(array.shape, shape, steps)
-    for where, rows, gaps, means in _blocks(array, holes, smooth, shape, steps):
-        codes = pursue(rows, atoms, n_nonzero_coefs, missing=gaps)
-        if codes is None:
-            raise ValueError("image is too large: its codes overflow")
-        assembler.add(where, codes @ atoms + means)
-    return cropped(assembler.result(), sizes)
+@dataclass(frozen=True)
+class Pursuing:
+    """Patches of arrays are coded on their observed samples, with a prior for atoms."""
+
+    atoms: Numbers  # in rows, the more important ones longer
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
+    n_nonzero_coefs: int
+
+    @classmethod
+    def learned(
+        cls,
+        array: Numbers,
+        missing: Mask,
+        dictionary: Coder,
+        shape: tuple[int, ...],
+        stride: Sizes | None,
+        n_nonzero_coefs: int,
+        prior: float,
+    ) -> Pursuing:
+        """With atoms as important as they are to this array."""
+        check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, prod(shape), "the samples of a patch")
+        default = tuple(max(1, k // 4) for k in shape)
+        steps = checked_steps(stride, default, shape)
+        atoms = np.array(dictionary.matrix.T, dtype=array.dtype, order="C")
+        if prior > 0:
+            holes, array = padded(missing, shape), padded(array, shape)
+            smooth, _ = fill(array, holes)
+            found = _importances(array, holes, smooth, atoms, shape, n_nonzero_coefs)
+            atoms *= found[:, None] ** prior
+        return cls(atoms, shape, steps, n_nonzero_coefs)
+
+    def __call__(self, array: Numbers, missing: Mask, random: np.random.Generator) -> Numbers:
+        sizes, shape = array.shape, self.shape
+        # Where nothing of a patch is observed its mean comes from the smooth fill.
+        holes, array = padded(missing, shape), padded(array, shape)
+        smooth, _ = fill(array, holes)
+        assembler = Assembler(array.shape, shape, self.steps)
+        for where, rows, gaps, means in _blocks(array, holes, smooth, shape, self.steps):
+            codes = pursue(rows, self.atoms, self.n_nonzero_coefs, missing=gaps)
+            if codes is None:
+                raise ValueError("image is too large: its codes overflow")
+            assembler.add(where, codes @ self.atoms + means)
+        return cropped(assembler.result(), sizes)
 
 
 def _importances(
     array: Numbers,
-    missing: NDArray[np.bool_],
+    missing: Mask,
     smooth: Numbers,
     atoms: Numbers,
     shape: tuple[int, ...],
@@ -76,11 +93,11 @@ def _importances(
 
 def _blocks(
     array: Numbers,
-    missing: NDArray[np.bool_],
+    missing: Mask,
     smooth: Numbers,
     shape: tuple[int, ...],
     steps: tuple[int, ...],
-) -> Iterator[tuple[slice, Numbers, NDArray[np.bool_], Numbers]]:
+) -> Iterator[tuple[slice, Numbers, Mask, Numbers]]:
     """Patches without the mean of their observed samples, the gaps in them, and the means."""
     parts = (blocks(plane, shape, steps) for plane in (array, missing, smooth))
     for (where, rows), (_, gaps), (_, filled) in zip(*parts, strict=True):

@@ -6,6 +6,7 @@ number of axes only; the transforms are learned from the array itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from fost._typing import Numbers
 from fost.restoration.adaptation import adapted, general
-from fost.restoration.grid import PATCHES, Grid, check_covers
+from fost.restoration.grid import PATCHES, Grid
 from fost.restoration.shrinkage import threshold, wiener
 from fost.transforms import DCT, Coder
 
@@ -47,6 +48,17 @@ _OUTLOOKS = {
 
 
 @dataclass(frozen=True)
+class Look:
+    """Patches of an outlook in the domain of the transform that was found for them."""
+
+    outlook: Outlook
+    transform: Coder
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        return _fits(self.outlook, shape)
+
+
+@dataclass(frozen=True)
 class View:
     """Patches at some places of an array, in the domain of a transform."""
 
@@ -54,46 +66,51 @@ class View:
     grid: Grid
 
 
-def views_with(
-    dictionary: Coder, array: Numbers, shape: tuple[int, ...], stride: tuple[int, ...]
-) -> list[View]:
-    """The one view that a caller's dictionary gives."""
-    grid = Grid.over(array.shape, shape, stride)
-    check_covers(grid)
-    return [View(dictionary, grid)]
+def looks_with(dictionary: Coder, shape: tuple[int, ...]) -> list[Look]:
+    """The one look that a caller's dictionary gives."""
+    return [Look(Outlook(shape), dictionary)]
 
 
-def learned_views(
-    array: Numbers,
+def learned_looks(
+    arrays: Sequence[Numbers],
     sigma: float,
     shape: tuple[int, ...],
     stride: tuple[int, ...],
     alone: bool,
     random: np.random.Generator,
-) -> list[View]:
-    """Views whose transforms are learned from what the DCT makes of an array."""
-    first, *others = _OUTLOOKS[array.ndim]
+) -> list[Look]:
+    """Looks whose transforms are learned from what the DCT makes of an array, or parts of it."""
+    ndim, sides = len(shape), arrays[0].shape
+    first, *others = _OUTLOOKS[ndim]
     outlooks = [Outlook(shape, first.members)]
-    for other in () if alone else others:
-        if all(k <= n for k, n in zip(other.shape, array.shape, strict=True)):
-            outlooks.append(other)
-    grids = [_grid(array, outlook, stride) for outlook in outlooks]
-    check_covers(grids[0])
-    level = _THRESHOLD[array.ndim] * sigma
-    smooth = mean([threshold(array, DCT(shape), grids[0], level)])
-    chosen = (_transform(smooth, outlook, random) for outlook in outlooks)
-    return [View(transform, grid) for transform, grid in zip(chosen, grids, strict=True)]
+    outlooks += [other for other in ([] if alone else others) if _fits(other, sides)]
+    level = _THRESHOLD[ndim] * sigma
+    grid = Grid.over(sides, shape, stride)
+    smooth = [mean([threshold(array, DCT(shape), grid, level)]) for array in arrays]
+    return [Look(outlook, _transform(smooth, outlook, random)) for outlook in outlooks]
 
 
-def _grid(array: Numbers, outlook: Outlook, stride: tuple[int, ...]) -> Grid:
-    times = outlook.steps or (1,) * array.ndim
-    sizes = zip(outlook.shape, stride, times, strict=True)
+def views_of(looks: Sequence[Look], shape: tuple[int, ...], stride: tuple[int, ...]) -> list[View]:
+    """Those of an array of some shape, at least as large as the first patch."""
+    return [
+        View(look.transform, _grid(shape, look.outlook, stride))
+        for look in looks
+        if look.fits(shape)
+    ]
+
+
+def _fits(outlook: Outlook, shape: tuple[int, ...]) -> bool:
+    return all(k <= n for k, n in zip(outlook.shape, shape, strict=True))
+
+
+def _grid(shape: tuple[int, ...], outlook: Outlook, stride: tuple[int, ...]) -> Grid:
     if outlook.steps is None:
-        return Grid.over(array.shape, outlook.shape, stride)
-    return Grid.over(array.shape, outlook.shape, tuple(min(n, k * t) for n, k, t in sizes))
+        return Grid.over(shape, outlook.shape, stride)
+    sizes = zip(outlook.shape, stride, outlook.steps, strict=True)
+    return Grid.over(shape, outlook.shape, tuple(min(n, k * t) for n, k, t in sizes))
 
 
-def _transform(smooth: Numbers, outlook: Outlook, random: np.random.Generator) -> Coder:
+def _transform(smooth: list[Numbers], outlook: Outlook, random: np.random.Generator) -> Coder:
     if outlook.members == 0:
         return DCT(outlook.shape)
     count = _ROTATIONS_PER_SAMPLE * prod(outlook.shape)
@@ -101,19 +118,28 @@ def _transform(smooth: Numbers, outlook: Outlook, random: np.random.Generator) -
     return learned or general(outlook.shape)
 
 
-def restored(array: Numbers, sigma: float, views: list[View], second_pass: bool) -> Numbers:
-    """An array with noise of a level, without it."""
+def restored(
+    array: Numbers,
+    sigma: float,
+    views: Sequence[View],
+    second_pass: bool,
+    done: Callable[[], None] = lambda: None,
+) -> Numbers:
+    """An array with noise of a level, without it; says when a pass over it is `done`."""
     level = _THRESHOLD[array.ndim] * sigma
-    pilot = mean([threshold(array, view.transform, view.grid, level) for view in views])
-    if not second_pass:
-        return pilot
-    return mean([wiener(array, pilot, view.transform, view.grid, sigma) for view in views])
+    clean = mean(threshold(array, view.transform, view.grid, level) for view in views)
+    done()
+    if second_pass:
+        clean = mean(wiener(array, clean, view.transform, view.grid, sigma) for view in views)
+        done()
+    return clean
 
 
-def mean(parts: list[tuple[Numbers, Numbers]]) -> Numbers:
+def mean(parts: Iterable[tuple[Numbers, Numbers]]) -> Numbers:
     """The array that sums and weights of all views make."""
-    sums, weights = parts[0]
-    for more, heavier in parts[1:]:
+    each = iter(parts)
+    sums, weights = next(each)
+    for more, heavier in each:
         sums += more
         weights += heavier
     sums /= weights

@@ -53,6 +53,12 @@ def some_patch(fuzz: Fuzz, ndim: int) -> Any:
     return fuzz.pick(PATCHES[ndim])
 
 
+def some_tile(fuzz: Fuzz, ndim: int) -> Any:
+    if fuzz.spoil():
+        return fuzz.wrong("tile", 0, -1, (3,) * (ndim + 1), "8", 1.5, np.nan, {})
+    return fuzz.pick((None, None, 4, (7,) * ndim, 10**6))
+
+
 @target(3)
 def denoise_arrays(fuzz: Fuzz) -> None:
     given, array, ndim, axis = some_samples(fuzz)
@@ -63,6 +69,7 @@ def denoise_arrays(fuzz: Fuzz) -> None:
         "patch": some_patch(fuzz, ndim),
         "second_pass": fuzz.flag(),
         "random_state": fuzz.random_state(),
+        "tile": some_tile(fuzz, ndim),
     }
     restored = fuzz.call(restoration.denoise, given, sigma, **options)
     check_restored(fuzz, restored, array)
@@ -105,7 +112,7 @@ def inpaint_arrays(fuzz: Fuzz) -> None:
         options = {}
         fuzz.bad = [b for b in fuzz.bad if not b.startswith("max_iter")]
     options |= {"channel_axis": some_axis(fuzz, axis), "patch": some_patch(fuzz, ndim)}
-    options["n_nonzero_coefs"] = 1
+    options |= {"n_nonzero_coefs": 1, "tile": some_tile(fuzz, ndim)}
     restored = fuzz.call(restoration.inpaint, given, missing, method=method, **options)
     if not fuzz.doubtful:
         fuzz.expect(np.array_equal(restored[~missing], array[~missing]), "observed samples stay")
