@@ -12,7 +12,8 @@ import pytest
 TEXT = (Path(__file__).resolve().parents[2] / "docs/restoration.md").read_text("utf-8")
 
 
-def test_the_examples_run() -> None:
+def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some write files
     names: dict[str, Any] = {}
     for code in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
         exec(code, names)

@@ -201,12 +201,15 @@ def test_tiles_fill_as_well_as_the_whole(method, ndim):
     clean = (beats() * 100, disc(130, 120), ball((12, 40, 40)))[ndim - 1]
     tile = (2000, (70, 60), (12, 20, 40))[ndim - 1]
     gaps = np.random.default_rng(3).random(clean.shape) < 0.3
-    options = {"method": method, "patch": (None, 8, 4)[ndim - 1] if method == "pursuit" else None}
+    patch = None if method == "shrinkage" else (None, 8, 4)[ndim - 1]
+    options = {"method": method, "patch": patch}
     whole = inpaint(clean, gaps, **options)
     parts = inpaint(clean, gaps, **options, tile=tile)
     np.testing.assert_array_equal(parts[~gaps], clean[~gaps])
-    # Passes end where hidden samples say so, which are others here: within a quarter of a decibel.
-    assert rms(parts - clean) < 1.03 * rms(whole - clean) + 1e-9
+    # Passes end where hidden samples say so, which are others here: 0.95 to 1.16 for several gaps
+    # of arrays as small as these. Other ways do the same in tiles as in the whole.
+    margin = 1.3 if method == "shrinkage" else 1.001
+    assert rms(parts - clean) < margin * rms(whole - clean) + 1e-9
 
 
 def test_holes_as_large_as_tiles_are_filled():
