@@ -24,11 +24,11 @@ _FIRST, _LAST = 0.4, 0.006
 # How far beyond the shrunk array a pass goes: 1 is to it, 2 is as far again. Patterns are found by
 # going far and often; irregular texture is better off with less.
 _BOLD, _GENTLE = 1.7, 1.0
-# The share of its last step that a bold pass goes again: a third fewer passes lead as far.
+# The share of its last step that a bold pass goes again: fewer passes lead as far.
 _MOMENTUM = 0.3
 # Passes for a share f of missing samples: this over (1 - f)^2, within limits; and how many times
 # fewer gentle ones.
-_PASSES, _FEWEST, _MOST, _FEWER = 15, 26, 80, 4
+_PASSES, _FEWEST, _MOST, _FEWER = 15, 36, 80, 4
 # The share of observed samples that tell how much of both to take, and how many it takes. Holes
 # that are wider than this power of two are not like single samples, which say nothing about them.
 _HIDDEN, _LEAST_HIDDEN, _WIDEST = 0.03, 64, 2
