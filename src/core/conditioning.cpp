@@ -24,9 +24,9 @@ Index with_room(Index n) { return (n + LARGEST_BLOCK) | 1; }
 // the same gaps side by side.
 struct Order {
   std::vector<Index> places;
-  Index largest = 0;  // of the smaller matrices that are worked on at once
+  Index largest = 0;  // of the matrices that are factorised
 
-  Order(const bool* missing, Index n, Index count) : places(count) {
+  Order(const bool* missing, Index n, Index count, bool covariances) : places(count) {
     struct Key {
       Index gaps;
       std::uint64_t mask;  // gaps themselves, or a hash where they are more than fit
@@ -53,6 +53,8 @@ struct Order {
       const Index last = std::min<Index>(r + MOST_LANES, count) - 1;
       largest = std::max<Index>(largest, std::min(keys[last].gaps, n - keys[r].gaps));
     }
+    if (covariances && count)
+      largest = std::max<Index>(largest, std::min<Index>(keys[count - 1].gaps, most_by_precision(int(n))));
   }
 };
 
@@ -64,6 +66,7 @@ class GapBuffers {
         wide_(with_room(n)),
         missing_(n * MOST_LANES),
         observed_(n * MOST_LANES),
+        kept_(pitch_ * MOST_LANES),
         factor_(pitch_ * pitch_ * MOST_LANES),
         lines_(4 * pitch_ * MOST_LANES),
         rows_(2 * wide_ * MOST_LANES),
@@ -72,14 +75,14 @@ class GapBuffers {
   GapMemory memory() const {
     const Index line = pitch_ * MOST_LANES, row = wide_ * MOST_LANES;
     double *lines = lines_.get(), *solved = solved_.get();
-    return {pitch_, wide_, missing_.get(), observed_.get(), factor_.get(), lines, lines + line,
+    return {pitch_, wide_, missing_.get(), observed_.get(), kept_.get(), factor_.get(), lines, lines + line,
             lines + 2 * line, rows_.get(), rows_.get() + row, solved, solved + pitch_ * row,
             solved + (pitch_ + LARGEST_BLOCK) * row};
   }
 
  private:
   Index pitch_, wide_;
-  Buffer<std::int32_t> missing_, observed_;
+  Buffer<std::int32_t> missing_, observed_, kept_;
   Buffer<double> factor_, lines_, rows_, solved_;
 };
 
@@ -103,7 +106,7 @@ double nanoseconds(Index count, double n) { return double(count) * n * (5 + n * 
 void condition_rows(const Gaussian& gaussian, GappedRows signals, Index count, double* sum) {
   const Algebra& algebra = fost::algebra();
   const Index n = gaussian.n, most = (count + SIGNALS - 1) / SIGNALS;
-  const Order order(signals.missing, n, count);
+  const Order order(signals.missing, n, count, sum != nullptr);
   signals.order = order.places.data();
   const Index ranges = sum ? std::min(most, MOST_SUMS) : most;
   const int threads = static_cast<int>(

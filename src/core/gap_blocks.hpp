@@ -79,6 +79,27 @@ class LogProduct {
   Mask<double> exponents_ = {};
 };
 
+// Rows and columns of a symmetric matrix (n x n), of which each lane has its own: entry (i, j) of a
+// lane is that at its places i and j, which lie side by side with those of other lanes. The lower
+// triangle, with the diagonal.
+inline void gather_lanes(const double* from, int n, const std::int32_t* places, int count, Entry* to,
+                         Index pitch) {
+  constexpr int L = LANES<double>;
+  for (int i = 0; i < count; ++i) {
+    const double* lines[L];
+    Entry* row = to + i * pitch;
+#pragma GCC unroll 8
+    for (int l = 0; l < L; ++l) lines[l] = from + static_cast<Index>(places[i * L + l]) * n;
+    for (int j = 0; j <= i; ++j) {
+      const std::int32_t* own = places + j * L;
+      Entry found;
+#pragma GCC unroll 8
+      for (int l = 0; l < L; ++l) found[l] = lines[l][own[l]];
+      row[j] = found;
+    }
+  }
+}
+
 // The diagonal block of a factor: R with R R^T = A, the reciprocals of its diagonal.
 FOST_INLINE void factorise_block(EntryBlock& block, const Entry* least, Entry* reciprocals,
                                  LogProduct& determinant) {

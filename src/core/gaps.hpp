@@ -5,8 +5,8 @@
 //   covariance         P_mm^-1                             or  C_mm - C_mo C_oo^-1 C_om
 //   d_o^T C_oo^-1 d_o  d_o^T P_oo d_o - |R^-1 P_mo d_o|^2  or  |R^-1 d_o|^2
 //   log |C_oo|         log |C| + log |P_mm|                or  log |C_oo|
-// by the Cholesky factor R of P_mm or of C_oo, whichever is the smaller matrix, of several signals
-// at once. Where the next ones have the same gaps, they share it.
+// by the Cholesky factor R of P_mm or of C_oo, whichever costs less, of several signals at once. Where
+// the next ones have the same gaps, they share it.
 #pragma once
 
 #include "gap_blocks.hpp"
@@ -34,7 +34,7 @@ class GapGroup {
     for (int l = 0; l < L; ++l) row_[l] = next_[l];
     taken_ = active;
     if (!same) {
-      split();
+      split(sum && counts);
       factorise_lanes();
       if (signals_.variances) find_variances();
     }
@@ -93,12 +93,13 @@ class GapGroup {
 
   static Entry* entries(double* numbers) { return reinterpret_cast<Entry*>(numbers); }
   std::int32_t* places(std::int32_t* all, int lane) const { return all + static_cast<Index>(lane) * g_.n; }
-  // Those of the smaller matrix, of which there are so many.
+  // Those of the matrix that is factorised, of which there are so many.
   std::int32_t* kept(int lane) const { return places(by_precision_ ? at_.missing : at_.observed, lane); }
   int n_kept(int lane) const { return by_precision_ ? n_missing_[lane] : g_.n - n_missing_[lane]; }
 
-  // Finds the places of what is missing and observed, and which matrix is the smaller one.
-  void split() {
+  // Finds the places of what is missing and observed, and which matrix costs less: the smaller one,
+  // or where covariances are added up that of what is missing, as long as it is not much larger.
+  void split(bool covariances) {
     int most_missing = 0, fewest_missing = g_.n;
     for (int l = 0; l < L; ++l) {
       const bool* gaps = signals_.missing + row_[l] * g_.n;
@@ -113,7 +114,8 @@ class GapGroup {
       most_missing = m > most_missing ? m : most_missing;
       fewest_missing = m < fewest_missing ? m : fewest_missing;
     }
-    by_precision_ = most_missing <= g_.n - fewest_missing;
+    by_precision_ = most_missing <= g_.n - fewest_missing ||
+                    (covariances && most_missing <= most_by_precision(g_.n));
     count_ = up_to_blocks(by_precision_ ? most_missing : g_.n - fewest_missing);
     columns_ = up_to_blocks(most_missing);
   }
@@ -122,10 +124,21 @@ class GapGroup {
   void factorise_lanes() {
     const double* from = by_precision_ ? g_.precision : g_.covariance;
     const Index pitch = at_.pitch;
+    int common = count_;  // rows that all lanes have
+    for (int l = 0; l < L; ++l) {
+      const std::int32_t* own = kept(l);
+      for (int i = 0; i < n_kept(l); ++i) at_.kept[i * L + l] = own[i];
+      common = n_kept(l) < common ? n_kept(l) : common;
+    }
+    gather_lanes(from, g_.n, at_.kept, common, entries(at_.factor), pitch);
+    for (int i = 0; i < common; ++i) {
+      const Entry diagonal = entries(at_.factor)[i * pitch + i];
+      entries(at_.least)[i] = LEAST_PIVOT * diagonal;
+    }
     for (int l = 0; l < L; ++l) {
       const std::int32_t* own = kept(l);
       const int count = n_kept(l);
-      for (int i = 0; i < count_; ++i) {
+      for (int i = common; i < count_; ++i) {
         double* row = at_.factor + i * pitch * L + l;
         if (i < count) {
           const double* line = from + static_cast<Index>(own[i]) * g_.n;

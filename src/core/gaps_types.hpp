@@ -34,13 +34,18 @@ constexpr int MOST_LANES = 8, LARGEST_BLOCK = 4;
 // are added up: groups of MOST_LANES of them do or do not, for all instruction sets alike.
 constexpr bool is_counted(Index place, Index every) { return place / MOST_LANES % every == 0; }
 
+// The most missing entries of a signal whose conditional covariance is found by its inverse, P_mm,
+// which takes m^3 / 2 operations, and not by what is observed, which takes o^3 / 6 + n m o / 2.
+constexpr int most_by_precision(int n) { return 5 * n / 8; }
+
 // Memory of one thread, for MOST_LANES signals at once; the last three may be null where
 // neither covariances nor variances are asked for.
 struct GapMemory {
-  Index pitch;             // of rows of `factor`: half of n, with room for blocks
+  Index pitch;             // of rows of `factor`, with room for blocks
   Index wide;              // of rows of `solved`: n, with room for blocks
   std::int32_t* missing;   // n for each lane: places of what is missing
   std::int32_t* observed;  // n for each lane
+  std::int32_t* kept;      // pitch, side by side: places of rows of `factor`
   double* factor;          // pitch x pitch
   double* reciprocals;     // pitch
   double* least;           // pitch

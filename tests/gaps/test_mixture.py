@@ -78,6 +78,16 @@ def test_many_members_are_tried_where_they_may_suit() -> None:
     np.testing.assert_allclose(many.fill(Y, gaps), mixture.fill(Y, gaps), atol=1e-9)
 
 
+def test_members_beyond_single_precision_are_not_taken_for_likely() -> None:
+    wide = [Gaussian(np.full(3, float(k)), fost.DCT(3), np.ones(3)) for k in range(3)]
+    narrow = Gaussian(np.zeros(3), fost.DCT(3), np.full(3, 1e-42))  # 1e42 is no float32
+    mixture = Mixture([*wide, narrow], [1, 1, 1, 1])
+
+    chosen = mixture.likeliest(np.array([[0.0, 0.1, 0.2], [1.9, 2.0, 2.1]]), behind=7.0)
+
+    assert chosen.tolist() == [[True, True, False, False], [False, True, True, False]]
+
+
 def test_types_and_forms_are_kept() -> None:
     mixture = two_kinds()
     Y = drawn(mixture, 40).astype(np.float32)

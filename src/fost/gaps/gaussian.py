@@ -115,19 +115,21 @@ class Gaussian:
         rounding, where there is none.
         """
         units = np.sqrt(np.diag(self.covariance))
+        scale = 1 / units
+        correlations = self.covariance * scale * scale[:, None]
         with single_threaded_blas:
-            factor, failed = dpotrf((self.covariance / units / units[:, None]).T, lower=1)
+            factor, failed = dpotrf(correlations.T, lower=1)
             if failed:
-                values, vectors = np.linalg.eigh(self.covariance / units / units[:, None])
+                values, vectors = np.linalg.eigh(correlations)
                 values = np.maximum(values, _LEAST * values[-1])
                 inverse, logarithm = (vectors / values) @ vectors.T, np.log(values).sum()
             else:
-                logarithm = 2 * np.log(np.diag(factor)).sum()
+                logarithm = 2 * np.log(np.diag(factor).copy()).sum()  # a copy: see Traps
                 inverse, _ = dpotri(factor, lower=1, overwrite_c=1)  # above are zeros
                 inverse = inverse + inverse.T
                 inverse.flat[:: len(inverse) + 1] /= 2
-        inverse /= units
-        inverse /= units[:, None]
+        inverse *= scale
+        inverse *= scale[:, None]
         return np.ascontiguousarray(inverse), float(logarithm + 2 * np.log(units).sum())
 
     def in_domain(self, transform: Transform) -> Gaussian:

@@ -44,8 +44,8 @@ _FEW = ((16, 0.9), (32, 0.995))
 # in differences between members.
 _ALONE = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 1e6)
 _APART = (0.25, 1.0, 4.0)
-# Members that are less likely for a signal by so much, as logarithms, are not tried for it.
-_BEHIND = 10.0
+# Members that are less likely for a signal by so much, as logarithms, do not learn from it.
+_BEHIND = 7.0
 # A mixture has to be better than one Gaussian by this factor to be worth its time.
 _WORTH = 0.98
 _HOPELESS = 1.05
@@ -143,12 +143,9 @@ class Trial:
 
         What is judged is filled on the way.
         """
-        parts: list[Rows] = []
-        sums = moments(mixture, self.signals, self.gaps, self.every, self.candidates, parts)
-        error = np.inf
-        if self.decides:
-            filled: Rows = np.concatenate(parts) if len(parts) > 1 else parts[0]
-            error = float(self._errors(filled[: len(self.hidden)]).sum())
+        filled = np.empty(self.hidden.shape if self.decides else (0, 0))
+        sums = moments(mixture, self.signals, self.gaps, self.every, self.candidates, filled)
+        error = float(self._errors(filled).sum()) if self.decides else np.inf
         return Step(mixture, sums, error)
 
     @property

@@ -202,14 +202,16 @@ class Mixture:
         log-likelihoods are not too far behind the first one's."""
         count = len(self.members)
         scores = np.empty((len(filled), count), np.float32)
-        # Single precision is enough to see who is far behind.
-        whole = filled.astype(np.float32)
-        for k, member in enumerate(self.members):
-            centred = whole - member.mean.astype(np.float32)
-            energies = np.einsum("ij,ij->i", centred @ member.precision.astype(np.float32), centred)
-            scores[:, k] = np.log(self.shares[k]) - (energies + member.log_determinant) / 2
+        # Single precision is enough to see who is far behind; what it cannot hold is.
+        with np.errstate(over="ignore", invalid="ignore"):
+            whole = filled.astype(np.float32)
+            for k, member in enumerate(self.members):
+                centred, precision = whole - member.mean.astype(np.float32), member.precision
+                energies = np.einsum("ij,ij->i", centred @ precision.astype(np.float32), centred)
+                scores[:, k] = np.log(self.shares[k]) - (energies + member.log_determinant) / 2
+        scores[np.isnan(scores)] = -np.inf
         few = min(_CANDIDATES, count)
-        best = np.argpartition(-scores, few - 1, axis=1)[:, :few]
+        best = np.argpartition(scores, count - few, axis=1)[:, count - few :]
         likely = np.take_along_axis(scores, best, axis=1)
         near = likely >= likely.max(axis=1, keepdims=True) - behind
         chosen = np.zeros(scores.shape, np.bool_)
@@ -231,15 +233,14 @@ class Mixture:
         if count and len(self.members) == 1:
             densities = found[0][1].densities
             assert densities is not None
-            likelihood = np.maximum(np.nan_to_num(densities, nan=least), least).sum()
-            return np.ones((count, 1)), float(likelihood)
+            return np.ones((count, 1)), float(_within(densities, least).sum())
         weighed = np.full((count, len(self.members)), least)
         for k, (used, one) in enumerate(found):
             assert one.densities is not None
-            weighed[used, k] = np.log(self.shares[k]) + np.nan_to_num(one.densities, nan=least)
+            weighed[used, k] = _within(np.log(self.shares[k]) + one.densities, least)
         # Signals that are as good as impossible under all members say nothing about these.
-        top = np.maximum(weighed, least).max(axis=1, keepdims=True)
-        likely = np.exp(np.maximum(weighed, least) - top)
+        top = weighed.max(axis=1, keepdims=True)
+        likely = np.exp(weighed - top)
         sums = likely.sum(axis=1, keepdims=True)
         return likely / sums, float(np.sum(top + np.log(sums)))
 
@@ -247,13 +248,20 @@ class Mixture:
         return f"Mixture(n_features={self.n_features}, n_members={len(self.members)})"
 
 
+def _within(logarithms: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+    """Logarithms within bounds, and the lower one for what is not a number."""
+    return np.fmin(np.fmax(logarithms, least), -least)
+
+
 def means(found: list[tuple[NDArray[np.int64], Conditioned]], weights: Rows) -> Rows:
-    """Signals filled by members, as far as these are likely for them."""
+    """Signals filled by members, as far as these are likely for them; the first ones, where there
+    are not weights for all."""
     if len(found) == 1:
-        return found[0][1].rows
+        return found[0][1].rows[: len(weights)]
     mean = np.zeros((len(weights), found[0][1].rows.shape[1]))
     for weight, (used, one) in zip(weights.T, found, strict=True):
-        mean[used] += weight[used, None] * one.rows
+        first = used[: np.searchsorted(used, len(weights))]  # they ascend
+        mean[first] += weight[first, None] * one.rows[: len(first)]
     return mean
 
 

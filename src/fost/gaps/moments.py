@@ -54,10 +54,10 @@ def moments(
     gaps: Gaps,
     every: int = 1,
     candidates: NDArray[np.bool_] | None = None,
-    filled: list[Rows] | None = None,
+    filled: Rows | None = None,
 ) -> Sums:
     """The sums of signals with these gaps; conditional covariances are those of one in `every`
-    signals, which stand for all. Filled signals are added to the list, in parts."""
+    signals, which stand for all. The first of the filled signals are stored, where asked for."""
     sums: list[Sums] = []
     for part in mixture.parts(len(signals)):
         rows, holes = signals[part].astype(np.float64, copy=False), gaps[part]
@@ -69,8 +69,9 @@ def moments(
             known = None if candidates is None else candidates[part]
             found = mixture.members_for(rows, holes, known)
         weights, likelihood = mixture.responsibilities(found, len(rows))
-        if filled is not None:
-            filled.append(means(found, weights))
+        if filled is not None and part.start < len(filled):
+            asked = filled[part]
+            asked[:] = means(found, weights[: len(asked)])
         sums.append(weighted_moments(mixture, weights, rows, holes, found, likelihood, every))
     return tuple(np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
 
@@ -107,11 +108,11 @@ def weighted_moments(
     n, count, centre = mixture.n_features, len(mixture.members), mixture.mean
     firsts, seconds = np.zeros((count, n)), np.zeros((count, n, n))
     for k, (member, (used, one)) in enumerate(zip(mixture.members, found, strict=True)):
-        own = weights[used, k]
-        centred = one.rows - centre
+        own, filled = weights[used, k], one.rows
         counts = own > _LEAST_LIKELY
         if not counts.all():
-            used, own, centred = used[counts], own[counts], centred[counts]
+            used, own, filled = used[counts], own[counts], filled[counts]
+        centred = filled - centre
         firsts[k] = own @ centred
         missing = one.covariance
         if missing is None:

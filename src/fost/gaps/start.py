@@ -96,11 +96,12 @@ def divided(
 
 def _clustered(points: Rows, count: int, random: np.random.Generator) -> NDArray[np.int64]:
     """The number of the nearest of some centres for each point, by Lloyd's algorithm."""
+    points = points.astype(np.float32)  # enough to see who is near
     centres = points[random.choice(len(points), count, replace=False)]
     labels = np.zeros(len(points), np.int64)
     for _ in range(_ROUNDS):
-        labels = np.argmin((centres**2).sum(axis=1) - 2 * points @ centres.T, axis=1)
-        chosen = np.eye(count)[labels]
+        labels = np.argmin((centres**2).sum(axis=1) - points @ (2 * centres.T), axis=1)
+        chosen = np.eye(count, dtype=np.float32)[labels]
         sizes = chosen.sum(axis=0)[:, None]
         centres = np.where(sizes > 0, chosen.T @ points / np.maximum(sizes, 1), centres)
     return labels
