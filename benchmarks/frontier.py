@@ -16,6 +16,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 import fost
 from benchmarks.banks import Row, S, errors_of, measure, mixed
@@ -106,6 +107,13 @@ def drawn(dots: list[Dot]) -> str:
 
 def _draw(panel: Axes, dots: list[Dot], cost: str) -> None:
     panel.set_xscale("log")
+    # However many decades there are, numbers that are read at a glance.
+    costs = [getattr(dot, cost) for dot in dots]
+    steps = (1.0, 2.0, 5.0) if max(costs) < 100 * min(costs) else (1.0,)
+    panel.xaxis.set_major_locator(LogLocator(subs=steps))
+    panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+    panel.xaxis.set_minor_formatter(NullFormatter())
+    panel.tick_params(axis="x", labelsize=8)
     panel.grid(alpha=0.25)
     panel.spines[["top", "right"]].set_visible(False)
     panel.margins(x=0.12)

@@ -13,7 +13,7 @@ namespace fost {
 namespace FOST_NAMESPACE {
 
 // The coefficient of the largest magnitude of each lane, and by which count it came; the first of
-// equals.
+// equals, but for their signs.
 template <class T> struct Champions {
   Vec<T> values[UNROLL] = {};
   Mask<T> counts[UNROLL] = {};
@@ -22,9 +22,9 @@ template <class T> struct Champions {
   FOST_INLINE void meet(const Vec<T>* coefficients) {
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) {
-      const Mask<T> stronger = Mask<T>(absolute(coefficients[v]) > absolute(values[v]));
-      values[v] = stronger ? coefficients[v] : values[v];
-      counts[v] = stronger ? now : counts[v];
+      const Vec<T> strongest = stronger(values[v], coefficients[v]);
+      counts[v] = Mask<T>(strongest != values[v]) ? now : counts[v];
+      values[v] = strongest;
     }
     now += 1;
   }
@@ -112,6 +112,7 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
       this->take();
       if (taken_ == codes_.s) break;
       if (taken_ == 1) take_rows();
+      find_factors();
       for (int p = 0; p < count_; ++p)
         if (open_[p] != 0) subtract(p);
       set_board();
@@ -121,7 +122,6 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
 
  private:
   static constexpr int P = WIDTH<T>;
-  typedef T Block __attribute__((vector_size(ATOM_BLOCK * sizeof(T)), aligned(sizeof(T)), may_alias));
   using Steps = PursuitSteps<T, P>;
   using Steps::atom_, Steps::atoms_, Steps::chosen, Steps::codes_, Steps::count_, Steps::memory_;
   using Steps::open_, Steps::taken_;
@@ -144,7 +144,7 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
       if (this->has(p, k)) k = strongest_other(p, strengths[p]);
       open_[p] = this->prefers(p, k, strengths[p], 1);
       // Inner products come from far away: all of them at once.
-      const T* gram = gram_row(atoms_, k);
+      const T* gram = atoms_.gram + static_cast<Index>(k) * atoms_.pitch;
       for (int i = 0; i < taken_; ++i) __builtin_prefetch(gram + chosen(p)[i]);
     }
     for (int p = 0; p < P; ++p) this->compare(p, strengths[p]);
@@ -157,9 +157,7 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
     for (int k = 0; k < atoms_.count; ++k) {
       if (this->has(p, k)) continue;
       T sum = 0;
-      for (int e = all_.atoms.begins[k]; e < all_.atoms.begins[k + 1]; ++e)
-        for (int l = 0; l < ATOM_BLOCK && all_.atoms.places[e] + l < atoms_.n; ++l)
-          sum += all_.atoms.values[static_cast<Index>(e) * ATOM_BLOCK + l] * board(all_.atoms.places[e] + l)[p];
+      for (int i = 0; i < all_.pitch; ++i) sum += entry(k, i) * residual(p)[i];
       if (__builtin_fabs(sum) > __builtin_fabs(strength)) {
         strength = sum;
         found = k;
@@ -170,19 +168,46 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
 
   T* residual(Index p) const { return memory_.rows + p * all_.pitch; }
 
-  // What the coefficients of the chosen atoms have changed by, times these.
+  // The blocks of atom k from that of feature i on.
+  const std::int32_t* blocks(Index k, int i) const {
+    return all_.atoms.places + k * all_.atoms.count + i / ATOM_BLOCK;
+  }
+
+  T entry(int k, int i) const { return all_.atoms.values[*blocks(k, i) + i % ATOM_BLOCK]; }
+
+  // By how much the coefficients of the chosen atoms have changed.
+  void find_factors() const {
+    const double *last = this->row(taken_ - 1), *c = memory_.c + static_cast<Index>(taken_ - 1) * P;
+    for (int i = 0; i < taken_; ++i)
+      for (int p = 0; p < P; ++p) memory_.alpha[i * P + p] = static_cast<T>(c[p] * last[i * P + p]);
+  }
+
+  // These, times the atoms.
   void subtract(int p) const {
-    const double *last = this->row(taken_ - 1) + p, coordinate = memory_.c[(taken_ - 1) * P + p];
-    for (int i = 0; i < taken_; ++i) {
-      const T factor = static_cast<T>(coordinate * last[i * P]);
-      if (factor == 0) continue;  // it has nothing in common with the atom that was taken
-      const AtomBlocks<T>& atoms = all_.atoms;
-      const std::int32_t* range = atoms.begins + chosen(p)[i];
-      for (int e = range[0]; e < range[1]; ++e) {
-        auto* to = reinterpret_cast<Block*>(residual(p) + atoms.places[e]);
-        *to -= factor * *reinterpret_cast<const Block*>(atoms.values + static_cast<Index>(e) * ATOM_BLOCK);
+    int i = 0;
+    for (; i + 8 * LANES<T> <= all_.pitch; i += 8 * LANES<T>) subtract_part<8>(p, i);
+    for (; i < all_.pitch; i += 4 * LANES<T>) subtract_part<4>(p, i);
+  }
+  // Of V vectors of features from i on.
+  template <int V> void subtract_part(int p, int i) const {
+    Vec<T> left[V];
+    T* row = residual(p) + i;
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) left[v] = load(row + v * LANES<T>);
+    const std::int32_t* atoms = chosen(p);
+    const T* factors = memory_.alpha + p;
+    for (int k = 0; k < taken_; ++k) {
+      Vec<T> factor = factors[k * P] - Vec<T>{};
+      hold(factor);
+      const std::int32_t* places = blocks(atoms[k], i);
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) {
+        const int within = v * LANES<T> % ATOM_BLOCK;
+        left[v] -= factor * load(all_.atoms.values + places[v * LANES<T> / ATOM_BLOCK] + within);
       }
     }
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) store(row + v * LANES<T>, left[v]);
   }
 
   // Residuals in rows from the board, and back.

@@ -1,5 +1,6 @@
 #include "screen_plan.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace fost {
@@ -76,26 +77,27 @@ std::vector<MemberTurns> turns_of(const std::vector<const Plan*>& members) {
 }
 
 template <class T>
-ScreenTables<T>::ScreenTables(int n, const std::vector<MemberTurns>& members,
+ScreenTables<T>::ScreenTables(const std::vector<std::int32_t>& places, const std::vector<MemberTurns>& members,
                               const std::vector<std::int32_t>& indices) {
+  const int n = static_cast<int>(places.size());
   std::size_t next = 0;
   for (std::size_t b = 0; b < members.size(); ++b) {
     std::vector<std::int32_t> numbers(n, -1);
     for (; next < indices.size() && indices[next] / n == static_cast<int>(b); ++next)
       numbers[indices[next] % n] = static_cast<std::int32_t>(next);
-    add(members[b], numbers);
+    add(members[b], numbers, places);
   }
 }
 
 template <class T>
-void ScreenTables<T>::add(const MemberTurns& member, const std::vector<std::int32_t>& numbers) {
+void ScreenTables<T>::add(const MemberTurns& member, const std::vector<std::int32_t>& numbers,
+                          const std::vector<std::int32_t>& board) {
   const int n = static_cast<int>(numbers.size());
   const std::vector<Way> ways = ways_of(member, numbers);
   const std::vector<int> last = last_turns(member);
   const auto is_atom = [&](std::int32_t feature, int k) { return last[feature] == k && numbers[feature] >= 0; };
   // Where the coefficients of all features are on the board.
-  std::vector<std::int32_t> now(n);
-  for (int i = 0; i < n; ++i) now[i] = i;
+  std::vector<std::int32_t> now = board;
   int touched = 0;
   ScreenMember<T> made{};
   std::vector<RowPair> rows[3];

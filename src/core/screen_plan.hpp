@@ -26,8 +26,9 @@ std::vector<MemberTurns> turns_of(const std::vector<const Plan*>& members);
 
 template <class T> class ScreenTables {
  public:
-  // `indices` as in Union.
-  ScreenTables(int n, const std::vector<MemberTurns>& members, const std::vector<std::int32_t>& indices);
+  // `indices` as in Union; `places` has the row of the board of each feature.
+  ScreenTables(const std::vector<std::int32_t>& places, const std::vector<MemberTurns>& members,
+               const std::vector<std::int32_t>& indices);
   ScreenTables(const ScreenTables&) = delete;
   ScreenTables& operator=(const ScreenTables&) = delete;
 
@@ -36,7 +37,8 @@ template <class T> class ScreenTables {
   }
 
  private:
-  void add(const MemberTurns& member, const std::vector<std::int32_t>& numbers);
+  void add(const MemberTurns& member, const std::vector<std::int32_t>& numbers,
+           const std::vector<std::int32_t>& places);
 
   std::vector<ScreenMember<T>> members_;
   std::vector<std::int32_t> atoms_;

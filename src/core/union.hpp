@@ -103,19 +103,19 @@ template <class T>
 bool pursue_residuals(const UnionProgram<T>& all, const Atoms<T>& atoms, const View<const T>& y,
                       Index first, Index last, const Codes<T>& codes, const PursuitMemory<T>& memory,
                       const BankMemory<T>& boards, const Workspace<T>& work) {
-  const BankCoder<T> bank = {all.bank, boards, work};
-  const Workspace<T> outer = bank.for_signals();
   const int n = all.bank.base.n;
   Codes<T> here = codes;
   advance(here, first);
   for (Index row = first; row < last; row += work.width) {
     const int count = static_cast<int>(last - row < work.width ? last - row : work.width);
-    load_tile(y, row, count, outer.tile, work.width);
+    load_tile(y, row, count, work.tile, work.width);
     Prefetch ahead = next_tile(y, row, last, work.width);
-    const T* tile = run<T, false>(all.bank.base, outer.tile, outer, ahead);
+    const T* tile = run<T, false>(all.bank.base, work.tile, work, ahead);
     for (int lane = 0; lane < count; lane += WIDTH<T>, advance(here, WIDTH<T>)) {
       T* board = boards.board;
-      if (tile != board) copy_lanes(tile + lane, work.width, board, WIDTH<T>, n);
+      for (int i = 0; i < n; ++i)
+        copy_lanes(tile + static_cast<Index>(i) * work.width + lane, work.width, board + all.rows[i] * WIDTH<T>,
+                   WIDTH<T>, 1);
       const int some = count - lane < WIDTH<T> ? count - lane : WIDTH<T>;
       const SignalRows<T> rows = rows_of(y, row + lane, some, memory.rows);
       ResidualPursuits<T> pursuits(all, atoms, memory, here, some, board);

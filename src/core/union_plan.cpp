@@ -12,9 +12,10 @@
 namespace fost {
 namespace {
 
-// Sums of codes, each of its own range of signals: at least so many signals in one, and at most so
-// much memory for all of them.
+// Sums of codes, each of its own range of signals: at least so many signals in one, and one for so many
+// numbers that are added up in the end; and at most so much memory for all of them.
 constexpr Index RANGE_SIGNALS = 2048;
+constexpr Index NUMBERS_PER_SIGNAL = 32;
 constexpr Index SUMS_BYTES = 32 * 1024 * 1024;
 
 // To judge what threads are worth: the members, and a step after another of pursuit.
@@ -27,12 +28,13 @@ double nanoseconds(const Union& all, Index rows, int s) {
 
 template <class T>
 UnionTables<T>::UnionTables(const CoderProgram<T>& bank, const std::vector<std::int32_t>& indices,
-                            const std::vector<MemberTurns>& turns, const double* atoms)
+                            const std::vector<MemberTurns>& turns, const std::vector<std::int32_t>& rows,
+                            const double* atoms)
     : members_(bank.count),
-      screen_(bank.base.n, turns, indices),
-      program_{bank, nullptr, indices.data(), screen_.screen(), {},
+      screen_(rows, turns, indices),
+      program_{bank, nullptr, indices.data(), screen_.screen(), rows.data(), {},
                static_cast<int>(whole(bank.base.n, RESIDUAL_PITCH))} {
-  add_blocks(atoms, indices.size(), bank.base.n);
+  add_blocks(atoms, indices.size(), rows);
   const int n = bank.base.n;
   std::size_t next = 0;
   for (int b = 0; b < bank.count; ++b) {
@@ -58,31 +60,51 @@ UnionTables<T>::UnionTables(const CoderProgram<T>& bank, const std::vector<std::
   program_.members = members_.data();
 }
 
-template <class T> void UnionTables<T>::add_blocks(const double* atoms, std::size_t count, int n) {
-  begins_.push_back(0);
+template <class T>
+void UnionTables<T>::add_blocks(const double* atoms, std::size_t count, const std::vector<std::int32_t>& rows) {
+  const std::size_t n = rows.size(), each = program_.pitch / ATOM_BLOCK;
+  std::vector<double> atom(program_.pitch, 0.0);
+  std::vector<T> values(ATOM_BLOCK, T(0));
+  std::int32_t* places = blocks_.emplace(count * each).get();
   for (std::size_t k = 0; k < count; ++k, atoms += n) {
-    for (int i = 0; i < n; i += ATOM_BLOCK) {
-      const int end = std::min(n, i + ATOM_BLOCK);
-      if (std::all_of(atoms + i, atoms + end, [](double entry) { return entry == 0; })) continue;
-      blocks_.push_back(i);
-      entries_.insert(entries_.end(), atoms + i, atoms + end);
-      entries_.resize(blocks_.size() * ATOM_BLOCK);
+    for (std::size_t i = 0; i < n; ++i) atom[rows[i]] = atoms[i];
+    for (auto block = atom.begin(); block < atom.end(); block += ATOM_BLOCK) {
+      const bool zero = std::all_of(block, block + ATOM_BLOCK, [](double entry) { return entry == 0; });
+      *places++ = zero ? 0 : static_cast<std::int32_t>(values.size());
+      if (!zero) values.insert(values.end(), block, block + ATOM_BLOCK);
     }
-    begins_.push_back(static_cast<std::int32_t>(blocks_.size()));
   }
-  program_.atoms = {begins_.data(), blocks_.data(), entries_.data()};
+  std::copy(values.begin(), values.end(), entries_.emplace(values.size()).get());
+  program_.atoms = {static_cast<int>(each), blocks_->get(), entries_->get()};
 }
+
+namespace {
+
+// Features in the order of how many atoms have them, so that atoms are zero in whole blocks; of each
+// its place in it.
+std::vector<std::int32_t> by_use(const double* atoms, std::size_t count, int n) {
+  std::vector<std::int32_t> uses(n, 0), order(n), places(n);
+  for (std::size_t k = 0; k < count; ++k)
+    for (int i = 0; i < n; ++i) uses[i] += atoms[k * n + i] != 0;
+  for (int i = 0; i < n; ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](int i, int j) { return uses[i] > uses[j]; });
+  for (int i = 0; i < n; ++i) places[order[i]] = i;
+  return places;
+}
+
+}  // namespace
 
 Union::Union(const Plan& base, const std::vector<const Plan*>& members,
              std::vector<std::int32_t> indices, const double* atoms)
     : bank(base, members),
       indices(std::move(indices)),
       turns(turns_of(members)),
-      single(bank.program<float>(), this->indices, turns, atoms),
-      full(bank.program<double>(), this->indices, turns, atoms) {}
+      rows(by_use(atoms, this->indices.size(), base.n)),
+      single(bank.program<float>(), this->indices, turns, rows, atoms),
+      full(bank.program<double>(), this->indices, turns, rows, atoms) {}
 
-// Nanoseconds per signal as benchmarks/bench_unions.py has them on AVX2 in float32; of other types and
-// vectors both ways take about the same multiple.
+// Nanoseconds per signal as benchmarks/bench_unions.py has them in float32, with AVX-512 and with AVX2;
+// of float64 both ways take about the same multiple. Longer vectors gain where nothing comes from far.
 bool Union::by_residuals(Index rows, int s, bool within) const {
   if (!can_screen() || rows <= FEW_SIGNALS) return false;  // lanes would be empty
   double rotations = 0;
@@ -91,8 +113,10 @@ bool Union::by_residuals(Index rows, int s, bool within) const {
   // Codes within an error have different lengths. Most are short; and signals side by side wait for
   // the longest.
   const double steps = within ? std::min<double>(s, n / 8 + 1) : s, waiting = within ? 2 : 1;
-  const double screen = 0.10 * rotations + 0.06 * count;
-  const double residuals = waiting * steps * (screen + 45 + 0.07 * n * (steps + 1));
+  const bool wide = kernels<float>().width >= 32;
+  const double screen = wide ? 0.065 * rotations + 0.04 * count : 0.10 * rotations + 0.06 * count;
+  const double others = wide ? 35 + 0.03 * n * (steps + 1) : 45 + 0.07 * n * (steps + 1);
+  const double residuals = waiting * steps * (screen + others);
   const double products = 0.10 * rotations + 0.13 * count + 60 * steps + 0.04 * steps * (steps - 1) * count;
   return residuals < products;
 }
@@ -162,22 +186,23 @@ void code_sums(const SparseRows<T, std::int64_t>& codes, Index atoms, const View
   // The ranges follow from the sizes alone, and their sums are added in order, so that the
   // number of threads cannot change a bit.
   const Index room = std::clamp<Index>(SUMS_BYTES / (both * Index(sizeof(double))), 1, 64);
-  const Index ranges = std::clamp<Index>(y.rows / RANGE_SIGNALS, 1, room);
+  const Index least = std::max(RANGE_SIGNALS, both / NUMBERS_PER_SIGNAL);
+  const Index ranges = std::clamp<Index>(y.rows / least, 1, room);
   const double entries = static_cast<double>(codes.indptr[y.rows]);
   const int threads = static_cast<int>(
       std::min<Index>(ranges, threads_for(entries * static_cast<double>(y.columns) / 4)));
-  const Buffer<double> partial(ranges * both);
-  std::fill_n(partial.get(), ranges * both, 0.0);
+  // The first range has the sums themselves.
+  const Buffer<double> partial((ranges - 1) * both);
+  const auto own = [&](Index k) { return partial.get() + (k - 1) * both; };
   parallel_for(ranges, threads, [&](Index k, int) {
-    double* own = partial.get() + k * both;
-    add_sums(codes, atoms, y, y.rows * k / ranges, y.rows * (k + 1) / ranges, own, own + size);
+    double *to = k ? own(k) : matrix, *pairs = k ? own(k) + size : products;
+    std::fill_n(to, size, 0.0);
+    std::fill_n(pairs, squares, 0.0);
+    add_sums(codes, atoms, y, y.rows * k / ranges, y.rows * (k + 1) / ranges, to, pairs);
   });
-  std::fill_n(matrix, size, 0.0);
-  std::fill_n(products, squares, 0.0);
-  for (Index k = 0; k < ranges; ++k) {
-    const double* own = partial.get() + k * both;
-    for (Index i = 0; i < size; ++i) matrix[i] += own[i];
-    for (Index i = 0; i < squares; ++i) products[i] += own[size + i];
+  for (Index k = 1; k < ranges; ++k) {
+    for (Index i = 0; i < size; ++i) matrix[i] += own(k)[i];
+    for (Index i = 0; i < squares; ++i) products[i] += own(k)[size + i];
   }
 }
 

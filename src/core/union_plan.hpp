@@ -2,9 +2,11 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "bank_plan.hpp"
+#include "buffer.hpp"
 #include "screen_plan.hpp"
 
 namespace fost {
@@ -12,21 +14,21 @@ namespace fost {
 template <class T> class UnionTables {
  public:
   UnionTables(const CoderProgram<T>& bank, const std::vector<std::int32_t>& indices,
-              const std::vector<MemberTurns>& turns, const double* atoms);
+              const std::vector<MemberTurns>& turns, const std::vector<std::int32_t>& rows, const double* atoms);
   UnionTables(const UnionTables&) = delete;
   UnionTables& operator=(const UnionTables&) = delete;
 
   const UnionProgram<T>& program() const { return program_; }
 
  private:
-  void add_blocks(const double* atoms, std::size_t count, int n);
+  void add_blocks(const double* atoms, std::size_t count, const std::vector<std::int32_t>& rows);
 
   std::vector<UnionMember<T>> members_;
   std::deque<std::vector<std::int32_t>> places_;
   std::deque<std::vector<T>> scales_;
   ScreenTables<T> screen_;
-  std::vector<std::int32_t> begins_, blocks_;
-  std::vector<T> entries_;
+  std::optional<Buffer<std::int32_t>> blocks_;
+  std::optional<Buffer<T>> entries_;
   UnionProgram<T> program_;
 };
 
@@ -42,7 +44,7 @@ class Union {
   // Whether they can be found by residuals: where all members are rotations.
   bool can_screen() const { return !turns.empty(); }
   // Whether codes of s entries, or of as many as a tolerance takes, are found by residuals or by inner
-  // products of atoms: sizes alone say what takes less time.
+  // products of atoms: sizes and the instruction set say what takes less time.
   bool by_residuals(Index rows, int s, bool within) const;
 
   Bank bank;
@@ -50,6 +52,7 @@ class Union {
 
  private:
   std::vector<MemberTurns> turns;
+  std::vector<std::int32_t> rows;  // see UnionProgram
   UnionTables<float> single;
   UnionTables<double> full;
 };

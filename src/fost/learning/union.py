@@ -23,17 +23,20 @@ from fost.transforms import Coder, Union, with_base
 from fost.transforms.bank import Several
 
 # Signals per feature and member of the bank that a union starts from. Batches improve what it
-# becomes: more signals, or more than one iteration of the bank, gain nothing in the end.
+# becomes: more signals, or more iterations of the bank and its members, gain nothing in the end.
 _START_SIGNALS = 4
 # How often each atom is used in a batch, on average, and batches. With 12 uses they are too
 # noisy, with 48 they find poorer minima in the same time.
 _USES = 24
-_BATCHES = 200
-_BATCHES_PER_ITERATION = 2  # at most, where `max_iter` says that time is short
+_BATCHES = 320
+# At most, where `max_iter` says that time is short: with two it takes longer to the same error.
+_BATCHES_PER_ITERATION = 8
 # Batches that are drawn from as many signals, which are kept in memory.
 _KEPT_BATCHES = 16
-# How often all members are updated for the same sums, each for the latest of the others.
+# How often all members are updated for the same sums, each for the latest of the others; once in
+# the first batches, which have more to gain from other signals.
 _ROUNDS = 2
+_FIRST_BATCHES = 25
 # Numbers in X X^T: 2 GiB of them.
 _MOST_SUMS = 2**28
 
@@ -50,7 +53,7 @@ class UnionOf(Structure):
     little now and then; the result is the best of all iterations.
 
     Starts by name are those of `BankOf`, by which a bank is learned first, from a few signals.
-    Then batches of signals update the members, two for each of `max_iter` and 200 at most: what
+    Then batches of signals update the members, eight for each of `max_iter` and 320 at most: what
     one batch does not know of the others leads past poor minima. All signals follow. A bank or a
     union of as many members is a start too, from which all signals go on at once.
 
@@ -118,22 +121,31 @@ class UnionOf(Structure):
 
     def initial(self, problem: Problem, init: str) -> Union:
         few = problem.source.sample(_START_SIGNALS * problem.n_features * self.n_transforms)
-        quick = problem.but(source=few, max_iter=1)
+        # Without batches nothing but all signals would make up for a rough start.
+        rough = self._batch_size(problem) > 0
+        quick = problem.but(source=few, max_iter=1, rough=rough)
         return self._batched(problem, Union(alternate(quick, self.bank, init).transform.transforms))
+
+    def _batch_size(self, problem: Problem) -> int:
+        """Signals in a batch, or none if one would be all."""
+        size = _USES * self.n_transforms * problem.n_features // problem.n_nonzero_coefs
+        return size if size < problem.source.n_signals and problem.max_iter else 0
 
     def _batched(self, problem: Problem, union: Union) -> Union:
         """Better for batches of signals, one after another, if one is not all."""
-        size = _USES * self.n_transforms * problem.n_features // problem.n_nonzero_coefs
-        if size >= problem.source.n_signals:
+        size = self._batch_size(problem)
+        if not size:
             return union
         signals = problem.source.sample(_KEPT_BATCHES * size).loaded()
         places = np.empty(0, np.int64)
-        for _ in range(min(_BATCHES, _BATCHES_PER_ITERATION * problem.max_iter)):
+        for k in range(min(_BATCHES, _BATCHES_PER_ITERATION * problem.max_iter)):
             if len(places) < size:
                 places = problem.random.permutation(signals.n_signals)
             batch = problem.but(source=signals.part(places[:size]))
             places = places[size:]
-            union = self.update(batch, self.code(batch, union), union)
+            matrix, products, _ = self._sums(batch, union)
+            statistic = Statistic(matrix, 0.0, products=products)
+            union = self._updated(batch, statistic, union, 1 if k < _FIRST_BATCHES else _ROUNDS)
         return union
 
     def start(self, problem: Problem, init: str | Coder) -> Coder:
@@ -153,29 +165,41 @@ class UnionOf(Structure):
         return Union(single(self.member.restart(problem, member)) for member in coder.transforms)
 
     def code(self, problem: Problem, coder: Coder, refills: int = REFILLS) -> Statistic:
-        union = with_base(problem.base, coder)
-        assert isinstance(union, Union)
-        source = problem.source
-        matrix, products, guessed = source.total(
-            SumsOf(union, problem.n_nonzero_coefs, source.name, source.prior, refills)
-        )
-        atoms = union.matrix.T
+        matrix, products, guessed = self._sums(problem, coder, refills)
+        atoms = coder.matrix.T
         # Of what the codes X keep of observed entries, 2 <Y, U X> - ||U X||^2 without the others,
         # in which Y and U X are equal.
         kept = 2 * np.vdot(matrix, atoms) - np.vdot(products @ atoms, atoms) - guessed
-        if problem.base is not None:
-            matrix = matrix @ problem.base
         return Statistic(matrix, max(0.0, float(kept)), products=products)
 
+    def _sums(
+        self, problem: Problem, coder: Coder, refills: int = REFILLS
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """X Y^T, in the domain of the base, X X^T, and the squares of what was filled in."""
+        union = with_base(problem.base, coder)
+        assert isinstance(union, Union)
+        source = problem.source
+        sums = SumsOf(union, problem.n_nonzero_coefs, source.name, source.prior, refills)
+        matrix, products, guessed = source.total(sums)
+        if problem.base is not None:
+            matrix = matrix @ problem.base
+        return matrix, products, float(guessed)
+
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Union:
+        return self._updated(problem, statistic, current, _ROUNDS)
+
+    def _updated(
+        self, problem: Problem, statistic: Statistic, current: Coder, rounds: int
+    ) -> Union:
         assert statistic.products is not None
         n, members = problem.n_features, list(current.transforms)
         atoms = np.concatenate([member.matrix.T for member in members])
-        for b in [*range(self.n_transforms)] * _ROUNDS:
+        used = np.diagonal(statistic.products)
+        for b in [*range(self.n_transforms)] * rounds:
             own = slice(b * n, (b + 1) * n)
-            pairs = statistic.products[own]
-            if not pairs.any():  # nothing uses it
+            if not used[own].any():
                 continue
+            pairs = statistic.products[own]
             others = pairs @ atoms - pairs[:, own] @ atoms[own]
             rest = Statistic(statistic.matrix[own] - others, 0.0)
             members[b] = single(self.member.update(problem, rest, members[b]))

@@ -11,13 +11,13 @@ from scipy.sparse import csr_array
 from fost import _core
 from fost._threads import single_threaded_blas
 from fost._typing import DType, Floats, Numbers
-from fost._validation import check_integer, float_type, not_finite
+from fost._validation import check_integer, float_type, hint_at_missing, not_finite
 from fost.atoms import PreparedAtoms
 from fost.coding import blas_threads, collect
 from fost.pursuit import pursue_in
 from fost.selection import Rule
 from fost.transforms.bank import Several
-from fost.transforms.base import Chain
+from fost.transforms.base import Chain, Transform
 
 # Atoms that agree to so many digits are the same.
 _DIGITS = 10
@@ -85,7 +85,8 @@ class Union(Several):
         dictionary = self._dictionary(signals.dtype, masked=missing is not None)
         codes = pursue_in(dictionary, signals, rule.s, missing, rule.tol)
         if codes is None:
-            raise not_finite(block, name)
+            error = not_finite(block, name)
+            raise error if gaps else hint_at_missing(error)
         return codes
 
     def energy_kept(self, Y: Floats, codes: csr_array) -> float:
@@ -101,7 +102,14 @@ class Union(Several):
         rests = self._split[1]
         if len(rests) == 1:  # then all of it is the base, as in `_plans`
             return np.eye(n)
-        return np.concatenate([Chain(rest).matrix.T if rest else np.eye(n) for rest in rests])
+
+        def atoms(rest: tuple[Transform, ...]) -> NDArray[np.float64]:
+            if not rest:
+                return np.eye(n)
+            # One transform alone may know its matrix already.
+            return (rest[0] if len(rest) == 1 else Chain(rest)).matrix.T
+
+        return np.concatenate([atoms(rest) for rest in rests])
 
     @cached_property
     def _distinct(self) -> NDArray[np.int32]:
