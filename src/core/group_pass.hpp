@@ -16,16 +16,71 @@ template <class T, class Use> FOST_INLINE void each_line(const GroupTask<T>& tas
       use((z * task.extents[1] + y) * task.extents[2], in_block);
 }
 
+// So many numbers side by side, at any address.
+template <class T, int COUNT> struct PartOf {
+  typedef T type __attribute__((vector_size(COUNT * sizeof(T)), aligned(sizeof(T)), may_alias));
+};
+template <class T> struct PartOf<T, 1> { using type = T; };
+template <class T, int COUNT> FOST_INLINE auto& part(T* p) {
+  return *reinterpret_cast<typename PartOf<T, COUNT>::type*>(p);
+}
+template <class T, int COUNT> FOST_INLINE const auto& part(const T* p) {
+  return *reinterpret_cast<const typename PartOf<T, COUNT>::type*>(p);
+}
+
+// Calls use.template of<COUNT>(x) for parts of a line, whole vectors first and what is left by
+// powers of two. Lines of blocks are short: loops over single numbers took a third of a pass.
+template <class T, int COUNT, class Use>
+FOST_INLINE void rest_of_line(Index width, Index x, const Use& use) {
+  if constexpr (COUNT > 0) {
+    if (width & COUNT) {
+      use.template of<COUNT>(x);
+      x += COUNT;
+    }
+    rest_of_line<T, COUNT / 2>(width, x, use);
+  }
+}
+template <class T, class Use> FOST_INLINE void each_part(Index width, const Use& use) {
+  constexpr int L = LANES<T>;
+  Index x = 0;
+  for (; x + L <= width; x += L) use.template of<L>(x);
+  rest_of_line<T, L / 2>(width, x, use);
+}
+
+template <class T> struct CopyLine {
+  const T* from;
+  T* to;
+  template <int COUNT> FOST_INLINE void of(Index x) const {
+    part<T, COUNT>(to + x) = part<T, COUNT>(from + x);
+  }
+};
+
+// to += window (row + mean)
+template <class T> struct AddLine {
+  const T *window, *row, *means;
+  T* to;
+  template <int COUNT> FOST_INLINE void of(Index x) const {
+    part<T, COUNT>(to + x) +=
+        part<T, COUNT>(window + x) * (part<T, COUNT>(row + x) + part<T, COUNT>(means + x));
+  }
+};
+
+template <class T> struct AddWeights {
+  const T* window;
+  T* to;
+  template <int COUNT> FOST_INLINE void of(Index x) const {
+    part<T, COUNT>(to + x) += part<T, COUNT>(window + x);
+  }
+};
+
 // rows[b] = the block of the volume that begins at places[b].
 template <class T>
 void gather_blocks(const GroupTask<T>& task, const T* volume, int count, Index n, const GroupMemory<T>& memory) {
-  constexpr int L = LANES<T>;
   for (int b = 0; b < count; ++b) {
     const T* from = volume + memory.places[b];
     T* to = memory.rows + b * n;
-    // What is copied beyond the end of a line is overwritten by the next one.
     each_line(task, [&](Index line, Index in_block) {
-      for (Index x = 0; x < task.block[2]; x += L) store(to + in_block + x, load(from + line + x));
+      each_part<T>(task.block[2], CopyLine<T>{from + line, to + in_block});
     });
   }
 }
@@ -50,19 +105,17 @@ template <class T> void centre_rows(int count, Index n, const GroupMemory<T>& me
 // are any.
 template <class T>
 void add_blocks(const GroupTask<T>& task, int count, Index n, const GroupMemory<T>& memory, T* sums, T* weights) {
+  const Index width = task.block[2];
   for (int b = 0; b < count; ++b) {
     const T* row = memory.rows + b * n;
     T* to = sums + memory.places[b];
-    each_line(task, [&](Index line, Index in_block) {
-      for (Index x = 0; x < task.block[2]; ++x) {
-        const Index i = in_block + x;
-        to[line + x] += task.window[i] * (row[i] + memory.means[i]);
-      }
+    each_line(task, [&](Index line, Index i) {
+      each_part<T>(width, AddLine<T>{task.window + i, row + i, memory.means + i, to + line});
     });
     if (!weights) continue;
     T* heavier = weights + memory.places[b];
-    each_line(task, [&](Index line, Index in_block) {
-      for (Index x = 0; x < task.block[2]; ++x) heavier[line + x] += task.window[in_block + x];
+    each_line(task, [&](Index line, Index i) {
+      each_part<T>(width, AddWeights<T>{task.window + i, heavier + line});
     });
   }
 }

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -183,6 +184,13 @@ def test_psnr_is_that_of_scikit_image(dtype: Any, shape: tuple[int, ...]) -> Non
     assert images.psnr(a, b, data_range=2 * span) == pytest.approx(
         expected + 20 * math.log10(2), rel=1e-12
     )
+
+
+def test_paths_are_no_pictures() -> None:
+    for path in ("photo.png", Path("photo.png")):
+        for call in (images.denoise, images.noise_level, lambda p: images.patches(p, 8)):
+            with pytest.raises(TypeError, match=r"photo.png'; fost.images.read reads files"):
+                call(path)
 
 
 def test_psnr_of_equal_pictures_is_infinite() -> None:

@@ -98,6 +98,28 @@ def test_pictures_are_a_case_of_arrays():
         )
 
 
+def test_nan_for_what_is_missing():
+    rng = np.random.default_rng(0)
+    for shape, axis in (((500,), None), ((30, 40), None), ((30, 40, 3), -1)):
+        clean = np.sin(np.indices(shape).sum(axis=0) / 4)
+        missing = rng.random(shape) < 0.3
+        damaged = np.where(missing, np.nan, clean)
+        ours = inpaint(damaged, "nan", channel_axis=axis)
+        np.testing.assert_array_equal(ours, inpaint(clean, missing, channel_axis=axis))
+        if len(shape) > 1:
+            np.testing.assert_array_equal(images.inpaint(damaged, "nan"), ours)
+    whole = rng.integers(0, 100, 50)
+    np.testing.assert_array_equal(inpaint(whole, "nan"), whole)
+    for call in (inpaint, images.inpaint):
+        with pytest.raises(ValueError, match=r'missing must be given .* or "nan"'):
+            call(damaged)
+    for denoise in (fost.restoration.denoise, images.denoise):
+        with pytest.raises(ValueError, match="NaN or infinity; inpaint fills what is missing"):
+            denoise(damaged[..., 0])
+        with pytest.raises(ValueError, match=r"NaN or infinity$"):
+            denoise(np.full((20, 20), np.inf))
+
+
 @pytest.mark.parametrize("shape", [(2,), (9,), (100,), (2, 1, 1), (3, 5, 40)])
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32])
 def test_any_size_and_type(shape, dtype):

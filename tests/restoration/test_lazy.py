@@ -116,6 +116,9 @@ def test_errors_name_what_is_wrong():
     with pytest.raises(ValueError, match="array must have larger chunks"):
         inpaint(da.ones((400, 3), chunks=100), long).compute()
     np.testing.assert_array_equal(inpaint(array, gaps).compute(), np.zeros((60, 60)))
+    damaged = np.where(hole, np.nan, np.ones((60, 60)))
+    filled = inpaint(da.from_array(damaged, chunks=60), "nan").compute()
+    np.testing.assert_array_equal(filled, inpaint(damaged, hole))
     np.testing.assert_array_equal(denoise(array, 0).compute(), np.zeros((60, 60)))
 
 

@@ -113,6 +113,14 @@ def write(path: str | os.PathLike[str], image: ArrayLike, *, overwrite: bool = T
         If a file of this kind cannot hold this picture.
     FileExistsError
         If the file exists and `overwrite` is false.
+
+    Examples
+    --------
+    >>> import fost, numpy as np, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "picture.png")
+    >>> fost.images.write(path, np.zeros((2, 3), dtype=np.uint8))
+    >>> fost.images.read(path).shape
+    (2, 3)
     """
     check_path(path, "path")
     overwrite = check_flag(overwrite, "overwrite")

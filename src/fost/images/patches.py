@@ -157,6 +157,16 @@ class Assembler(restoration.Assembler):
     -----
     Sums are in float64. Blocks of whole rows of patches, added in order, give the same result
     to the last bit, however many rows they have.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> picture = np.random.default_rng(0).random((32, 40))
+    >>> assembler = fost.images.Assembler(picture.shape, 8, 4)
+    >>> for where, rows in fost.images.blocks(picture, 8, 4):
+    ...     assembler.add(where, rows)
+    >>> np.allclose(assembler.result(), picture)
+    True
     """
 
     _samples = "pixels"

@@ -9,6 +9,7 @@ the way: `PictureFormat` does that, and remembers how to undo it.
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from fost._typing import Numbers
 from fost._validation import check_array, check_number
 from fost.restoration.colour import recoloured
 from fost.restoration.formats import ArrayFormat, ranges_by_values
+from fost.streams.files import is_path
 
 # Pixels that `psnr` takes to float64 at once, about.
 _PIXELS = 2**18
@@ -74,6 +76,11 @@ def check_picture(image: ArrayLike, name: str) -> Numbers:
 
     It is not copied, whatever its type: a mapped file stays one.
     """
+    if is_path(image):
+        raise TypeError(
+            f"{name} must be an array of pixels, got the path {os.fspath(image)!r}; "
+            "fost.images.read reads files"
+        )
     array = check_array(image, name)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
@@ -127,6 +134,14 @@ def from_luma_chroma(image: ArrayLike) -> Numbers:
     Returns
     -------
     ndarray of shape (height, width, 3)
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> picture = np.random.default_rng(0).random((4, 5, 3))
+    >>> there = fost.images.to_luma_chroma(picture)
+    >>> np.allclose(fost.images.from_luma_chroma(there), picture)
+    True
     """
     return _recoloured(image, back=True)
 

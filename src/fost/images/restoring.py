@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from numpy.typing import ArrayLike
 
 from fost._random import RandomState
@@ -121,7 +123,7 @@ def noise_level(image: ArrayLike) -> float:
 
 def inpaint(
     image: ArrayLike,
-    missing: ArrayLike | None = None,
+    missing: ArrayLike | Literal["nan"] | None = None,
     dictionary: Coder | None = None,
     n_nonzero_coefs: int = 6,
     stride: Pair | None = None,
@@ -151,8 +153,9 @@ def inpaint(
     image : array-like of shape (height, width) or (height, width, channels)
         What it holds where pixels are missing does not matter; NaN is fine there. The masked
         pixels of a masked array are missing.
-    missing : array-like of bool of shape (height, width) or that of the image
-        True where a pixel is missing. May be left out for a masked array.
+    missing : array-like of bool of shape (height, width) or that of the image; or "nan"
+        True where a pixel is missing; ``"nan"``: where the image is NaN. May be left out for a
+        masked array.
     dictionary : Transform, Bank or, for the method "pursuit", Union, optional
         For patches in rows, means removed. Of a bank, all members are used for a patch, most of
         all those that suit it ("shrinkage"), or any of their atoms ("pursuit"). If None, one is
@@ -167,7 +170,7 @@ def inpaint(
         Height and width of a patch. If None, that of the dictionary if it is square, else 8, or
         16 for "shrinkage" where more than 60 % of the pixels are missing.
     max_iter : int, optional
-        Passes of "shrinkage", for those in a hurry: all bold, and no pixels are hidden. If None, 26
+        Passes of "shrinkage", for those in a hurry: all bold, and no pixels are hidden. If None, 36
         to 80 bold ones, more the more is missing, and up to 40 more as long as they pay; and a
         quarter as many gentle ones.
     prior : float

@@ -38,7 +38,8 @@ def check_kind(array: Any, name: str, channel_axis: int | None) -> None:
 def check_finite(samples: Numbers, name: str) -> Numbers:
     """An array without NaN and infinity."""
     if samples.dtype.kind == "f" and not np.isfinite(samples).all():
-        raise ValueError(f"{name} contains NaN or infinity")
+        hint = "; inpaint fills what is missing" if np.isnan(samples).any() else ""
+        raise ValueError(f"{name} contains NaN or infinity{hint}")
     if samples.dtype.itemsize > 8 and np.abs(samples).max() > np.finfo(np.float64).max:
         raise ValueError(f"{name} is too large: float64 does not hold it")
     return samples

@@ -96,6 +96,16 @@ class Assembler:
     -----
     Sums are in float64. Blocks of whole rows of patches, added in order, give the same result
     to the last bit, however many rows they have.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> volume = np.random.default_rng(0).random((8, 20, 30))
+    >>> assembler = fost.restoration.Assembler(volume.shape, (4, 8, 8), 2)
+    >>> for where, rows in fost.restoration.blocks(volume, (4, 8, 8), 2):
+    ...     assembler.add(where, rows)
+    >>> np.allclose(assembler.result(), volume)
+    True
     """
 
     _samples = "samples"  # what errors call them

@@ -58,10 +58,16 @@ class Survey:
 
 
 class Gapped:
-    """An array wherever it is, and where it has gaps: those of a mask, of `missing`, or of both."""
+    """An array wherever it is, and where it has gaps: those of a mask, of `missing`, or of both.
 
-    def __init__(self, source: Source, hidden: Mask | None, missing: Source | None) -> None:
+    `missing` is an array of bool or, where that is `nan`, NaN in the array itself.
+    """
+
+    def __init__(
+        self, source: Source, hidden: Mask | None, missing: Source | None, nan: bool = False
+    ) -> None:
         self.source, self._hidden, self._missing = source, hidden, missing
+        self._nan = nan and source.dtype.kind == "f"
 
     @classmethod
     def of(
@@ -76,9 +82,12 @@ class Gapped:
         data, hidden = split_masked(array)
         source = as_samples(data, name, channel_axis)
         if missing is None and hidden is None:
-            raise ValueError(f"missing must be given for an {name} that is no masked array")
-        if missing is None:
-            return cls(source, hidden, None)
+            raise ValueError(
+                f"missing must be given for an {name} that is no masked array: an array of bool, "
+                'or "nan"'
+            )
+        if missing is None or (isinstance(missing, str) and missing == "nan"):
+            return cls(source, hidden, None, missing is not None)
         mask: Any = missing
         if is_path(missing):
             mask = opened(missing, "missing")
@@ -97,6 +106,8 @@ class Gapped:
                 gaps = np.expand_dims(gaps, axis)
         if self._hidden is not None:
             gaps = gaps | self._hidden[with_channels(part, axis)]
+        if self._nan:
+            gaps = gaps | np.isnan(samples)
         gaps = np.broadcast_to(gaps, samples.shape)
         check_observed(samples, gaps, source.name)
         return samples, gaps

@@ -63,9 +63,9 @@ def inpaint(
         What it holds where samples are missing does not matter; NaN is fine there. The masked
         samples of a masked array are missing. Also one that is larger than memory: a memory map, an
         array of Zarr or HDF5, a path to a ``.npy`` or ``.zarr`` file, or a Dask array.
-    missing : array-like of bool of the shape of the array, or that of one channel
-        True where a sample is missing. May be left out for a masked array. It may be anything
-        that the array may be.
+    missing : array-like of bool of the shape of the array, or that of one channel; or "nan"
+        True where a sample is missing; ``"nan"``: where the array is NaN. May be left out for a
+        masked array. It may be anything that the array may be.
     dictionary : Transform, Bank or, for the method "pursuit", Union, optional
         For patches in rows, means removed. Of a bank, all members are used for a patch, most of
         all those that suit it ("shrinkage"), or any of their atoms ("pursuit"). If None, one is
@@ -86,7 +86,7 @@ def inpaint(
         are missing) or 4 x 8 x 8 voxels.
     max_iter : int, optional
         Passes of "shrinkage", for those in a hurry: all bold, and no samples are hidden. If None,
-        26 to 80 bold ones, more the more is missing, and up to 40 more as long as they pay; and a
+        36 to 80 bold ones, more the more is missing, and up to 40 more as long as they pay; and a
         quarter as many gentle ones.
     prior : float
         Of "pursuit": how much it prefers atoms that other patches use with large coefficients,
@@ -113,7 +113,7 @@ def inpaint(
     >>> import fost, numpy as np
     >>> clean = np.sin(np.arange(3000) / 9)
     >>> missing = np.random.default_rng(0).random(3000) < 0.4
-    >>> restored = fost.restoration.inpaint(np.where(missing, np.nan, clean), missing)
+    >>> restored = fost.restoration.inpaint(np.where(missing, np.nan, clean), "nan")
     >>> bool(np.abs(restored - clean).max() < 0.05)
     True
     """

@@ -48,11 +48,12 @@ def filled_lazily(
     check_chunks(array, "array", channel_axis)
     way = Way.checked(array.ndim - (channel_axis is not None), *options)
     if missing is None:
-        raise ValueError("missing must be given for a Dask array")
+        raise ValueError('missing must be given for a Dask array: an array of bool, or "nan"')
     if channel_axis is not None:
         array = array.rechunk({channel_axis: -1})
     source = Source(array, "array", channel_axis)
-    mask = da.asarray(missing)
+    nan = isinstance(missing, str) and missing == "nan"
+    mask = da.isnan(array) if nan else da.asarray(missing)
     if check_mask(mask.dtype, mask.shape, source) is None and channel_axis is not None:
         mask = da.expand_dims(mask, channel_axis)
     mask = da.broadcast_to(mask, array.shape).rechunk(array.chunks)
