@@ -71,6 +71,13 @@ def learn_full(Y: Array, s: int, iterations: int) -> tuple[Array, list[float]]:
     return Q, errors
 
 
+def procrustes(M: Array, current: Array, rank: int) -> Array:
+    """The orthonormal Q that maximises tr(Q M), M of this rank; of several the nearest."""
+    U, _, Vt = scipy.linalg.svd(M.T)
+    P, _, Wt = np.linalg.svd(U[:, rank:].T @ current @ Vt[rank:].T)
+    return np.asarray(U[:, :rank] @ Vt[:rank] + U[:, rank:] @ P @ Wt @ Vt[rank:])
+
+
 def learn_orthogonal(Y: Array, m: int, s: int, iterations: int) -> tuple[Array, list[float]]:
     """Algorithm 1, QH_m-DLA."""
     vectors = np.linalg.qr(svd_reflectors(Y, m).T)[0].T

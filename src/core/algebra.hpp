@@ -2,16 +2,28 @@
 #pragma once
 
 #include "algebra_types.hpp"
+#include "shuffle.hpp"
 #include "simd.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-inline double sum_of_lanes(Vec<double> v) {
-  double sum = 0;
-  for (int l = 0; l < LANES<double>; ++l) sum += v[l];
+// The lanes added up one after the other, and not in halves: all inner products end with it.
+template <class S> FOST_INLINE S sum_in_order(const Vec<S>& lanes) {
+  S sum = 0;
+  for (int l = 0; l < LANES<S>; ++l) sum += lanes[l];
   return sum;
 }
+
+// The same of as many vectors as there are lanes, one in each lane of the result.
+template <class S> FOST_INLINE Vec<S> sums_in_order(Vec<S>* vectors) {
+  transpose<S>(vectors);
+  Vec<S> sums = {};
+  for (int l = 0; l < LANES<S>; ++l) sums += vectors[l];
+  return sums;
+}
+
+inline double sum_of_lanes(Vec<double> v) { return sum_in_order<double>(v); }
 
 inline double dot(const double* a, const double* b, int n) {
   constexpr int L = LANES<double>;
@@ -50,23 +62,22 @@ inline void add_scaled(double factor, const double* x, double* y, int n) {
   for (; i < n; ++i) y[i] += factor * x[i];
 }
 
-// y = A x for `rows` rows of n entries, `stride` apart.
+// y = A x for `rows` rows of n entries, `stride` apart, as many at a time as there are lanes, or four.
 inline void multiply(const double* a, Index stride, int rows, int n, const double* x, double* y) {
-  constexpr int L = LANES<double>;
+  constexpr int L = LANES<double>, AT_ONCE = L < 4 ? 4 : L;
   int r = 0;
-  for (; r + 4 <= rows; r += 4) {
+  for (; r + AT_ONCE <= rows; r += AT_ONCE) {
     const double* row = a + r * stride;
-    Vec<double> sums[4] = {};
+    Vec<double> sums[AT_ONCE] = {};
     int i = 0;
     for (; i + L <= n; i += L) {
       const Vec<double> xi = load(x + i);
-#pragma GCC unroll 4
-      for (int q = 0; q < 4; ++q) sums[q] += load(row + q * stride + i) * xi;
+#pragma GCC unroll 8
+      for (int q = 0; q < AT_ONCE; ++q) sums[q] += load(row + q * stride + i) * xi;
     }
-    for (int q = 0; q < 4; ++q) {
-      y[r + q] = sum_of_lanes(sums[q]);
+    for (int q = 0; q < AT_ONCE; q += L) store(y + r + q, sums_in_order<double>(sums + q));
+    for (int q = 0; q < AT_ONCE; ++q)
       for (int k = i; k < n; ++k) y[r + q] += row[q * stride + k] * x[k];
-    }
   }
   for (; r < rows; ++r) y[r] = dot(a + r * stride, x, n);
 }

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "types.hpp"
+
 namespace fost {
 
 // LAPACK's dstemr: eigenpairs of a symmetric tridiagonal matrix.
@@ -28,6 +30,17 @@ struct SweepMemory {
   double* z;     // n x n
   double* line;  // n
   LanczosMemory lanczos;
+};
+
+// Memory of Newton's iteration for a polar factor. Matrices have `rows` rows, `pitch` entries apart,
+// both at least n and whole vectors; what is beyond n is zero.
+struct PolarMemory {
+  Index rows, pitch;
+  double *x, *inverse;           // rows x pitch each
+  double* panel;                 // LANES x rows, columns of a matrix in rows
+  double* lines;                 // LANES x pitch, rows of it
+  double* lengths;               // n
+  std::int32_t *order, *unused;  // n each
 };
 
 // Memory of one sweep over rotations.

@@ -64,6 +64,28 @@ void lowest_eigenvectors(const double* statistic, int n, double* vectors, int m)
   algebra().lowest_eigenvectors(statistic, n, vectors, m, buffers.memory());
 }
 
+bool solve_procrustes(const double* statistic, const double* current, int n, double* found) {
+  constexpr Index LANES = 8;  // at most
+  // An odd number of lines, so that the entries of a column do not fall on the same ones of the
+  // cache.
+  const Index rows = (n + LANES - 1) / LANES * LANES, pitch = rows | LANES, size = rows * pitch;
+  const Buffer<double> numbers(2 * size + LANES * (rows + pitch) + n);
+  const Buffer<std::int32_t> marks(2 * Index(n));
+  double* next = numbers.get();
+  const auto take = [&next](Index count) { return (next += count) - count; };
+  PolarMemory memory{};
+  memory.rows = rows;
+  memory.pitch = pitch;
+  memory.x = take(size);
+  memory.inverse = take(size);
+  memory.panel = take(LANES * rows);
+  memory.lines = take(LANES * pitch);
+  memory.lengths = take(n);
+  memory.order = marks.get();
+  memory.unused = marks.get() + n;
+  return algebra().solve_procrustes(statistic, current, n, found, memory);
+}
+
 int sweep_rotations(const double* statistic, int n, std::int32_t* pairs, double* blocks,
                     double* gains, int g, double least) {
   const Index size = Index(n) * n;

@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fost
+from fost import _core
 from fost.learning.sources import Statistic
 from fost.paper.pictures import signals
+from tests import reference_learning
 
 
 def orthonormal(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -37,6 +39,78 @@ def test_the_nearest_of_all_minimisers(n: int, n_unused: int, seed: int) -> None
     for _ in range(3):
         other = u[:, :rank] @ vt[:rank] + u[:, rank:] @ orthonormal(n - rank, rng) @ vt[rank:]
         assert np.linalg.norm(Q - current) <= np.linalg.norm(other - current) + 1e-9
+
+
+# What P loses of its digits is the condition of M, and what rows for unused atoms lose is, besides,
+# how little of the current ones lies outside the span of the others: at least 0.3 here.
+@given(
+    n=st.integers(1, 70),
+    n_unused=st.integers(0, 6),
+    digits=st.floats(0, 6),
+    scale=st.sampled_from([1e-60, 1.0, 1e60]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_newton_finds_what_an_svd_finds(
+    isa: str, n: int, n_unused: int, digits: float, scale: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    n_unused = min(n_unused, n // 2)
+    rank, unused = n - n_unused, rng.permutation(n)[:n_unused]
+    basis = orthonormal(n, rng)
+    values = np.geomspace(1, 10.0**-digits, rank)
+    M = np.zeros((n, n))
+    M[np.setdiff1d(np.arange(n), unused)] = orthonormal(rank, rng) * values @ basis[:rank]
+    share = rng.uniform(0.3, 1, n_unused)[:, None]
+    inside = orthonormal(rank, rng)[:n_unused] @ basis[:rank]
+    rows = np.vstack([share * basis[rank:] + np.sqrt(1 - share**2) * inside, basis])
+    completed = np.linalg.qr(rows.T)[0] * np.sign(np.linalg.qr(rows.T)[1].diagonal())
+    current = np.empty((n, n))
+    current[:, np.r_[unused, np.setdiff1d(np.arange(n), unused)]] = completed
+
+    found = np.full((n, n), np.nan)
+    assert _core.solve_procrustes(M, current, found)
+    expected = reference_learning.procrustes(M, current, rank)
+    np.testing.assert_allclose(found, expected, atol=1e-14 * n * 10**digits)
+    np.testing.assert_allclose(found.T @ found, np.eye(n), atol=1e-14)
+    again = updated(scale * M, current)
+    np.testing.assert_allclose(again, expected, atol=1e-14 * n * 10**digits)
+
+
+@pytest.mark.parametrize("n", [2, 7, 64])
+def test_matrices_that_are_nearly_singular_are_left_to_the_svd(isa: str, n: int) -> None:
+    rng = np.random.default_rng(n)
+    current, left, right = (orthonormal(n, rng) for _ in range(3))
+    # Between what is certainly regular and what counts as singular, and the latter.
+    for least in (1e-10, 1e-13, 1e-17, 0.0):
+        M = left * np.r_[np.ones(n - 1), least] @ right
+        assert not _core.solve_procrustes(M, current, np.empty((n, n))), least
+        Q = updated(M, current)
+        np.testing.assert_allclose(Q.T @ Q, np.eye(n), atol=1e-12)
+        assert np.trace(Q @ M) == pytest.approx(n - 1 + least, rel=1e-12)
+    # A current atom in the span of the others says nothing about what to take instead.
+    M = left[:, : n - 1] @ right[: n - 1]
+    M = np.vstack([orthonormal(n - 1, rng) @ right[: n - 1], np.zeros(n)])
+    current = np.linalg.qr(np.c_[right[:1].T, right.T])[0][:, :n][:, ::-1]
+    assert not _core.solve_procrustes(M, np.ascontiguousarray(current), np.empty((n, n)))
+    Q = updated(M, current)
+    assert np.trace(Q @ M) == pytest.approx(n - 1, rel=1e-12)
+
+
+def test_the_way_makes_no_difference_to_learning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors of both ways on signals with a mean of zero, whose constant atom is unused."""
+    rng = np.random.default_rng(3)
+    Y = np.cumsum(rng.standard_normal((3000, 24)), axis=1)
+    Y -= Y.mean(axis=1, keepdims=True)
+    ways = []
+    solve = _core.solve_procrustes
+    monkeypatch.setattr(_core, "solve_procrustes", lambda *a: ways.append(solve(*a)) or ways[-1])
+    newton = fost.learn(Y, fost.Full(), 3, max_iter=10, tol=0)
+    assert all(ways)
+    monkeypatch.setattr(_core, "solve_procrustes", lambda *_: False)
+    svd = fost.learn(Y, fost.Full(), 3, max_iter=10, tol=0)
+    # Codes that change by rounding may choose another atom where two are equally good.
+    np.testing.assert_allclose(newton.errors, svd.errors, rtol=1e-9)
+    assert (np.diff(newton.errors) <= 1e-15).all()
 
 
 def test_unused_atoms_stay_where_the_others_leave_them_room() -> None:

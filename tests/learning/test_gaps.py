@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import pytest
 
@@ -231,9 +233,44 @@ def test_what_is_refused(missing: Any, kind: Any, message: str) -> None:
 
 def test_nan_and_infinity_that_nobody_announced() -> None:
     Y = correlated(60, 8)
+    whole = Y.copy()
     Y[3, 2] = np.nan
-    with pytest.raises(ValueError, match="Y contains NaN or infinity"):
-        fost.learn(Y, fost.Full(), 2)
+    hint = 'Y contains NaN or infinity; where NaN means that an entry is missing, say missing="nan"'
+    bank = fost.Bank([fost.DCT(8), fost.Hadamard(8)])
+    union = fost.Union([fost.DCT(8), fost.Hadamard(8)])
+    chunks = da.from_array(Y, chunks=(20, 8))
+    calls: list[Callable[[Any], Any]] = [
+        lambda Y: fost.learn(Y, fost.Full(), 2),
+        lambda Y: fost.learn(Y, fost.Rotations(4), 2, base=fost.DCT(8)),
+        lambda Y: fost.learn(Y, fost.UnionOf(fost.Full(), 2), 2),
+        lambda Y: fost.learn(Y, fost.Full(), 2, sample_weight=np.arange(60)),
+        lambda Y: fost.learn(Y, fost.Full(), threshold=0.5),
+        lambda Y: fost.learn([Y[:30], Y[30:]], fost.Reflectors(2), 2),
+        lambda Y: fost.DCT(8).encode(Y, 2),
+        lambda Y: fost.DCT(8).encode(Y, tol=0.1),
+        lambda Y: bank.encode(Y, 2),
+        lambda Y: union.encode(Y, 2),
+        lambda Y: fost.omp(Y, np.eye(8), 2),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=hint):
+            call(Y)
+        with pytest.raises(ValueError, match=r"^Y contains NaN or infinity$"):
+            call(np.where(np.isnan(Y), np.inf, Y))
+        call(whole)
+    for lazy in (
+        lambda: fost.DCT(8).encode(chunks, 2).compute(),
+        lambda: fost.learn(chunks, fost.Full(), 2),
+    ):
+        with pytest.raises(ValueError, match=hint):
+            lazy()
+    with pytest.raises(ValueError, match=r"^Y contains NaN or infinity$"):
+        fost.DCT(8).forward(Y)  # to which nothing may be missing
+    assert cases.same_codes(
+        fost.omp(Y, np.eye(8), 2, missing="nan"), fost.omp(Y, np.eye(8), 2, missing=np.isnan(Y))
+    )
+    with pytest.raises(ValueError, match="missing must be one of 'nan', got 'gaps'"):
+        fost.omp(Y, np.eye(8), 2, missing="gaps")  # type: ignore[arg-type]
     Y[4, 1] = np.inf
     with pytest.raises(ValueError, match="Y contains infinity"):
         fost.learn(Y, fost.Full(), 2, missing="nan")

@@ -16,7 +16,8 @@ from fost.learning.sources import LEAST_TOTAL, ArraySource, Source, Statistic
 from fost.learning.structure import Problem, Structure, store
 from fost.transforms import Bank, Coder, Transform, with_base
 
-# Starts look at so many signals per member, and learn with so many iterations.
+# Starts look at so many signals per member, and learn with so many iterations, or with one where
+# they need not be good.
 _SIGNALS_PER_MEMBER = 4096
 _MOST_SIGNALS = 65536
 _ITERATIONS = 5
@@ -151,7 +152,7 @@ class BankOf(Structure):
             own: Source = ArraySource(np.zeros((1, problem.n_features)), problem.source.name)
         else:
             own = signals if part is None else signals.part(*part)
-        quick = problem.but(source=own, max_iter=_ITERATIONS)
+        quick = problem.but(source=own, max_iter=_iterations(problem))
         return single(alternate(quick, self.member, self.member.starts[0]).transform)
 
     def _split(self, problem: Problem, signals: Source, members: list[Transform]) -> Bank:
@@ -168,7 +169,7 @@ class BankOf(Structure):
             (worst,) = dealt(order, weights, _WORST * number(own, weights))
             members.append(self._learned(problem, signals, worst))
             stage = replace(self, n_transforms=len(members))
-            for _ in range(_ITERATIONS):
+            for _ in range(_iterations(problem)):
                 bank = Bank(members)
                 members = list(stage.update(quick, quick.code(bank), bank).transforms)
         return Bank(members)
@@ -203,6 +204,10 @@ class BankOf(Structure):
         for b, part in zip(unused, parts, strict=True):
             if len(part[0]):
                 members[b] = self._learned(problem, signals, part)
+
+
+def _iterations(problem: Problem) -> int:
+    return 1 if problem.rough else _ITERATIONS
 
 
 def check_member(member: object, name: str) -> Structure:

@@ -162,9 +162,7 @@ class Contest:
 
     def _first(self, count: int) -> Source:
         """So many of the signals to learn from."""
-        if isinstance(self.train, Source):
-            return self.train.part(np.arange(count))
-        return ArraySource(self.train[:count], self.name)
+        return first_of(self.train, count, self.name)
 
     def _foreseen(self, row: Candidate) -> float:
         """The held-out error that a candidate would have after learning from all signals.
@@ -176,6 +174,13 @@ class Contest:
         halfway = (row.train_error + row.held_out_error) / 2
         share = row.n_signals / n_signals_of(self.train)
         return halfway + share * (row.held_out_error - halfway)
+
+
+def first_of(signals: Floats | Source, count: int, name: str) -> Source:
+    """The first so many signals, and what errors call them."""
+    if isinstance(signals, Source):
+        return signals.part(np.arange(count))
+    return ArraySource(signals[:count], name)
 
 
 def n_signals_of(signals: Floats | Source) -> int:

@@ -148,11 +148,12 @@ def _banks(
     counts: Sequence[int],
     limit: int | None,
 ) -> Iterator[Rung]:
-    """Banks of a structure over the last base that it is worth it for, with more and more members.
+    """Banks of a structure, with more and more members, each from the one before, split.
 
-    Each begins with the one before, split.
+    Over each base that it is worth it for, and without one: members that share a base cannot
+    leave it, and of signals of several kinds it suits some.
     """
-    for name, base in reversed(bases.items()):
+    for name, base in bases.items():
         ladder = family.ladder(n, base is not None)
         if ladder is None or ladder.least_member is None:
             continue
@@ -161,7 +162,6 @@ def _banks(
                 bank = BankOf(member, count)
                 rung = learned_rung(n, name, base, bank, f"banks of {member.label}")
                 yield rung if count == counts[0] else replace(rung, starts=())
-        return
 
 
 def learned_rung(

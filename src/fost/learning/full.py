@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
+from fost import _core
 from fost.learning import initialise
 from fost.learning.ladder import Ladder
 from fost.learning.registry import register
@@ -14,6 +16,9 @@ from fost.learning.sources import Statistic
 from fost.learning.structure import Problem, Structure
 from fost.transforms import Coder, Dense
 from fost.transforms.orthonormal import dense_flops
+
+# Features up to which the core's own inverses are faster than an SVD by LAPACK.
+_MOST_NEWTON = 256
 
 
 @register("full", "any orthonormal matrix")
@@ -66,11 +71,23 @@ class Full(Structure):
         return coder
 
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Coder:
-        # M = X Y^T, so that Y X^T = M^T.
-        u, values, vt = scipy.linalg.svd(statistic.matrix.T, check_finite=False)
-        free = values <= 4 * np.finfo(np.float64).eps * len(values) * values[0]
-        if free.any():
-            # Any U_0 W V_0^T with orthonormal W goes with the null space: its nearest is taken.
-            p, _, qt = scipy.linalg.svd(u[:, free].T @ current.matrix @ vt[free].T)
-            u[:, free] = u[:, free] @ (p @ qt)
-        return Dense.made(u @ vt)
+        M, Q = statistic.scaled, current.matrix
+        if len(M) <= _MOST_NEWTON:
+            found = np.empty_like(Q)
+            if _core.solve_procrustes(M, Q, found):
+                return Dense.made(found)
+        return Dense.made(solve_procrustes(M, Q))
+
+
+def solve_procrustes(
+    statistic: NDArray[np.float64], current: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The best orthonormal matrix by an SVD, for any M = X Y^T; of several the nearest."""
+    # Y X^T = M^T.
+    u, values, vt = scipy.linalg.svd(statistic.T, check_finite=False)
+    free = values <= 4 * np.finfo(np.float64).eps * len(values) * values[0]
+    if free.any():
+        # Any U_0 W V_0^T with orthonormal W goes with the null space: its nearest is taken.
+        p, _, qt = scipy.linalg.svd(u[:, free].T @ current @ vt[free].T)
+        u[:, free] = u[:, free] @ (p @ qt)
+    return np.asarray(u @ vt)

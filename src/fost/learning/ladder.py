@@ -33,6 +33,13 @@ class Ladder:
         The smallest size that is of use in a bank; None where banks of it are not worth trying.
     fixed_starts : bool
         Whether, without a base, the codes of fixed transforms are starts worth trying too.
+
+    Examples
+    --------
+    >>> import fost
+    >>> ladder = fost.learning.Ladder(fost.Reflectors, 16, sizes=(1, 2, 4), most=16)
+    >>> [rung.m for rung in ladder.rungs(limit=200)]
+    [1, 2, 3]
     """
 
     structure: type[Structure]

@@ -22,7 +22,13 @@ from numpy.typing import ArrayLike
 from fost._progress import progress
 from fost._random import RandomState
 from fost._threads import single_threaded_blas
-from fost._validation import check_callable, check_path, check_verbose
+from fost._validation import (
+    ContainsNaN,
+    check_callable,
+    check_path,
+    check_verbose,
+    hint_at_missing,
+)
 from fost.learning.checkpoint import Checkpoint
 from fost.learning.state import InterruptedWarning, LearningResult, State
 from fost.learning.structure import Problem, Structure
@@ -132,24 +138,27 @@ def learn(
         structure, n_nonzero_coefs, base, init, max_iter, tol, random_state, threshold, missing,
         sample_weight,
     )  # fmt: skip
-    with single_threaded_blas:
-        problem, start = task.problem(Y)
-        keeper, resumed = None, None
-        if checkpoint is not None:
-            keeper = Checkpoint(checkpoint, problem, structure, start, random_state is not None)
-            resumed = keeper.resume()
-        structure, state = resumed or (structure.fit_to(problem), None)
-        result = alternate(
-            problem,
-            structure,
-            start,
-            callback,
-            verbose,
-            interruptible=True,
-            checkpoint=keeper,
-            state=state,
-        )
-        return replace(result, transform=with_base(base, result.transform))
+    try:
+        with single_threaded_blas:
+            problem, start = task.problem(Y)
+            keeper, resumed = None, None
+            if checkpoint is not None:
+                keeper = Checkpoint(checkpoint, problem, structure, start, random_state is not None)
+                resumed = keeper.resume()
+            structure, state = resumed or (structure.fit_to(problem), None)
+            result = alternate(
+                problem,
+                structure,
+                start,
+                callback,
+                verbose,
+                interruptible=True,
+                checkpoint=keeper,
+                state=state,
+            )
+            return replace(result, transform=with_base(base, result.transform))
+    except ContainsNaN as error:
+        raise hint_at_missing(error) from None
 
 
 @single_threaded_blas

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
+from fost._validation import not_finite
 from fost.learning.passes import in_doubles, squares
 from fost.selection import Rule
 from fost.streams import Sums
@@ -49,7 +50,7 @@ class GramOf:
                 total += part.T @ part
         if not np.isfinite(total).all():
             if not np.isfinite(block).all():
-                raise ValueError(f"{self.name} contains NaN or infinity")
+                raise not_finite(block, self.name)
             raise overflow(self.name)
         return total, int(block.any())
 
@@ -70,10 +71,10 @@ class PairsOf:
         n = block.shape[1]
         sums, counts, start, nonzero = np.zeros((n, n)), np.zeros((n, n)), 0, False
         for part in in_doubles(block):
-            bad = np.isinf(part) if self.gaps else ~np.isfinite(part)
-            if bad.any():
-                what = "infinity" if self.gaps else "NaN or infinity"
-                raise ValueError(f"{self.name} contains {what}")
+            if self.gaps and np.isinf(part).any():
+                raise ValueError(f"{self.name} contains infinity")
+            if not (self.gaps or np.isfinite(part).all()):
+                raise not_finite(part, self.name)
             own = None if weights is None else weights[start : start + len(part)]
             with np.errstate(over="ignore", invalid="ignore"):
                 found = pair_moments(part, own)

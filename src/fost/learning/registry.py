@@ -70,7 +70,14 @@ def register(name: str, summary: str, **options: object) -> Callable[[S], S]:
 
 
 def kinds() -> dict[str, Kind]:
-    """All registered structures by their names."""
+    """All registered structures by their names.
+
+    Examples
+    --------
+    >>> import fost
+    >>> {"full", "givens", "householder"} <= set(fost.learning.kinds())
+    True
+    """
     return dict(_KINDS)
 
 

@@ -28,9 +28,11 @@ _SIZES_OVER_BASE = tuple(size for k in range(3, 21) for size in (2**k, 3 * 2 ** 
 # g="auto": a rotation (six operations) must lower the relative error by this much.
 _AUTO_GAIN = 1e-4
 # init="aligned": Q-DLA runs on so many signals, for so many iterations at most, until the
-# relative error changes by less than this. More of either gains nothing.
+# relative error changes by less than this. More of either gains nothing; a few iterations do where
+# the start of a start is wanted.
 _ALIGNED_SIGNALS = 2048
 _ALIGNED_ITERATIONS = 30
+_ROUGH_ITERATIONS = 5
 _ALIGNED_TOL = 3e-4
 
 
@@ -110,7 +112,7 @@ class Rotations(Structure):
         if init == "base":
             return self._identity(problem.n_features)
         # All numbers of rotations have the same start.
-        key = ("aligned", problem.base, problem.rule)
+        key = ("aligned", problem.base, problem.rule, problem.rough)
         return problem.source.once(key, lambda: _aligned(problem))
 
     def restart(self, problem: Problem, coder: Coder) -> Coder:
@@ -158,7 +160,8 @@ def _aligned(problem: Problem) -> Transform:
     """
     start = Dense(np.eye(problem.n_features)) if problem.base is not None else "svd"
     sample = problem.source.sample(_ALIGNED_SIGNALS)
-    quick = problem.but(source=sample, max_iter=_ALIGNED_ITERATIONS, tol=_ALIGNED_TOL)
+    iterations = _ROUGH_ITERATIONS if problem.rough else _ALIGNED_ITERATIONS
+    quick = problem.but(source=sample, max_iter=iterations, tol=_ALIGNED_TOL)
     Q = alternate(quick, Full(), start).transform.matrix
     rows, columns = linear_sum_assignment(-np.abs(Q))
     ordered = Q[:, columns[np.argsort(rows)]]

@@ -42,6 +42,13 @@ class Statistic:
     ||Y||_F^2 of what is observed, where the pass was asked for it. Codes in a union are no
     projections: of those the energy is ||Y||_F^2 - ||Y - U X||_F^2, which it is of others too, and
     there is X X^T.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> statistic = fost.learning.as_source(np.eye(4)).statistic(None, fost.DCT(4), 4)
+    >>> statistic.matrix.shape, round(statistic.energy, 12)
+    ((4, 4), 4.0)
     """
 
     matrix: NDArray[np.float64]
@@ -65,7 +72,15 @@ def share_lost(kept: float, total: float) -> float:
 
 
 class Source(Stream):
-    """A stream of signals as learning sees it: with the sums over all of them."""
+    """A stream of signals as learning sees it: with the sums over all of them.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> source = fost.learning.as_source([np.eye(4), 2 * np.eye(4)])  # two blocks
+    >>> source.n_signals, source.n_features, source.energy
+    (8, 4, 20.0)
+    """
 
     def __init__(self, stream: Stream) -> None:
         self._stream, self.name, self.gaps = stream, stream.name, stream.gaps

@@ -43,6 +43,14 @@ class LearningResult:
         Whether Ctrl-C ended it, so that this is the best of the iterations done so far.
     stopped : bool
         Whether the callback ended it.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
+    >>> result = fost.learn(Y, fost.Reflectors(4), 2, max_iter=5, tol=0)
+    >>> result.n_iter, len(result.errors), bool(result.error == result.errors[-1])
+    (5, 5, True)
     """
 
     transform: Coder
@@ -61,11 +69,25 @@ MOST_REFILLS = 4 * REFILLS
 
 
 class InterruptedWarning(RuntimeWarning):
-    """Ctrl-C ended the learning, and there is a result all the same."""
+    """Ctrl-C ended the learning, and there is a result all the same.
+
+    Examples
+    --------
+    >>> import fost
+    >>> issubclass(fost.learning.InterruptedWarning, RuntimeWarning)
+    True
+    """
 
 
 class ObjectiveRoseWarning(RuntimeWarning):
-    """The error rose by more than rounding explains, which is a bug in a structure."""
+    """The error rose by more than rounding explains, which is a bug in a structure.
+
+    Examples
+    --------
+    >>> import fost
+    >>> issubclass(fost.learning.ObjectiveRoseWarning, RuntimeWarning)
+    True
+    """
 
 
 @dataclass
@@ -105,8 +127,10 @@ class State:
 
         The first does not count after a start outside the structure.
         """
-        history = [self.start_error, *self.errors] if self.own_start else self.errors
-        return len(history) > 1 and abs(history[-2] - history[-1]) < tol
+        if self.n_iter < (1 if self.own_start else 2):
+            return False
+        before = self.errors[-2] if self.n_iter > 1 else self.start_error
+        return abs(before - self.errors[-1]) < tol
 
     def step(self, problem: Problem, structure: Structure) -> None:
         """One iteration: update the transform, code the signals."""

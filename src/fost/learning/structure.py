@@ -25,7 +25,17 @@ from fost.transforms import Coder, Transform
 
 @dataclass(frozen=True)
 class Problem:
-    """Signals to make sparse, seen through a fixed base: all that a structure may ask."""
+    """Signals to make sparse, seen through a fixed base: all that a structure may ask.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> source = fost.learning.as_source(np.eye(4))
+    >>> random = np.random.default_rng(0)
+    >>> problem = fost.learning.Problem(source, None, 2, random, max_iter=10, tol=1e-6)
+    >>> problem.n_features, problem.total
+    (4, 4.0)
+    """
 
     source: Source
     base: Transform | None
@@ -34,6 +44,7 @@ class Problem:
     max_iter: int
     tol: float
     threshold: float | None = None
+    rough: bool = False  # what is found is only a start, which need not be good
 
     @property
     def rule(self) -> Rule:
@@ -77,7 +88,14 @@ class Problem:
 
 
 class Structure(ABC):
-    """A family of orthonormal transforms in which the best one for given codes is known."""
+    """A family of orthonormal transforms in which the best one for given codes is known.
+
+    Examples
+    --------
+    >>> import fost
+    >>> isinstance(fost.Reflectors(4), fost.Structure), fost.Reflectors(4).flops(64)
+    (True, 1024)
+    """
 
     # What its size counts, in the plural ("rotations"); empty where it has no size.
     parts: ClassVar[str] = ""
