@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import fost
-from fost import decoding
+from fost import _core, decoding
 from tests import cases, reference
 
 Array = NDArray[Any]
@@ -391,6 +391,33 @@ def test_sums_of_atoms_of_any_length(isa: str, n: int) -> None:
         expected = codes.toarray().astype(np.float64) @ atoms.astype(np.float64)
         error = np.abs(decoding.decode_by_atoms(atoms, codes) - expected).max()
         assert error <= 40 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 8, 9, 16, 17, 31, 33, 64, 65, 79, 80, 81, 129, 257])
+def test_single_atoms_wherever_results_begin(isa: str, n: int) -> None:
+    """Products of one value each, which round once, whatever lines the rows begin on."""
+    rng = np.random.default_rng(n)
+    for dtype in cases.DTYPES:
+        atoms: Array = rng.standard_normal((10, n)).astype(dtype)
+        values: Array = rng.standard_normal(6).astype(dtype)
+        indices = np.arange(6, dtype=np.int32)
+        values[2] = 0
+        for begin in range(17):
+            room = np.full(begin + 6 * n + 16, 7, dtype)
+            out = room[begin : begin + 6 * n].reshape(6, n)
+            assert not _core.sum_atoms(atoms, values, indices, np.arange(7, dtype=np.int32), out)
+            assert cases.same_bits(out, values[:, None] * atoms[:6] + dtype(0))
+            assert (room[:begin] == 7).all()
+            assert (room[begin + 6 * n :] == 7).all()
+
+
+def test_atoms_begin_on_a_line() -> None:
+    for n in (3, 8, 64):
+        for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
+            atoms = fost.DCT(n)._atoms(dtype)
+            assert atoms.ctypes.data % 64 == 0
+            assert atoms.flags.c_contiguous
+            assert cases.same_bits(atoms, fost.DCT(n).matrix.T.astype(dtype))
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])

@@ -130,6 +130,34 @@ def test_codes_with_fewer_entries(isa: str, signals: str) -> None:
         assert_statistic(fost.Householder(np.zeros((0, 33))), Y, s, f"{signals}, s={s}")
 
 
+# Integers are added up exactly, in any order. From n = 179 on a statistic has more than 256 KiB,
+# and is added up row by row.
+@pytest.mark.parametrize("n", [1, 7, 8, 64, 100, 178, 179, 200])
+@pytest.mark.parametrize("dtype", cases.DTYPES)
+def test_sums_of_integers_are_exact(isa: str, n: int, dtype: Any) -> None:
+    rng = np.random.default_rng(n)
+    Y = rng.integers(-9, 10, (3000, n)).astype(dtype)
+    s = min(5, n)
+    expected, energy = reference.statistic(Y, s, lambda Y: Y)
+    M, kept = accumulate(fost.Householder(np.zeros((0, n))), Y, s)
+    np.testing.assert_array_equal(M, expected)
+    assert kept == energy
+
+
+@pytest.mark.parametrize("count", [2, 8, 9, 20])  # members: up to 256 KiB, and more
+def test_statistics_of_banks_are_those_of_their_codes(isa: str, count: int) -> None:
+    rng = np.random.default_rng(count)
+    bank = fost.Bank([cases.make_transform("givens", 64, rng) for _ in range(count)])
+    for dtype in cases.DTYPES:
+        Y = cases.make_signals("normal", 2500, 64, dtype, rng)
+        M = np.empty((bank.n_atoms, 64))
+        energy = bank._plan.accumulate(Y, 4, M)
+        codes = bank.encode(Y, 4).astype(np.float64)
+        expected = codes.T @ Y.astype(np.float64)
+        np.testing.assert_allclose(M, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+        assert energy == pytest.approx(np.sum(codes.data**2), rel=1e-12)
+
+
 def test_without_signals_everything_is_zero() -> None:
     for kind in cases.KINDS:
         transform = cases.make_transform(kind, 6, np.random.default_rng(0))

@@ -2,6 +2,7 @@
 #include "bindings.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -47,6 +48,16 @@ void lowest_eigenvectors_array(const Packed<const double, nb::ndim<2>>& statisti
   lowest_eigenvectors(statistic.data(), static_cast<int>(n), vectors.data(), static_cast<int>(m));
 }
 
+bool solve_procrustes_array(const Packed<const double, nb::ndim<2>>& statistic,
+                            const Packed<const double, nb::ndim<2>>& current,
+                            const Packed<double, nb::ndim<2>>& found) {
+  const std::size_t n = statistic.shape(0);
+  require(statistic.shape(1) == n && current.shape(0) == n && current.shape(1) == n &&
+              found.shape(0) == n && found.shape(1) == n, "shapes do not agree");
+  nb::gil_scoped_release release;
+  return solve_procrustes(statistic.data(), current.data(), static_cast<int>(n), found.data());
+}
+
 int sweep_rotations_array(const Packed<const double, nb::ndim<2>>& statistic,
                           const Packed<std::int32_t, nb::shape<-1, 2>>& pairs,
                           const Packed<double, nb::shape<-1, 2, 2>>& blocks,
@@ -88,10 +99,9 @@ Index pursue_array(const Lines<T>& atoms, const std::optional<Lines<T>>& gram,
 }
 
 template <class T>
-void squared_norms_array(const Lines<T>& rows, const Packed<double, Line>& out) {
-  require(out.shape(0) == rows.shape(0), "shapes do not agree");
+std::pair<double, double> squared_norms_array(const Lines<T>& rows) {
   nb::gil_scoped_release release;
-  kernels<T>().squared_norms(rows.data(), Index(rows.shape(1)), Index(rows.shape(0)), out.data());
+  return squared_norms<T>(rows.data(), Index(rows.shape(1)), Index(rows.shape(0)));
 }
 
 template <class T>
@@ -158,7 +168,7 @@ template <class T> void bind_passes(nb::module_& m) {
         "scales"_a.noconvert().none(), "squares"_a.noconvert().none(), "y"_a.noconvert(),
         "missing"_a.noconvert().none(), "s"_a, "tol"_a, "values"_a.noconvert(),
         "indices"_a.noconvert(), "indptr"_a.noconvert());
-  m.def("squared_norms", &squared_norms_array<T>, "rows"_a.noconvert(), "out"_a.noconvert());
+  m.def("squared_norms", &squared_norms_array<T>, "rows"_a.noconvert());
   m.def("inner_products", &inner_products_array<T>, "atoms"_a.noconvert(), "gram"_a.noconvert());
   m.def("sweep_atoms", &sweep_atoms_array<T>, "atoms"_a.noconvert(), "residual"_a.noconvert(),
         "values"_a.noconvert(), "begins"_a.noconvert(), "rows"_a.noconvert(),
@@ -196,6 +206,8 @@ NB_MODULE(_core, m) {
         "vectors"_a.noconvert(), "order"_a.noconvert(), "begins"_a.noconvert());
   m.def("lowest_eigenvectors", &lowest_eigenvectors_array, "statistic"_a.noconvert(),
         "vectors"_a.noconvert());
+  m.def("solve_procrustes", &solve_procrustes_array, "statistic"_a.noconvert(),
+        "current"_a.noconvert(), "found"_a.noconvert());
   m.def("sweep_rotations", &sweep_rotations_array, "statistic"_a.noconvert(),
         "pairs"_a.noconvert(), "blocks"_a.noconvert(), "gains"_a.noconvert(), "least"_a);
   m.attr("NOT_FINITE") = static_cast<int>(Decoded::not_finite);

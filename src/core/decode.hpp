@@ -85,6 +85,28 @@ FOST_INLINE void sum_row(const T* atoms, Index n, const Entries<T>& entries, T* 
   sum_vectors<T, COUNT>(atoms + i, n, entries, n - i - L, out + i, zeros);
 }
 
+// One atom times a value, of at least one vector. Stores that cross lines of the cache take longer
+// than such loads, so that all stores but the first and the last are on lines.
+template <class T>
+FOST_INLINE void scale_row(const T* atom, Index n, T value, T* out, Vec<T>& zeros) {
+  constexpr Index L = LANES<T>;
+  Vec<T> wrong[4] = {};
+  const auto scale = [&](Index at, int chain) {
+    const Vec<T> scaled = Vec<T>{} + value * load(atom + at);
+    store(out + at, scaled);
+    wrong[chain] += scaled * T(0);
+  };
+  scale(0, 0);
+  const Index beyond = static_cast<Index>(reinterpret_cast<std::uintptr_t>(out) % 64 / sizeof(T));
+  Index i = beyond % L ? L - beyond % L : L;
+  for (; i + 4 * L < n; i += 4 * L)
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) scale(i + v * L, v);
+  for (; i + L < n; i += L) scale(i, 0);
+  scale(n - L, 1);
+  zeros += zero_unless_wrong<T, 4>(wrong);
+}
+
 // Such rows, or, where COUNT is 0, rows of less than one vector.
 template <class T, class I, int COUNT>
 Decoded sum_rows(const T* atoms, const SparseRows<T, I>& codes, const View<T>& x, Index first,
@@ -98,7 +120,7 @@ Decoded sum_rows(const T* atoms, const SparseRows<T, I>& codes, const View<T>& x
     if constexpr (COUNT == 0)
       sum_short(atoms, n, entries, out, zeros);
     else if (entries.count == 1)
-      sum_row<T, COUNT>(atoms, n, {entries.values, entries.indices, 1}, out, zeros);  // no loop
+      scale_row(atoms + entries.indices[0] * n, n, entries.values[0], out, zeros);
     else
       sum_row<T, COUNT>(atoms, n, entries, out, zeros);
   }

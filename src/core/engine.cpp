@@ -138,14 +138,17 @@ Decoded sum_atoms(const T* atoms, const SparseRows<T, I>& codes, const View<T>& 
 
 namespace {
 
-// The sum of the matrices, of so many entries each, and the sum of the energies.
-double add_in_order(const std::vector<Statistic>& sums, Index size, double* matrix) {
+// What rows of partial statistics are padded to: a line of the cache, which no vector crosses.
+constexpr Index STATISTIC_PITCH = 8;
+
+// The sum of the matrices, of so many rows and columns, and the sum of the energies.
+double add_in_order(const std::vector<Statistic>& sums, Index rows, Index columns, double* matrix) {
+  std::fill(matrix, matrix + rows * columns, 0.0);
+  for (Index row = 0; row < rows; ++row)
+    for (const Statistic& sum : sums)
+      for (Index i = 0; i < columns; ++i) matrix[row * columns + i] += sum.matrix[row * sum.pitch + i];
   double energy = 0;
-  std::fill(matrix, matrix + size, 0.0);
-  for (const Statistic& sum : sums) {
-    for (Index i = 0; i < size; ++i) matrix[i] += sum.matrix[i];
-    energy += sum.energy;
-  }
+  for (const Statistic& sum : sums) energy += sum.energy;
   return energy;
 }
 
@@ -155,7 +158,8 @@ template <class T>
 double accumulate(const Coder& coder, const View<const T>& y, int s, double* matrix) {
   const Kernels<T>& kernels = fost::kernels<T>();
   const CoderProgram<T> program = coder.program<T>();
-  const Index size = coder.n_atoms() * coder.n;
+  const Index pitch = (coder.n + STATISTIC_PITCH - 1) / STATISTIC_PITCH * STATISTIC_PITCH;
+  const Index size = coder.n_atoms() * pitch;
   // The ranges follow from the sizes alone, and their sums are added in order, so that the
   // number of threads cannot change a bit.
   const Index room = std::clamp<Index>(STATISTIC_BYTES / (size * Index(sizeof(double))), 1, STATISTIC_RANGES);
@@ -175,7 +179,7 @@ double accumulate(const Coder& coder, const View<const T>& y, int s, double* mat
   std::vector<Statistic> sums(ranges);
   std::atomic<bool> finite{true};
   parallel_for(ranges, threads, [&](Index k, int thread) {
-    sums[k] = {partial.get() + k * size, 0.0};
+    sums[k] = {partial.get() + k * size, pitch, 0.0};
     std::fill(sums[k].matrix, sums[k].matrix + size, 0.0);
     if (!kernels.accumulate(program, y, y.rows * k / ranges, y.rows * (k + 1) / ranges, sums[k],
                             batches[thread].memory(), banks[thread].memory(),
@@ -183,7 +187,7 @@ double accumulate(const Coder& coder, const View<const T>& y, int s, double* mat
       finite = false;
   });
   if (!finite) return std::numeric_limits<double>::quiet_NaN();
-  return add_in_order(sums, size, matrix);
+  return add_in_order(sums, coder.n_atoms(), coder.n, matrix);
 }
 
 #define FOST_INSTANTIATE(T)                                                                    \

@@ -9,21 +9,6 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// The lanes added up one after the other, and not in halves: all inner products end with it.
-template <class S> FOST_INLINE S sum_in_order(const Vec<S>& lanes) {
-  S sum = 0;
-  for (int l = 0; l < LANES<S>; ++l) sum += lanes[l];
-  return sum;
-}
-
-// The same of as many vectors as there are lanes, one in each lane of the result.
-template <class S> FOST_INLINE Vec<S> sums_in_order(Vec<S>* vectors) {
-  transpose<S>(vectors);
-  Vec<S> sums = {};
-  for (int l = 0; l < LANES<S>; ++l) sums += vectors[l];
-  return sums;
-}
-
 // Numbers as S, in vectors of S.
 template <class S, class T> FOST_INLINE Vec<S> load_as(const T* p) {
   if constexpr (sizeof(S) == sizeof(T))
@@ -71,19 +56,27 @@ template <class T> void squared_norms(const T* rows, Index n, Index count, doubl
 }
 
 // products[j] = <x, row j> for the rows first:last of n numbers each, added up in S, as many at a
-// time as there are lanes.
+// time as there are lanes. Where they do not fit into a cache, one pass after the other is faster if
+// each begins where the last one ended.
 template <class S, class T>
-void multiply_rows(const T* rows, int n, int first, int last, const T* x, T* products) {
+void multiply_rows(const T* rows, int n, int first, int last, const T* x, T* products,
+                   bool backwards = false) {
   constexpr int L = LANES<S>;
-  int j = first;
-  for (; j + L <= last; j += L) {
+  const int blocks = (last - first) / L;
+  for (int b = 0; b < blocks; ++b) {
+    const int j = first + (backwards ? blocks - 1 - b : b) * L;
     const T* row = rows + static_cast<Index>(j) * n;
+    const Index ahead = b + 1 == blocks ? 0 : backwards ? -static_cast<Index>(L) * n : static_cast<Index>(L) * n;
     Vec<S> sums[L] = {};
     int i = 0;
     for (; i + L <= n; i += L) {
       const Vec<S> xi = load_as<S>(x + i);
 #pragma GCC unroll 16
-      for (int q = 0; q < L; ++q) sums[q] += load_as<S>(row + q * static_cast<Index>(n) + i) * xi;
+      for (int q = 0; q < L; ++q) {
+        const T* here = row + q * static_cast<Index>(n) + i;
+        __builtin_prefetch(here + ahead);
+        sums[q] += load_as<S>(here) * xi;
+      }
     }
     if (i < n) {
       const Vec<S> xi = load_last<S>(x + i, n - i);
@@ -94,7 +87,7 @@ void multiply_rows(const T* rows, int n, int first, int last, const T* x, T* pro
     store(together, sums_in_order<S>(sums));
     for (int q = 0; q < L; ++q) products[j + q] = static_cast<T>(together[q]);
   }
-  for (; j < last; ++j)
+  for (int j = first + blocks * L; j < last; ++j)
     products[j] = static_cast<T>(dot_in_double(rows + static_cast<Index>(j) * n, x, n));
 }
 
@@ -115,16 +108,20 @@ template <class T> T squared_atom(const Atoms<T>& atoms, Index k) {
   return static_cast<T>(dot_in_double(atom, atom, atoms.n));
 }
 
-// Row k of the inner products, computed now if it is not there yet.
-template <class T> const T* gram_row(const Atoms<T>& atoms, int k) {
+// <an atom that was chosen, atom k>. Rows of chosen atoms are there, that of atom k need not be.
+template <class T> T inner_product(const Atoms<T>& atoms, int chosen, int k) {
+  return atoms.known ? atoms.gram[static_cast<Index>(chosen) * atoms.pitch + k]
+                     : atoms.gram[static_cast<Index>(k) * atoms.pitch + chosen];
+}
+
+// Computes row k of the inner products if it is not there yet, from the last atom on if `backwards`.
+template <class T> void find_row(const Atoms<T>& atoms, int k, bool backwards) {
+  if (!atoms.known || atoms.known[k]) return;
   T* row = atoms.gram + static_cast<Index>(k) * atoms.pitch;
-  if (atoms.known && !atoms.known[k]) {
-    const T* atom = atoms.rows + static_cast<Index>(k) * atoms.n;
-    multiply_rows<double>(atoms.rows, atoms.n, 0, atoms.count, atom, row);
-    for (int j = atoms.count; j < atoms.pitch; ++j) row[j] = T(0);
-    atoms.known[k] = true;
-  }
-  return row;
+  const T* atom = atoms.rows + static_cast<Index>(k) * atoms.n;
+  multiply_rows<double>(atoms.rows, atoms.n, 0, atoms.count, atom, row, backwards);
+  for (int j = atoms.count; j < atoms.pitch; ++j) row[j] = T(0);
+  atoms.known[k] = true;
 }
 
 }  // namespace FOST_NAMESPACE

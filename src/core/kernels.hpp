@@ -105,6 +105,11 @@ struct Algebra {
   void (*lowest_eigenvectors)(const double* statistic, int n, double* vectors, int m,
                               const SweepMemory&);
 
+  // The best orthonormal matrix for the statistic M, of several the nearest to the current one;
+  // false where that is left to an SVD.
+  bool (*solve_procrustes)(const double* statistic, const double* current, int n, double* found,
+                           const PolarMemory&);
+
   // Updates g rotations for the statistic M until one gains no more than `least`; returns how
   // many were updated.
   int (*sweep_rotations)(const double* statistic, const RotationMemory&, int n,

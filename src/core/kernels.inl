@@ -10,6 +10,7 @@
 #include "omp_observed.hpp"
 #include "passes.hpp"
 #include "block_pass.hpp"
+#include "polar.hpp"
 #include "reflector_sweep.hpp"
 #include "rotation_sweep.hpp"
 #include "union.hpp"
@@ -55,7 +56,8 @@ template <class T> constexpr Kernels<T> table() {
 extern const Kernels<float> single = table<float>();
 extern const Kernels<double> full = table<double>();
 extern const Algebra algebra = {Clean<sweep_reflectors>::call, Clean<lowest_eigenvectors>::call,
-                                Clean<sweep_rotations>::call, Clean<condition>::call};
+                                Clean<solve_procrustes>::call, Clean<sweep_rotations>::call,
+                                Clean<condition>::call};
 
 }  // namespace FOST_NAMESPACE
 }  // namespace fost

@@ -99,12 +99,36 @@ template <class T> int strongest(const T* alpha, const T* scales, int pitch) {
   return find_leaders(alpha, scales, pitch).first(alpha, scales);
 }
 
-// Writes the coefficients x, `stride` apart, of the chosen atoms with ascending indices, in place.
+// Writes the coefficients x, `stride` apart, of the chosen atoms with ascending indices, in place. Those
+// of up to MOST_RANKED by how many others come before each, without a branch that depends on them.
+constexpr int MOST_RANKED = 32;
 template <class T>
 void write_code(int count, const double* x, int stride, const Codes<T>& codes, Index row) {
   T* values = codes.values + row * codes.s;
   std::int32_t* indices = codes.indices + row * codes.s;
   int written = 0;
+  if (count <= MOST_RANKED) {
+    constexpr int STEP = 4;
+    T found[MOST_RANKED];
+    std::int32_t keys[MOST_RANKED];  // those of zeros come last
+    int end = 0;
+    for (; end < count; ++end) {
+      found[end] = static_cast<T>(x[end * stride]);
+      keys[end] = found[end] == 0 ? INT32_MAX : indices[end];
+      written += found[end] != 0;
+    }
+    for (; end % STEP; ++end) keys[end] = INT32_MAX;
+    for (int i = 0; i < count; ++i) {
+      int before = 0;
+      for (int j = 0; j < end; j += STEP)
+#pragma GCC unroll 4
+        for (int l = 0; l < STEP; ++l) before += keys[j + l] < keys[i];
+      values[before] = found[i];
+      indices[before] = keys[i];
+    }
+    codes.counts[row] = written;
+    return;
+  }
   for (int i = 0; i < count; ++i) {
     const T value = static_cast<T>(x[i * stride]);
     const std::int32_t index = indices[i];
@@ -126,7 +150,8 @@ void correlate(const Atoms<T>& atoms, const T* matrix, const T* rows, Index stri
                T* out, Gemm<T> gemm) {
   if (!gemm) {  // BLAS is not worth while for few signals
     for (Index r = 0; r < count; ++r)
-      multiply_rows<T>(matrix, atoms.n, 0, atoms.count, rows + r * stride, out + r * atoms.pitch);
+      multiply_rows<T>(matrix, atoms.n, 0, atoms.count, rows + r * stride, out + r * atoms.pitch,
+                       r % 2 == 0);
     return;
   }
   char yes = 'T', no = 'N';

@@ -47,9 +47,10 @@ template <class T, class I> struct SparseRows {
 // What became of sparse rows, the worse the later.
 enum class Decoded { sound, not_finite, damaged };
 
-// What a pass over signals adds up: M = X Y^T (row-major) and ||X||_F^2.
+// What a pass over signals adds up: M = X Y^T, its rows `pitch` apart, and ||X||_F^2.
 struct Statistic {
   double* matrix;
+  Index pitch;
   double energy;
 };
 

@@ -10,6 +10,27 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
+// From memory to memory, past the caches.
+template <class T>
+bool apply_past(const Program<T>& program, bool inverse, const View<const T>& y, const View<T>& x,
+                Index first, Index last, const Workspace<T>& work) {
+  bool finite = true;
+  const Index signal = signal_bytes(y);
+  Prefetch ahead(nullptr, 0);
+  if (signal)
+    ahead = Prefetch::by_turns(reinterpret_cast<const char*>(y.data) + (first + work.width) * signal);
+  for (Index row = first; row < last; row += work.width) {
+    const int rows = rows_at(row, last, work.width);
+    ahead.allow(work.width * signal);
+    load_tile(y, row, rows, work.tile, work.width, ahead);
+    const T* tile = inverse ? run<T, true>(program, work.tile, work, ahead)
+                            : run<T, false>(program, work.tile, work, ahead);
+    finite &= stream_tile(tile, work.width, x, row, rows, work.staged, ahead);
+  }
+  end_streams();
+  return finite;
+}
+
 template <class T>
 bool apply(const Program<T>& program, bool inverse, const View<const T>& y, const View<T>& x,
            Index first, Index last, const Workspace<T>& work) {
@@ -18,6 +39,7 @@ bool apply(const Program<T>& program, bool inverse, const View<const T>& y, cons
     return inverse != stage.backwards ? apply_short<T, true>(stage, y, x, first, last)
                                       : apply_short<T, false>(stage, y, x, first, last);
   }
+  if (work.staged) return apply_past(program, inverse, y, x, first, last, work);
   bool finite = true;
   for (Index row = first; row < last; row += work.width) {
     const int rows = rows_at(row, last, work.width);
@@ -25,14 +47,9 @@ bool apply(const Program<T>& program, bool inverse, const View<const T>& y, cons
     Prefetch ahead = next_tile(y, row, last, work.width);
     const T* tile = inverse ? run<T, true>(program, work.tile, work, ahead)
                             : run<T, false>(program, work.tile, work, ahead);
-    if (work.staged) {
-      finite &= stream_tile(tile, work.width, x, row, rows, work.staged, ahead);
-    } else {
-      finite &= all_finite(tile, static_cast<Index>(program.n) * work.width, ahead);
-      store_tile(tile, work.width, x, row, rows);
-    }
+    finite &= all_finite(tile, static_cast<Index>(program.n) * work.width, ahead);
+    store_tile(tile, work.width, x, row, rows);
   }
-  if (work.staged) end_streams();
   return finite;
 }
 

@@ -1,6 +1,8 @@
 #include "pursuit.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -22,6 +24,20 @@ template <class T> double nanoseconds(const Atoms<T>& atoms, Index rows, int s, 
 }
 
 }  // namespace
+
+template <class T> std::pair<double, double> squared_norms(const T* rows, Index n, Index count) {
+  const Buffer<double> squares(count);
+  kernels<T>().squared_norms(rows, n, count, squares.get());
+  double least = std::numeric_limits<double>::infinity(), most = 0, sum = 0;
+  for (Index k = 0; k < count; ++k) {
+    const double square = squares.get()[k];
+    least = std::min(least, square);
+    most = std::max(most, square);
+    sum += square;
+  }
+  if (std::isnan(sum)) least = most = sum;
+  return {least, most};
+}
 
 template <class T> void inner_products(const T* rows, int n, int count, int pitch, T* gram) {
   const Kernels<T>& kernels = fost::kernels<T>();
@@ -106,6 +122,7 @@ void sweep_atoms(const AtomUses<T>& uses, int n, const std::int32_t* order, int 
 }
 
 #define FOST_INSTANTIATE(T)                                                                   \
+  template std::pair<double, double> squared_norms<T>(const T*, Index, Index);                \
   template void inner_products<T>(const T*, int, int, int, T*);                               \
   template Index pursue<T, std::int32_t>(const Atoms<T>&, const View<const T>&,               \
                                          const View<const bool>*, int, double, T*,            \

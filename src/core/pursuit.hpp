@@ -1,12 +1,17 @@
 // Passes over signals with a general dictionary: memory, ranges and threads around the kernels.
 #pragma once
 
+#include <utility>
+
 #include "pursuit_types.hpp"
 
 namespace fost {
 
 // Up to so many signals, BLAS would take longer to copy the atoms than the products take.
 constexpr int FEW_SIGNALS = 8;
+
+// The least and the largest squared norm of `count` rows of n numbers, NaN where one of these is.
+template <class T> std::pair<double, double> squared_norms(const T* rows, Index n, Index count);
 
 // Inner products of atoms (rows of n) into `gram`, count x pitch, a multiple of PITCH.
 template <class T> void inner_products(const T* rows, int n, int count, int pitch, T* gram);

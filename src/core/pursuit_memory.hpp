@@ -72,7 +72,7 @@ template <class T> class PursuitBuffers {
         gemm_(nullptr),
         rows_(lanes * whole(atoms.n, RESIDUAL_PITCH)),
         correlations_(0),
-        alpha_(0),
+        alpha_(lanes * s),
         factor_(Index(s) * (s + 1) / 2 * lanes),
         products_(lanes * s),
         c_(lanes * s),

@@ -63,8 +63,8 @@ template <class T, int P> class PursuitSteps {
   // signal or the residual; nothing where a pursuit has ended.
   void compare(int p, double correlation) {
     if (open_[p] != 0) {
-      const T* gram = gram_row(atoms_, atom_[p]);
-      for (int i = 0; i < taken_; ++i) memory_.products[i * P + p] = gram[chosen(p)[i]];
+      for (int i = 0; i < taken_; ++i)
+        memory_.products[i * P + p] = inner_product(atoms_, chosen(p)[i], atom_[p]);
       correlation_[p] = correlation;
     } else {
       for (int i = 0; i < taken_; ++i) memory_.products[i * P + p] = 0;

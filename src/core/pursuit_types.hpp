@@ -32,8 +32,8 @@ template <class T> struct AtomUses {
 constexpr int PITCH = 32;
 
 // The same of residuals, and features in a block of an atom.
-constexpr int RESIDUAL_PITCH = 32;
-constexpr int ATOM_BLOCK = 8;
+constexpr int RESIDUAL_PITCH = 64;
+constexpr int ATOM_BLOCK = 16;
 
 constexpr Index whole(Index size, Index pitch) { return (size + pitch - 1) / pitch * pitch; }
 
@@ -72,12 +72,12 @@ template <class T> struct Screen {
   const std::int32_t* atoms;
 };
 
-// Atoms by those blocks of ATOM_BLOCK features in which they are not zero: blocks begins[k] to
-// begins[k + 1] - 1 are those of atom k.
+// Atoms by blocks of ATOM_BLOCK features, so many of each. Most are nothing but zeros, and these are
+// all the same block: what is read stays in the caches, and no loop depends on an atom.
 template <class T> struct AtomBlocks {
-  const std::int32_t* begins;
-  const std::int32_t* places;  // the first feature of each block
-  const T* values;             // ATOM_BLOCK of each block
+  int count;
+  const std::int32_t* places;  // of atom k from k * count on: where its blocks begin among the values
+  const T* values;
 };
 
 // Several transforms whose atoms are one dictionary.
@@ -86,7 +86,8 @@ template <class T> struct UnionProgram {
   const UnionMember<T>* members;
   const std::int32_t* indices;  // of the atoms, by their numbers: i + n b is atom i of member b
   Screen<T> screen;             // without members where some are not rotations
-  AtomBlocks<T> atoms;          // beyond the base
+  const std::int32_t* rows;     // of features on the board of residuals: those of most atoms come first
+  AtomBlocks<T> atoms;          // beyond the base, by rows of the board
   int pitch;                    // from the residual of a signal to that of the next
 };
 

@@ -68,6 +68,7 @@ template <class T> class Pursuits : PursuitSteps<T, PURSUITS> {
   void subtract(int p) {
     const T* from = start(p);
     int i = 0;
+    find_row(atoms_, chosen(p)[taken_ - 1], taken_ % 2 == 0);
     for (; taken_ - i > ROWS; i += ROWS, from = alpha(p)) subtract_rows<ROWS, false>(p, i, from);
     switch (taken_ - i) {
       case 1: return subtract_rows<1, true>(p, i, from);

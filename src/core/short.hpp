@@ -3,7 +3,7 @@
 #pragma once
 
 #include "dct.hpp"
-#include "shuffle.hpp"
+#include "weave.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
@@ -46,11 +46,14 @@ template <class T, int N> FOST_INLINE void store_columns(const Vec<T>* x, T* row
   }
 }
 
+// Whether weaving takes fewer steps than whole transposes: not for long rows in short vectors.
+template <class T, int N> constexpr bool WOVEN = N < LANES<T> || Weave<T, N>::M <= 7;
+
 // False where a result is not finite.
 template <class T, int N, bool INVERSE>
 bool transform_short(const T* tables, const View<const T>& y, const View<T>& x, Index first,
                      Index last) {
-  constexpr int L = LANES<T>, ROOM = N < L ? L : N;
+  constexpr int L = LANES<T>, ROOM = N < L && !WOVEN<T, N> ? L : N;
   constexpr Index BEYOND = ROOM - N;  // entries of a row's vectors behind it
   T room[L * ROOM];
   Vec<T> zeros[2] = {};
@@ -60,7 +63,8 @@ bool transform_short(const T* tables, const View<const T>& y, const View<T>& x, 
     T* to = x.data + row * N;
     Index from_stride = y.row_stride, to_stride = N;
     // Neither is read behind the last signal of all nor written behind the last of this range.
-    if (here < L || (y.rows - row - L) * y.row_stride < BEYOND) {
+    if (here < L || (y.rows - row - L) * y.row_stride < BEYOND ||
+        (WOVEN<T, N> && y.row_stride != N)) {
       for (Index l = 0; l < L; ++l)
         for (Index i = 0; i < N; ++i) room[l * ROOM + i] = l < here ? from[l * y.row_stride + i] : T(0);
       for (Index i = N; i < ROOM; ++i)
@@ -73,14 +77,20 @@ bool transform_short(const T* tables, const View<const T>& y, const View<T>& x, 
       to_stride = ROOM;
     }
     Vec<T> v[N];
-    load_columns<T, N>(from, from_stride, v);
+    if constexpr (WOVEN<T, N>)
+      load_woven<T, N>(from, v);
+    else
+      load_columns<T, N>(from, from_stride, v);
     if constexpr (INVERSE)
       codelet_inverse<T, N>(tables, v);
     else
       codelet_forward<T, N>(tables, v);
 #pragma GCC unroll 22
     for (int i = 0; i < N; ++i) zeros[i % 2] += v[i] * T(0);
-    store_columns<T, N>(v, to, to_stride);
+    if constexpr (WOVEN<T, N>)
+      store_woven<T, N>(v, to);
+    else
+      store_columns<T, N>(v, to, to_stride);
     if (to == room)
       for (Index l = 0; l < here; ++l)
         for (Index i = 0; i < N; ++i) x.data[(row + l) * N + i] = room[l * ROOM + i];

@@ -102,6 +102,17 @@ FOST_INLINE Vec<double> absolute(Vec<double> v) {
 }
 
 template <class T> FOST_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) { return a > b ? a : b; }
+// Of a and b what is larger in magnitude; of a number and its negative, either.
+#if defined(__AVX512DQ__)
+FOST_INLINE Vec<float> stronger(Vec<float> a, Vec<float> b) {
+  return (Vec<float>)_mm512_maskz_range_ps(0xffff, (__m512)a, (__m512)b, 0b0111);
+}
+FOST_INLINE Vec<double> stronger(Vec<double> a, Vec<double> b) {
+  return (Vec<double>)_mm512_maskz_range_pd(0xff, (__m512d)a, (__m512d)b, 0b0111);
+}
+#else
+template <class V> FOST_INLINE V stronger(V a, V b) { return absolute(b) > absolute(a) ? b : a; }
+#endif
 template <class T> FOST_INLINE Vec<T> minimum(Vec<T> a, Vec<T> b) { return a < b ? a : b; }
 
 FOST_INLINE Vec<double> square_root(Vec<double> v) {
@@ -241,20 +252,50 @@ FOST_INLINE std::uint64_t lowest_bits(std::uint64_t bits, int count) {
 // Brings the signals of the next tile into the cache while this one is worked on: a kernel
 // calls step() every few vectors, so that requests to memory are spread over the computation
 // instead of holding it up. Kernels work on a local copy, which stays in registers.
+//
+// From far away lines come faster out of several pages by turns than one after another: the
+// processor fetches ahead in each page by itself, and begins anew in the next one.
 class Prefetch {
  public:
+  static constexpr int LINE = 64;
+
+  // Line after line.
   Prefetch(const void* begin, Index bytes)
-      : next_(static_cast<const char*>(begin)), end_(next_ + bytes) {}
+      : next_(reinterpret_cast<std::uintptr_t>(begin)),
+        end_(next_ + static_cast<std::uintptr_t>(bytes)),
+        by_turns_(false) {}
+
+  // By turns out of the four pages of a window. After `bytes` were allowed and fetched, the first
+  // so many are all there: it is a window ahead.
+  static Prefetch by_turns(const void* begin) {
+    Prefetch made(begin, WINDOW);
+    made.next_ -= made.next_ % WINDOW;
+    made.by_turns_ = true;
+    return made;
+  }
+  void allow(Index bytes) { end_ += static_cast<std::uintptr_t>(bytes); }
+  FOST_INLINE bool any() const { return next_ < end_; }
+
   FOST_INLINE void step() {
-    if (next_ < end_) {
-      __builtin_prefetch(next_);
-      next_ += 64;
-    }
+    if (next_ >= end_) return;
+    if (by_turns_)
+      __builtin_prefetch(reinterpret_cast<const void*>(turned(next_)));
+    else
+      __builtin_prefetch(reinterpret_cast<const void*>(next_));
+    next_ += LINE;
   }
 
  private:
-  const char* next_;
-  const char* end_;
+  static constexpr Index PAGE = 4096, WINDOW = 4 * PAGE;
+
+  // Of lines in a row, the number within the window (8 bits) with its two lowest bits first.
+  FOST_INLINE static std::uintptr_t turned(std::uintptr_t line) {
+    const std::uintptr_t within = line % WINDOW;
+    return line - within + within % (4 * LINE) * (PAGE / LINE) + within / (4 * LINE) * LINE;
+  }
+
+  std::uintptr_t next_, end_;
+  bool by_turns_;
 };
 
 }  // namespace FOST_NAMESPACE

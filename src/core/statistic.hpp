@@ -2,10 +2,13 @@
 //
 //     M += sum over signals of x y^T,    energy += sum of ||x||^2
 //
-// A code x has s entries, so a signal adds s scaled copies of its row y to rows of M. The
-// entries of the batch are linked by the row of M that they add to. Then a row of M, a chunk
-// of columns at a time, stays in registers while all its entries are added, in the order of
-// the signals.
+// A code x has s entries, so a signal adds s scaled copies of its row y to rows of M.
+//
+// 1. Where M stays in the caches, y stays in registers, converted once, while it is added to these.
+// 2. Where it does not, the entries of the batch are linked by the row of M that they add to. Then
+//    a row of M, a chunk of columns at a time, stays in registers while all its entries are added.
+//
+// Either way a row is added up in the order of the signals, to the same bits.
 #pragma once
 
 #include "pass_types.hpp"
@@ -16,6 +19,8 @@ namespace FOST_NAMESPACE {
 
 // Vectors of columns that are added up at once.
 constexpr int CHUNK = 8;
+// What M may fill of the second-level cache, and be read and written for every entry.
+constexpr Index MOST_SCATTERED = 256 * 1024;
 
 // A batch of signals with their codes: signals[r * stride + i] is feature i of signal r.
 template <class T> struct Batch {
@@ -29,32 +34,59 @@ template <class T> struct Batch {
   Link* links;          // of each entry
 };
 
-// Links the entries, and adds up their energy signal by signal, so that sums need not wait.
-template <class T> void link_entries(const Batch<T>& batch, Statistic& sums) {
+// ||X||_F^2, signal by signal, so that sums need not wait.
+template <class T> void add_energies(const Batch<T>& batch, Statistic& sums) {
   const Codes<T>& codes = batch.codes;
-  for (int i = 0; i < batch.n_rows; ++i) batch.heads[i] = -1;
   for (int r = batch.rows - 1; r >= 0; --r) {
     double energy = 0;
     for (int k = codes.counts[r] - 1; k >= 0; --k) {
-      const int entry = r * codes.s + k;
-      std::int32_t& head = batch.heads[codes.indices[entry]];
-      batch.links[entry] = {head, r};
-      head = entry;
-      const double value = codes.values[entry];
+      const double value = codes.values[r * codes.s + k];
       energy += value * value;
     }
     sums.energy += energy;
   }
 }
 
-// VECTORS vectors of columns of M, from `column` on.
+// VECTORS vectors of columns of M, from `column` on, signal by signal.
 template <class T, int VECTORS>
-void add_columns(const Batch<T>& batch, int column, double* matrix) {
+void scatter_columns(const Batch<T>& batch, int column, const Statistic& sums) {
+  constexpr int L = LANES<double>;
+  const Codes<T>& codes = batch.codes;
+  for (int r = 0; r < batch.rows; ++r) {
+    const T* signal = batch.signals + r * batch.stride + column;
+    Vec<double> y[VECTORS];
+#pragma GCC unroll 8
+    for (int v = 0; v < VECTORS; ++v) y[v] = load_double(signal + v * L);
+    const int first = r * codes.s, last = first + codes.counts[r];
+    for (int entry = first; entry < last; ++entry) {
+      const double value = codes.values[entry];
+      double* row = sums.matrix + codes.indices[entry] * sums.pitch + column;
+#pragma GCC unroll 8
+      for (int v = 0; v < VECTORS; ++v) store(row + v * L, load(row + v * L) + value * y[v]);
+    }
+  }
+}
+
+template <class T> void link_entries(const Batch<T>& batch) {
+  const Codes<T>& codes = batch.codes;
+  for (int i = 0; i < batch.n_rows; ++i) batch.heads[i] = -1;
+  for (int r = batch.rows - 1; r >= 0; --r)
+    for (int k = codes.counts[r] - 1; k >= 0; --k) {
+      const int entry = r * codes.s + k;
+      std::int32_t& head = batch.heads[codes.indices[entry]];
+      batch.links[entry] = {head, r};
+      head = entry;
+    }
+}
+
+// The same row by row of M, by links.
+template <class T, int VECTORS>
+void add_columns(const Batch<T>& batch, int column, const Statistic& sums) {
   constexpr int L = LANES<double>;
   for (int i = 0; i < batch.n_rows; ++i) {
     int entry = batch.heads[i];
     if (entry < 0) continue;
-    double* row = matrix + i * static_cast<Index>(batch.n) + column;
+    double* row = sums.matrix + i * sums.pitch + column;
     Vec<double> sum[VECTORS];
 #pragma GCC unroll 8
     for (int v = 0; v < VECTORS; ++v) sum[v] = load(row + v * L);
@@ -72,25 +104,35 @@ void add_columns(const Batch<T>& batch, int column, double* matrix) {
 }
 
 // The columns that do not fill a vector.
-template <class T> void add_last_columns(const Batch<T>& batch, int column, double* matrix) {
-  for (int i = 0; i < batch.n_rows; ++i)
-    for (int entry = batch.heads[i]; entry >= 0; entry = batch.links[entry].next) {
-      double* row = matrix + i * static_cast<Index>(batch.n);
-      const double value = batch.codes.values[entry];
-      const T* y = batch.signals + batch.links[entry].row * batch.stride;
+template <class T> void add_last_columns(const Batch<T>& batch, int column, const Statistic& sums) {
+  const Codes<T>& codes = batch.codes;
+  for (int r = 0; r < batch.rows; ++r)
+    for (int entry = r * codes.s; entry < r * codes.s + codes.counts[r]; ++entry) {
+      double* row = sums.matrix + codes.indices[entry] * sums.pitch;
+      const double value = codes.values[entry];
+      const T* y = batch.signals + r * batch.stride;
       for (int c = column; c < batch.n; ++c) row[c] += value * static_cast<double>(y[c]);
     }
 }
 
 template <class T> void add_outer_products(const Batch<T>& batch, Statistic& sums) {
   constexpr int L = LANES<double>;
-  link_entries(batch, sums);
+  const bool scattered = batch.n_rows * sums.pitch * Index(sizeof(double)) <= MOST_SCATTERED;
+  add_energies(batch, sums);
   int column = 0;
-  for (; column + CHUNK * L <= batch.n; column += CHUNK * L)
-    add_columns<T, CHUNK>(batch, column, sums.matrix);
-  for (; column + 4 * L <= batch.n; column += 4 * L) add_columns<T, 4>(batch, column, sums.matrix);
-  for (; column + L <= batch.n; column += L) add_columns<T, 1>(batch, column, sums.matrix);
-  if (column < batch.n) add_last_columns(batch, column, sums.matrix);
+  if (scattered) {
+    for (; column + CHUNK * L <= batch.n; column += CHUNK * L)
+      scatter_columns<T, CHUNK>(batch, column, sums);
+    for (; column + 4 * L <= batch.n; column += 4 * L) scatter_columns<T, 4>(batch, column, sums);
+    for (; column + L <= batch.n; column += L) scatter_columns<T, 1>(batch, column, sums);
+  } else {
+    link_entries(batch);
+    for (; column + CHUNK * L <= batch.n; column += CHUNK * L)
+      add_columns<T, CHUNK>(batch, column, sums);
+    for (; column + 4 * L <= batch.n; column += 4 * L) add_columns<T, 4>(batch, column, sums);
+    for (; column + L <= batch.n; column += L) add_columns<T, 1>(batch, column, sums);
+  }
+  if (column < batch.n) add_last_columns(batch, column, sums);
 }
 
 }  // namespace FOST_NAMESPACE

@@ -8,7 +8,7 @@ namespace fost {
 namespace FOST_NAMESPACE {
 
 template <class T, int STRIDE>
-void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index width);
+void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index width, Prefetch& ahead);
 
 // A number of float16, by its bits and without branches, so that compilers make vectors of it.
 FOST_INLINE float of_half(std::uint16_t half) {
@@ -62,10 +62,11 @@ void load_converted(const View<const float>& y, Index first, int rows, float* ou
       convert(signals + l * y.row_stride + begin * y.column_stride, y.column_stride, count,
               block + l * count);
     const View<const float> converted = {block, here, count, count, 1};
+    Prefetch none(nullptr, 0);
     if (width == WIDTH<float>)
-      load_lanes<float, WIDTH<float>>(converted, 0, here, out + begin * width, width);
+      load_lanes<float, WIDTH<float>>(converted, 0, here, out + begin * width, width, none);
     else
-      load_lanes<float, 0>(converted, 0, here, out + begin * width, width);
+      load_lanes<float, 0>(converted, 0, here, out + begin * width, width, none);
   }
 }
 
@@ -73,7 +74,7 @@ void load_converted(const View<const float>& y, Index first, int rows, float* ou
 inline void load_stored(const View<const double>&, Index, int, double*, Index) { impossible(); }
 inline void load_stored(const View<const float>& y, Index first, int rows, float* out, Index width) {
   switch (y.stored) {
-    case Stored::same: return load_lanes<float, 0>(y, first, rows, out, width);
+    case Stored::same: break;  // which needs none of this
     case Stored::int8: return load_converted<std::int8_t>(y, first, rows, out, width);
     case Stored::uint8: return load_converted<std::uint8_t>(y, first, rows, out, width);
     case Stored::int16: return load_converted<std::int16_t>(y, first, rows, out, width);

@@ -15,6 +15,16 @@ inline int rows_at(Index row, Index last, int width) {
   return static_cast<int>(last - row < width ? last - row : width);
 }
 
+// Lines that are fetched ahead for each block of LANES x LANES, where a tile is loaded and where it
+// is stored: half of what they move.
+template <class T> constexpr int BLOCK_STEPS =
+    LANES<T> * LANES<T> * static_cast<int>(sizeof(T)) / 2 / Prefetch::LINE > 1
+        ? LANES<T> * LANES<T> * static_cast<int>(sizeof(T)) / 2 / Prefetch::LINE : 1;
+template <class T> FOST_INLINE void step_block(Prefetch& ahead) {
+  if (ahead.any())
+    for (int k = 0; k < BLOCK_STEPS<T>; ++k) ahead.step();
+}
+
 // Signals shorter than a vector, LANES of them: what is loaded of each reaches into the next ones.
 template <class T> void load_short(const T* signals, Index stride, int n, T* out, Index width) {
   constexpr int L = LANES<T>;
@@ -30,7 +40,8 @@ template <class T> void load_short(const T* signals, Index stride, int n, T* out
 // out[i * width + l] = y[first + l, i] for l < rows, and 0 for rows <= l < LANES. STRIDE is the
 // width where that is known, here and below: addresses are constants then.
 template <class T, int STRIDE>
-void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index any_width) {
+void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index any_width,
+                Prefetch& ahead) {
   constexpr int L = LANES<T>;
   const Index width = STRIDE ? STRIDE : any_width;
   const int n = static_cast<int>(y.columns), here = rows < L ? rows : L;
@@ -44,6 +55,7 @@ void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index any
     // The last block may overlap the one before.
     for (; n >= L && i < n; i += L) {
       const int at = i + L <= n ? i : n - L;
+      step_block<T>(ahead);
       Vec<T> block[L];
 #pragma GCC unroll 16
       for (int l = 0; l < L; ++l) block[l] = load(signals + l * y.row_stride + at);
@@ -61,28 +73,40 @@ void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index any
 
 // tile[i * width + l] = y[first + l, i] for l < rows, and 0 for rows <= l < width.
 template <class T>
-void load_tile(const View<const T>& y, Index first, int rows, T* tile, int width) {
+void load_tile(const View<const T>& y, Index first, int rows, T* tile, int width, Prefetch& ahead) {
   for (int lane = 0; lane < width; lane += LANES<T>) {
     if (y.stored != Stored::same)
       load_stored(y, first + lane, rows - lane, tile + lane, width);
     else if (width == WIDTH<T>)
-      load_lanes<T, WIDTH<T>>(y, first + lane, rows - lane, tile + lane, width);
+      load_lanes<T, WIDTH<T>>(y, first + lane, rows - lane, tile + lane, width, ahead);
     else
-      load_lanes<T, 0>(y, first + lane, rows - lane, tile + lane, width);
+      load_lanes<T, 0>(y, first + lane, rows - lane, tile + lane, width, ahead);
   }
 }
+template <class T>
+void load_tile(const View<const T>& y, Index first, int rows, T* tile, int width) {
+  Prefetch none(nullptr, 0);
+  load_tile(y, first, rows, tile, width, none);
+}
 
-// The signals of the tile after the one at `first`, where they lie in one piece.
+// Bytes of a signal in memory, where all lie in one piece, else 0.
+template <class T> Index signal_bytes(const View<const T>& y) {
+  if (y.column_stride != 1 || y.row_stride != y.columns) return 0;
+  return y.columns * stored_bytes(y.stored, sizeof(T));
+}
+
+// The signals of the tile after the one at `first`.
 template <class T> Prefetch next_tile(const View<const T>& y, Index first, Index last, int width) {
   const Index rows = last - first - width < width ? last - first - width : width;
-  if (rows <= 0 || y.column_stride != 1 || y.row_stride != y.columns) return {y.data, 0};
-  const Index signal = y.columns * stored_bytes(y.stored, sizeof(T));
+  const Index signal = signal_bytes(y);
+  if (rows <= 0 || !signal) return {y.data, 0};
   return {reinterpret_cast<const char*>(y.data) + (first + width) * signal, rows * signal};
 }
 
 // x[first + l, i] = tile[i * width + l] for l < rows.
 template <class T, int STRIDE>
-void store_lanes(const T* tile, int any_width, const View<T>& x, Index first, int rows) {
+void store_lanes(const T* tile, int any_width, const View<T>& x, Index first, int rows,
+                 Prefetch& ahead) {
   constexpr int L = LANES<T>;
   const Index width = STRIDE ? STRIDE : any_width;
   const int n = static_cast<int>(x.columns);
@@ -94,6 +118,7 @@ void store_lanes(const T* tile, int any_width, const View<T>& x, Index first, in
     if (here == L && x.column_stride == 1) {
       for (; n >= L && i < n; i += L) {
         const int at = i + L <= n ? i : n - L;
+        step_block<T>(ahead);
         Vec<T> block[L];
 #pragma GCC unroll 16
         for (int l = 0; l < L; ++l) block[l] = load(in + (at + l) * width);
@@ -112,11 +137,16 @@ void store_lanes(const T* tile, int any_width, const View<T>& x, Index first, in
 }
 
 template <class T>
-void store_tile(const T* tile, int width, const View<T>& x, Index first, int rows) {
+void store_tile(const T* tile, int width, const View<T>& x, Index first, int rows, Prefetch& ahead) {
   if (width == WIDTH<T>)
-    store_lanes<T, WIDTH<T>>(tile, width, x, first, rows);
+    store_lanes<T, WIDTH<T>>(tile, width, x, first, rows, ahead);
   else
-    store_lanes<T, 0>(tile, width, x, first, rows);
+    store_lanes<T, 0>(tile, width, x, first, rows, ahead);
+}
+template <class T>
+void store_tile(const T* tile, int width, const View<T>& x, Index first, int rows) {
+  Prefetch none(nullptr, 0);
+  store_tile(tile, width, x, first, rows, none);
 }
 
 // The same for the rows of one piece in memory, past the caches. False where an entry is NaN or
@@ -129,7 +159,7 @@ bool stream_tile(const T* tile, int width, const View<T>& x, Index first, int ro
   const View<T> stage = {staged, WIDTH<T>, x.columns, x.columns, 1};
   for (int lane = 0; lane < rows; lane += WIDTH<T>) {
     const int here = rows - lane < WIDTH<T> ? rows - lane : WIDTH<T>;
-    store_tile(tile + lane, width, stage, 0, here);
+    store_tile(tile + lane, width, stage, 0, here, local);
     zeros += stream(staged, here * x.columns, x.data + (first + lane) * x.columns, local);
   }
   ahead = local;

@@ -43,11 +43,22 @@ template <class T> class WorkBuffers {
   Buffer<T> tile_, second_, scratch_, staged_;
 };
 
+// Signals that are coded before they are added up, part by part: few enough to stay in the
+// second-level cache, enough for the statistic to come to the first-level cache but now and then.
+constexpr Index BATCH_BYTES = 256 * 1024;
+constexpr Index MOST_PARTS = 8;
+
+template <class T> int batch_signals(const Coder& coder, Index rows) {
+  const Index part = part_size<T>(coder.n_members);
+  const Index parts = std::clamp<Index>(BATCH_BYTES / (Index(sizeof(T)) * coder.n * part), 1, MOST_PARTS);
+  return static_cast<int>(std::clamp<Index>(rows, 1, parts * part));
+}
+
 // The memory behind one BatchMemory.
 template <class T> class BatchBuffers {
  public:
   BatchBuffers(const Coder& coder, const Kernels<T>& kernels, Index rows, int s)
-      : size_(whole_tiles(part_size<T>(coder.n_members), tile_width(coder, kernels.width, rows))),
+      : size_(whole_tiles(batch_signals<T>(coder, rows), tile_width(coder, kernels.width, rows))),
         s_(s),
         rows_(Index(coder.n) * size_),
         values_(Index(s) * size_),

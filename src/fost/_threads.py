@@ -21,6 +21,12 @@ def get_num_threads() -> int:
     From the environment variable ``FOST_NUM_THREADS`` where it is set, else the number of
     cores that this process may run on, until `set_num_threads` changes it. The number never
     changes a result, not by a bit.
+
+    Examples
+    --------
+    >>> import fost
+    >>> fost.get_num_threads() >= 1
+    True
     """
     return _core.get_num_threads()
 

@@ -14,6 +14,9 @@ from fost._typing import DType, Floats
 from fost._validation import check_real
 from fost.coding import collect
 
+# The least and the largest of some numbers.
+Range = tuple[float, float]
+
 
 class Atoms:
     """A dictionary that is used more than once: atoms in rows, and what pursuit needs of them.
@@ -98,7 +101,7 @@ class PreparedAtoms:
         dtype: DType,
         normalize: bool,
         masked: bool,
-        squares: NDArray[np.float64] | None = None,
+        squares: Range | None = None,
     ) -> None:
         if squares is None:
             squares = _squares(atoms)
@@ -148,8 +151,8 @@ def check_atoms(atoms: ArrayLike | Atoms, name: str = "atoms") -> Floats:
     return atoms.atoms if isinstance(atoms, Atoms) else examine(atoms, name)[0]
 
 
-def examine(atoms: ArrayLike, name: str = "atoms") -> tuple[Floats, NDArray[np.float64]]:
-    """Atoms in rows, finite and none of them zero, and their squared norms.
+def examine(atoms: ArrayLike, name: str = "atoms") -> tuple[Floats, Range]:
+    """Atoms in rows, finite and none of them zero, and the range of their squared norms.
 
     These may overflow or vanish; where they do not, they are all there is to look at.
     """
@@ -157,7 +160,7 @@ def examine(atoms: ArrayLike, name: str = "atoms") -> tuple[Floats, NDArray[np.f
     if D.ndim != 2 or 0 in D.shape:
         raise ValueError(f"{name} must have shape (n_atoms, n_features), got {D.shape}")
     squares = _squares(D)
-    if np.isfinite(squares).all() and squares.all():
+    if squares[0] > 0 and squares[1] < np.inf:
         return D, squares
     if not np.isfinite(D).all():
         raise ValueError(f"{name} contains NaN or infinity")
@@ -167,21 +170,17 @@ def examine(atoms: ArrayLike, name: str = "atoms") -> tuple[Floats, NDArray[np.f
     return D, squares
 
 
-def _exponents(
-    atoms: Floats, squares: NDArray[np.float64], dtype: DType
-) -> NDArray[np.int64] | None:
+def _exponents(atoms: Floats, squares: Range, dtype: DType) -> NDArray[np.int64] | None:
     """`shifts` of the atoms, without a look at every entry where squared norms tell enough."""
     most = 4.0 ** (REACH[dtype] - 1)
-    if squares.min() > atoms.shape[1] / most and squares.max() < most:
+    if squares[0] > atoms.shape[1] / most and squares[1] < most:
         return None
     return shifts(np.abs(atoms).max(axis=1).astype(np.float64), dtype)
 
 
-def _squares(atoms: Floats) -> NDArray[np.float64]:
-    """Squared norms, which may overflow or vanish."""
-    squares = np.empty(len(atoms))
-    _core.squared_norms(np.ascontiguousarray(atoms), squares)
-    return squares
+def _squares(atoms: Floats) -> Range:
+    """The range of squared norms, which may overflow or vanish."""
+    return _core.squared_norms(np.ascontiguousarray(atoms))
 
 
 def _padded(values: Floats, pitch: int, dtype: DType) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
+from math import isfinite
 
 import numpy as np
 import scipy.linalg.cython_blas
@@ -100,7 +101,7 @@ def statistic(
     matrix = np.empty((plan.n_atoms, Y.shape[1]))
     with blas_threads(plan):
         energy = plan.accumulate(Y, n_nonzero_coefs, matrix)
-    if not (np.isfinite(energy) and np.isfinite(matrix).all()):
+    if not (isfinite(energy) and np.isfinite(matrix).all()):
         raise not_finite(Y, name)
     return matrix, energy
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,16 @@ from fost import _core
 from fost._scaling import shifts
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
-from fost._validation import check_array, check_flag, check_integer, check_number, check_signals
+from fost._validation import (
+    check_array,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    check_signals,
+    hint_at_missing,
+    not_finite,
+)
 from fost.atoms import Atoms, PreparedAtoms, examine
 
 
@@ -22,7 +31,7 @@ def omp(
     atoms: ArrayLike | Atoms,
     n_nonzero_coefs: int | None = None,
     *,
-    missing: ArrayLike | None = None,
+    missing: ArrayLike | Literal["nan"] | None = None,
     tol: float | None = None,
     normalize: bool = False,
 ) -> csr_array:
@@ -42,9 +51,9 @@ def omp(
         `Transform.encode`, which is faster.
     n_nonzero_coefs : int, optional
         Entries per code at most, s. May be left out where `tol` is given.
-    missing : array-like of bool of shape (n_signals, n_features), optional
-        True where an entry of Y is unobserved, whatever it holds, NaN included. Each signal is
-        coded on its observed entries; one without any gets an empty code.
+    missing : array-like of bool of shape (n_signals, n_features), or "nan", optional
+        True where an entry of Y is unobserved, whatever it holds; ``"nan"``: where Y is NaN. Each
+        signal is coded on its observed entries; one without any gets an empty code.
     tol : float, optional
         Stop where the squared norm of the residual (over observed entries) is no larger.
     normalize : bool
@@ -71,7 +80,7 @@ def omp(
     >>> fost.omp([[3.0, 4.0], [0.0, 2.0]], atoms, 1).toarray()
     array([[0., 0., 5.],
            [0., 2., 0.]])
-    >>> fost.omp([[3.0, np.nan]], atoms, 1, missing=[[False, True]]).toarray()
+    >>> fost.omp([[3.0, np.nan]], atoms, 1, missing="nan").toarray()
     array([[3., 0., 0.]])
     """
     D, squares = (atoms.atoms, None) if isinstance(atoms, Atoms) else examine(atoms)
@@ -83,14 +92,15 @@ def omp(
     s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, len(D), "n_atoms")
     if tol is not None:
         tol = check_number(tol, "tol", 0)
-    gaps = None if missing is None else check_missing(missing, signals.shape)
+    gaps = None if missing is None else _gaps_of(signals, missing)
     way = signals.dtype, check_flag(normalize, "normalize"), gaps is not None
     dictionary = (
         atoms.prepared(*way) if isinstance(atoms, Atoms) else PreparedAtoms(D, *way, squares)
     )
     codes = pursue_in(dictionary, signals, s, gaps, tol)
     if codes is None:
-        raise ValueError("Y contains NaN or infinity")
+        error = not_finite(signals, "Y")
+        raise error if gaps is not None else hint_at_missing(error)
     return codes
 
 
@@ -187,6 +197,14 @@ def _scaled_back(
     if ((counts > 0) & (np.diff(codes.indptr) == 0)).any():
         raise ValueError(f"Y is too small for these atoms: its codes vanish in {codes.dtype}")
     return codes
+
+
+def _gaps_of(signals: Floats, missing: ArrayLike) -> NDArray[np.bool_]:
+    """Where entries are unobserved, by a mask or by NaN in the signals themselves."""
+    if isinstance(missing, str):
+        check_choice(missing, "missing", ("nan",))
+        return np.isnan(signals)
+    return check_missing(missing, signals.shape)
 
 
 def check_missing(missing: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse
 from fost._typing import Floats
 from fost._validation import check_signals
 from fost.atoms import Atoms, check_atoms
-from fost.decoding import decode_by_atoms, ready
+from fost.decoding import as_atoms, decode_by_atoms, ready
 from fost.pursuit import omp
 from fost.streams import as_stream, is_lazy
 
@@ -102,7 +102,7 @@ class GeneralDictionary:
             codes = csr_array(check_signals(codes, "codes", self.n_atoms, owner))
         codes = ready(codes, self.n_atoms, owner)
         with np.errstate(over="ignore"):
-            atoms = self.atoms.astype(codes.dtype)
+            atoms = as_atoms(self.atoms, codes.dtype)
         return decode_by_atoms(atoms, codes)
 
     def __eq__(self, other: object) -> bool:
