@@ -101,9 +101,22 @@ def test_the_same_seed_gives_the_same_choice(Y, fitted):
     assert again.dictionary_ == fitted.dictionary_
 
 
-def test_without_a_shape_there_is_no_base(Y):
-    auto = fost.AutoDictionary(4, max_flops=600, max_iter=2, random_state=0).fit(Y)
-    assert not any("DCT" in row.structure for row in auto.frontier_)
+def test_without_a_shape_the_signals_tell_which_they_have(Y):
+    rng = np.random.default_rng(0)
+    walks = np.cumsum(rng.standard_normal((400, 60)), axis=1)
+    spikes = rng.standard_normal((400, 64)) * (rng.random((400, 64)) < 0.05)
+    spikes[:, 0] += 3  # a table with a large column
+    settings = {"max_flops": 1200, "max_iter": 2, "max_transforms": 2, "random_state": 0}
+    for signals, shape in ((walks, (60,)), (walks[:, :49], (49,)), (Y, (8, 8))):
+        auto = fost.AutoDictionary(4, **settings).fit(signals)
+        base = "DCT " + "x".join(map(str, shape))
+        names = [row.structure for row in auto.frontier_ if "DCT" in row.structure]
+        assert {base, f"{base} + 8 rotations"} <= set(names)
+        assert all(name.startswith((base, "1-D DCT")) for name in names)
+        told = fost.AutoDictionary(4, shape, **settings).fit(signals)
+        assert auto.dictionary_ == told.dictionary_
+    none = fost.AutoDictionary(4, **settings).fit(spikes)
+    assert not any("DCT" in row.structure for row in none.frontier_)
 
 
 def test_a_fixed_base_may_be_the_answer():

@@ -21,8 +21,8 @@ from fost.estimators.defaults import default_entries
 from fost.estimators.weighted import WeightedFit
 from fost.learning import InterruptedWarning, Source, as_source, learn
 from fost.learning.bank import most_members
-from fost.learning.contest import Contest, n_signals_of, rounds
-from fost.learning.frontier import Candidate, Frontier, Rung, rungs
+from fost.learning.contest import Contest, first_of, n_signals_of, rounds
+from fost.learning.frontier import Candidate, Frontier, Rung, relative_error, rungs
 from fost.learning.union_rungs import union_rungs
 from fost.selection import Rule, check_rule
 from fost.streams import Stream
@@ -31,13 +31,15 @@ from fost.transforms.orthonormal import dense_flops
 
 # Signals that candidates are compared on where they are not all in memory.
 _EXPLORED = 100_000
+# Signals that say which shape they have, where nobody else does.
+_FEW = 4096
 
 
 class AutoDictionary(WeightedFit, CoderEstimator):
     """The dictionary with the least error for a budget of operations, or the reverse.
 
     Learns rotations, reflectors and whatever other structures are registered along ladders of
-    sizes, without a base and over the DCT of `signal_shape`, each size from the one before, and
+    sizes, without a base and over the DCT of the signals, each size from the one before, and
     a dense dictionary; then banks of them with more and more members, each from the one before,
     and, where `max_flops` has room for matching pursuit, unions.
     Judges them all on signals that were held out, and continues the chosen one on all signals.
@@ -56,7 +58,9 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         Entries per code, s; if None a sixteenth of the features, at least 4 where there are 4. With
         a threshold at most so many, or as many as it takes if None.
     signal_shape : int or tuple of int, optional
-        Shape of a signal, such as (8, 8) for patches: its DCT is tried as a base.
+        Shape of a signal, such as (8, 8) for patches: its DCT is tried as a base. If None, the
+        better one for some of the signals of that along one axis and, where n is a square number,
+        that of a square; neither where the entries themselves are sparser.
     max_flops : int, float, "auto" or None
         Operations per signal at most: the choice is the least held-out error within them.
         ``"auto"`` is n (2 n - 1), those of a dense transform, unless there is a `max_error`,
@@ -69,7 +73,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     max_transforms : int
         Members of a bank or union at most: banks of 2, 4, 8 and so on are tried up to this, as
         far as there are as many signals per member as features. 1 tries single transforms only,
-        in about half of the time. Operations leave out the selection of coefficients, which a
+        in about a quarter of the time. Operations leave out the selection of coefficients, which a
         bank does for every member: of equal operations, 8 members take about one and a half
         times as long as a single transform to encode signals.
     validation_fraction : float
@@ -109,7 +113,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     start_error_ : float
         Relative error before the last steps.
     n_iter_ : int
-        Iterations of the last steps.
+        Iterations of the last steps; a fixed transform has one, which changes nothing.
     interrupted_ : bool
         Whether Ctrl-C ended the search, or the last steps.
 
@@ -184,9 +188,10 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         sample = source if isinstance(signals, Array) else source.sample(_EXPLORED)
         random = as_generator(self.random_state)
         count = self._held_out_count(sample.n_signals)
-        todo = self._todo(self.n_features_in_, sample.n_signals - count)
+        self._check()
         order = random.permutation(sample.n_signals)
         train, held_out = self._divided(sample, order[count:], np.sort(order[:count]))
+        todo = self._todo(train)
         wish = Wish(held_out, self._rule.s, self.max_error, self.threshold)
         self.frontier_ = self._explored(train, wish, todo, random)
         self.chosen_ = wish.best(self.frontier_)
@@ -235,16 +240,24 @@ class AutoDictionary(WeightedFit, CoderEstimator):
             advance(done, "")
         return Frontier(list(found.values()))
 
-    def _todo(self, n_features: int, n_signals: int) -> list[Rung]:
-        """The rungs within the budget, and banks with enough signals for their members."""
-        self.n_nonzero_coefs_ = self._learned_entries(n_features)
+    def _check(self) -> None:
+        """Whether the parameters are what they must be; `_todo` looks at the shape."""
+        self.n_nonzero_coefs_ = self._learned_entries(self.n_features_in_)
         _ = self._rule  # checks n_nonzero_coefs and threshold
         check_integer(self.max_iter, "max_iter", 0, 2**31 - 1)
         check_number(self.tol, "tol", 0)
-        bases = bases_for(self.signal_shape, n_features)
         if self.max_error is not None:
             check_number(self.max_error, "max_error", 0, 1)
-        most = check_integer(self.max_transforms, "max_transforms", 1, 2**20)
+        check_integer(self.max_transforms, "max_transforms", 1, 2**20)
+
+    def _todo(self, train: Floats | Source) -> list[Rung]:
+        """The rungs within the budget, and banks with enough signals for their members."""
+        n_features, n_signals, rule = self.n_features_in_, n_signals_of(train), self._rule
+        few = first_of(train, min(n_signals, _FEW), "X")
+        bases = bases_for(
+            self.signal_shape, n_features, lambda U: relative_error(few, U, rule.s, rule.threshold)
+        )
+        most = int(self.max_transforms)
         most = max(1, min(most, n_signals // n_features, most_members(n_features)))
         limit = self._limit(n_features)
         if limit is None:
@@ -279,7 +292,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         """The chosen one, learned further on all signals."""
         self.dictionary_ = self.chosen_.transform
         self.start_error_ = self.error_ = self.chosen_.train_error
-        self.errors_, self.n_iter_ = np.empty(0), 0
+        self.errors_, self.n_iter_ = np.array([self.error_]), 1
         if rung.structure is not None:
             result = learn(
                 source,

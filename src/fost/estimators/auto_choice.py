@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import log2, prod
+from math import isqrt, log2, prod
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from fost._typing import Floats
 from fost._validation import check_sizes
 from fost.learning.frontier import Candidate, relative_error
 from fost.learning.sources import Source
-from fost.transforms import DCT, Transform, Union
+from fost.transforms import DCT, Givens, Transform, Union
 
 # What is learned over, by its name; none has the empty one.
 Bases = dict[str, Transform | None]
@@ -102,16 +102,40 @@ def _n_features(signals: Floats | Source) -> int:
     return signals.n_features if isinstance(signals, Source) else signals.shape[1]
 
 
-def bases_for(signal_shape: int | tuple[int, ...] | None, n_features: int) -> Bases:
-    """None, and the DCT of signals whose shape is known, by their names."""
+def bases_for(
+    signal_shape: int | tuple[int, ...] | None,
+    n_features: int,
+    error: Callable[[Transform], float],
+) -> Bases:
+    """None, and the DCT of the shape of the signals, by their names.
+
+    Where nobody says which shape that is, the errors that transforms leave of some of the signals
+    do: there is a DCT if that is better than no transform at all.
+    """
     bases: Bases = {"": None}
-    if signal_shape is not None:
-        shape = check_sizes(signal_shape, "signal_shape")
-        if prod(shape) != n_features:
-            raise ValueError(
-                f"signal_shape={signal_shape} has {prod(shape)} entries, "
-                f"but X has {n_features} features"
-            )
-        dct = DCT(shape)
+    dct = _likely(n_features, error) if signal_shape is None else _cosine(signal_shape, n_features)
+    if dct is not None:
         bases[f"DCT {'x'.join(map(str, dct.shape))}"] = dct
     return bases
+
+
+def _cosine(signal_shape: int | tuple[int, ...], n_features: int) -> DCT:
+    shape = check_sizes(signal_shape, "signal_shape")
+    if prod(shape) != n_features:
+        raise ValueError(
+            f"signal_shape={signal_shape} has {prod(shape)} entries, "
+            f"but X has {n_features} features"
+        )
+    return DCT(shape)
+
+
+def _likely(n_features: int, error: Callable[[Transform], float]) -> DCT | None:
+    """The DCT of one axis or, if the features may be a square of pixels, of two; or none."""
+    side = isqrt(n_features)
+    cosines = [DCT(n_features), *([DCT((side, side))] if side**2 == n_features else [])]
+    best, least = None, error(Givens(np.empty((0, 2), int), np.empty((0, 2, 2)), n_features))
+    for dct in cosines:
+        left = error(dct)
+        if left < least:
+            best, least = dct, left
+    return best

@@ -25,7 +25,7 @@ def parameters_of(kind: type) -> tuple[str, ...]:
 def learned(fuzz: Fuzz, kind: Any, known: Any, n: int, **parameters: Any) -> Any:
     """An estimator of the kind that learns a `known` structure."""
     return kind(
-        n_nonzero_coefs=fuzz.integer("n_nonzero_coefs", 1, n),
+        n_nonzero_coefs=fuzz.optional("n_nonzero_coefs", 1, n),
         base=some_base(fuzz, n),
         init=some_start(fuzz, known, n),
         max_iter=fuzz.integer("max_iter", 0, 3, 2**31 - 1),
@@ -61,7 +61,7 @@ def use(fuzz: Fuzz, estimator: Any, n: int, lazy: bool = True, least: int = 1) -
     codes = fuzz.call(estimator.transform, new, names=names, then=computed_codes)
     dense = codes.toarray() if hasattr(codes, "toarray") else codes
     fuzz.expect(dense.shape == (len(rows), len(atoms)), "shape of codes")
-    fuzz.expect(((dense != 0).sum(axis=1) <= int(estimator.n_nonzero_coefs)).all(), "entries")
+    fuzz.expect(((dense != 0).sum(axis=1) <= estimator.n_nonzero_coefs_).all(), "entries")
     back = fuzz.call(estimator.inverse_transform, codes, names=names)
     fuzz.close(back, dense @ atoms.astype(dense.dtype), "codes @ atoms", 100)
     score = fuzz.call(estimator.score, new, names=names)
