@@ -16,8 +16,10 @@ import fost
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["start", "sensors", "pipelines", "solvers"])
+@pytest.mark.parametrize("page", ["start", "sensors", "pipelines", "solvers", "paper"])
 def test_programs_of_pages_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if page == "paper":
+        pytest.importorskip("skimage")
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert blocks
@@ -50,6 +52,19 @@ def test_the_reference_has_every_public_name() -> None:
         public = set(importlib.import_module(f"fost.{name}").__all__)
         assert known[f"fost.{name}"] | known["fost"] >= public, name
         assert known[f"fost.{name}"] <= public, name
+
+
+def test_every_public_name_has_an_example() -> None:
+    pytest.importorskip("matplotlib")
+    modules = [name for name in fost.__all__ if hasattr(getattr(fost, name), "__path__")]
+    places = ["fost", *(f"fost.{name}" for name in [*modules, "learning"])]
+    named = [
+        (f"{place}.{name}", getattr(importlib.import_module(place), name))
+        for place in places
+        for name in importlib.import_module(place).__all__
+    ]
+    without = [name for name, thing in named if callable(thing) and ">>>" not in thing.__doc__]
+    assert not without
 
 
 def test_every_example_of_the_gallery_has_a_title_and_draws() -> None:

@@ -99,6 +99,20 @@ def test_every_number_of_float16(isa: str) -> None:
             fost.DCT(64).forward(Y)
 
 
+def test_patches_that_are_no_rows_yet() -> None:
+    Y = np.ones((5, 8, 8))
+    hint = r"got \(5, 8, 8\); write Y.reshape\(5, -1\) if each of its 5 parts is a signal"
+    for call in (
+        lambda: fost.DCT((8, 8)).encode(Y, 4),
+        lambda: fost.learn(Y, fost.Full(), 4),
+        lambda: fost.omp(Y, np.eye(64), 4),
+    ):
+        with pytest.raises(ValueError, match=hint):
+            call()
+    with pytest.raises(ValueError, match=r"write Y\[None, :\] for a single signal"):
+        fost.DCT(8).encode(np.ones(8), 4)
+
+
 def identity(n: int) -> fost.Transform:
     """A transform that leaves every bit as it is."""
     return fost.Givens(np.empty((0, 2), int), np.empty((0, 2, 2)), n)

@@ -32,7 +32,20 @@ _SAME_SIGNALS = 1e-8
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be resumed: it is damaged, or of something else."""
+    """A checkpoint that cannot be resumed: it is damaged, or of something else.
+
+    Examples
+    --------
+    >>> import fost, numpy as np, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "learning.state")
+    >>> Y = np.random.default_rng(0).standard_normal((50, 8))
+    >>> result = fost.learn(Y, fost.Full(), 2, checkpoint=path)
+    >>> try:
+    ...     fost.learn(Y, fost.Full(), 3, checkpoint=path)
+    ... except fost.learning.CheckpointError:
+    ...     print("of other settings")
+    of other settings
+    """
 
 
 class KeptFile:

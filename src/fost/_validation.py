@@ -129,12 +129,17 @@ def check_stored(array: object, name: str, n_features: int, owner: str) -> Numbe
 
 def _check_rows(checked: Numbers, name: str, n_features: int, owner: str) -> Numbers:
     if checked.ndim != 2:
-        hint = f"; write {name}[None, :] for a single signal" if checked.ndim == 1 else ""
-        raise ValueError(
-            f"{name} must have shape (n_signals, n_features), got {checked.shape}{hint}"
-        )
+        raise not_in_rows(checked.shape, name)
     _check_features(checked, name, n_features, owner)
     return checked
+
+
+def not_in_rows(shape: tuple[int, ...], name: str) -> ValueError:
+    """The error for an array of other than two axes, and what makes it one of two."""
+    hint = f"; write {name}[None, :] for a single signal" if len(shape) == 1 else ""
+    if len(shape) > 2 and all(shape):
+        hint = f"; write {name}.reshape({shape[0]}, -1) if each of its {shape[0]} parts is a signal"
+    return ValueError(f"{name} must have shape (n_signals, n_features), got {shape}{hint}")
 
 
 def _check_features(array: Numbers, name: str, n_features: int, owner: str) -> None:
@@ -257,9 +262,21 @@ def check_number(
     return number
 
 
+class ContainsNaN(ValueError):
+    """Signals contain NaN. What can leave that out says how, by `hint_at_missing`."""
+
+
 def not_finite(array: Numbers, name: str) -> ValueError:
     """The error for input of which a kernel reported that its result is not finite."""
     if np.isfinite(array).all():
         kind = float_type(array.dtype)
         return ValueError(f"{name} is too large: its transform overflows {kind}")
-    return ValueError(f"{name} contains NaN or infinity")
+    kind_of_error = ContainsNaN if np.isnan(array).any() else ValueError
+    return kind_of_error(f"{name} contains NaN or infinity")
+
+
+def hint_at_missing(error: ValueError) -> ValueError:
+    """The same error from a function with an argument for entries that are missing."""
+    if not isinstance(error, ContainsNaN):
+        return error
+    return ValueError(f'{error}; where NaN means that an entry is missing, say missing="nan"')

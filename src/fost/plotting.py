@@ -29,6 +29,14 @@ def plot_frontier(estimator: AutoDictionary, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((400, 16)), axis=1)
+    >>> auto = fost.AutoDictionary(2, max_flops=200, tol=1e-3, random_state=0).fit(Y)
+    >>> fost.plot_frontier(auto).get_xlabel()
+    'operations per signal'
     """
     import matplotlib.pyplot as plt
     from matplotlib import axes

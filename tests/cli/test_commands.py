@@ -296,6 +296,18 @@ def test_info(run: Run) -> None:
     assert "8,128 (12.10 times as many)" in text
 
 
+def test_info_takes_no_signals_for_patches(run: Run) -> None:
+    """64 features may be 8 x 8 pixels, but those of a 1-D DCT are not."""
+    np.save("signals.npy", np.cumsum(np.random.default_rng(0).standard_normal((99, 64)), axis=1))
+    run("learn", "signals.npy", "-o", "new.safetensors", "--rotations", "9")
+    report = json.loads(run("info", "new.safetensors", "--json").stdout)
+    assert report["patch"] is None
+    assert report["flops_dct"] == fost.DCT(64).flops
+    text = run("info", "new.safetensors").stdout
+    assert "patches" not in text
+    assert "  of the DCT " in text
+
+
 def test_atoms(run: Run) -> None:
     run("info", "model.safetensors", "--atoms", "atoms.png")
     sheet = images.read("atoms.png")

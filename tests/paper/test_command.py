@@ -39,6 +39,7 @@ def test_some_parts(folder: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "out/index.html" in result.stdout
     assert "missing" in result.stdout
+    assert "claims, are not those of a whole run" in result.stdout
     assert Path("out/index.html").is_file()
     assert Path("out/rows/figure-6.csv").is_file()
     assert "exists already; --force replaces it" in fails("-o", "out", "--images", str(folder))

@@ -83,7 +83,7 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     from fost.transforms import Chain
     from fost.transforms.orthonormal import dense_flops
 
-    coder, patch, n = model.transform, model.patch, model.transform.n_features
+    coder, patch, n = model.transform, model.known_patch, model.transform.n_features
     parts = coder.transforms
     dct = dct_of(patch or n)
     small = n * n * len(parts) <= _MOST_ENTRIES

@@ -41,8 +41,8 @@ class Model:
     path: Path
 
     @property
-    def patch(self) -> tuple[int, int] | None:
-        """The shape of a patch: as noted, that of a DCT inside, or a square."""
+    def known_patch(self) -> tuple[int, int] | None:
+        """The shape of a patch: as noted, or that of a DCT inside."""
         from fost.transforms import DCT, Chain
 
         n = self.transform.n_features
@@ -54,8 +54,14 @@ class Model:
         for member in Chain(self.transform.transforms[:1]).members:
             if isinstance(member, DCT) and len(member.shape) == 2:
                 return member.shape[0], member.shape[1]
+        return None
+
+    @property
+    def patch(self) -> tuple[int, int] | None:
+        """The shape of a patch for what needs one: as far as it is known, or else a square."""
+        n = self.transform.n_features
         side = isqrt(n)
-        return (side, side) if side * side == n else None
+        return self.known_patch or ((side, side) if side * side == n else None)
 
     def patch_or_complain(self, why: str) -> tuple[int, int]:
         if self.patch is None:

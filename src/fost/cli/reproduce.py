@@ -130,6 +130,12 @@ def _report(
         + (" (of scikit-image, not the paper's)" if pictures.bundled else ""),
         "claims": f"{counts['holds']} hold, {counts['partly']} in part, {counts['misses']} do not",
     }
+    whole = type(found.settings)()
+    if found.settings != whole:
+        lines["settings"] = (
+            f"{found.settings.iterations} iterations instead of {whole.iterations}: numbers, and "
+            "with them claims, are not those of a whole run"
+        )
     if pictures.missing and not pictures.bundled:
         lines["missing"] = ", ".join(pictures.missing)
     if found.left_out:

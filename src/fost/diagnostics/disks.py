@@ -31,6 +31,15 @@ class Gershgorin(Finding):
         ||R - R^T||_F / (2 ||R||_F), between 0 and 1.
     tol : float
         The asymmetry up to which R counts as symmetric.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
+    >>> U = fost.learn(Y, fost.Reflectors(4), 2).transform
+    >>> found = fost.diagnostics.gershgorin(U, Y, 2)
+    >>> len(found.centres) == len(found.radii) == 16
+    True
     """
 
     centres: NDArray[np.float64] = field(repr=False)

@@ -28,6 +28,15 @@ class Spectrum(Finding):
         How many are negative, by more than rounding.
     total : float
         ||Y||_F^2.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
+    >>> U = fost.learn(Y, fost.Reflectors(4), 2).transform
+    >>> found = fost.diagnostics.spectrum(U, Y, 2)
+    >>> len(found.eigenvalues), found.suggested_m() <= found.n_negative
+    (16, True)
     """
 
     eigenvalues: NDArray[np.float64] = field(repr=False)

@@ -100,6 +100,13 @@ class Costs(Finding):
         n, m, s, K.
     reflectors, dense, cosine, omp_cholesky, batch_omp : int
         Operations.
+
+    Examples
+    --------
+    >>> import fost
+    >>> found = fost.diagnostics.costs(64, 3, n_nonzero_coefs=4)
+    >>> round(found.over_dense), round(found.over_cosine)
+    (11, 1)
     """
 
     n_features: int

@@ -38,6 +38,13 @@ class Plane(Finding):
     orthonormal : ndarray of shape (2, 2)
         That matrix.
     signals : ndarray of shape (n_signals, 2)
+
+    Examples
+    --------
+    >>> import fost
+    >>> found = fost.diagnostics.plane([[4.0, 4.0], [2.0, 1.0], [0.0, 1.0]])
+    >>> found.reflector_helps, found.first, found.second
+    (True, 20.0, 1.0)
     """
 
     first: float

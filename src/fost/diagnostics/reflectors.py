@@ -36,6 +36,15 @@ class OneMoreReflector(Finding):
         All of Z_1, from the lowest.
     tol : float
         The relative gain up to which a reflector counts as no help.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
+    >>> U = fost.learn(Y, fost.Reflectors(4), 2).transform
+    >>> found = fost.diagnostics.one_more_reflector(U, Y, 2)
+    >>> bool(found.helps == (found.relative_gain > found.tol))
+    True
     """
 
     lowest_eigenvalue: float = field(repr=False)
@@ -166,6 +175,15 @@ class EachReflector(Finding):
         By how much it would fall with the best reflector in place of u_j.
     tol : float
         The relative gain up to which a reflector counts as the best.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
+    >>> U = fost.learn(Y, fost.Reflectors(4), 2).transform
+    >>> found = fost.diagnostics.each_reflector(U, Y, 2)
+    >>> len(found.worth), bool((found.gains < found.worth).all())
+    (4, True)
     """
 
     worth: NDArray[np.float64] = field(repr=False)

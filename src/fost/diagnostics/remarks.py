@@ -29,6 +29,15 @@ class Symmetry(Finding):
         Of (W + W^T) / 2, as a share of ||Y||_F^2.
     tol : float
         What counts as zero in both.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
+    >>> U = fost.learn(Y, fost.Reflectors(4), 2).transform
+    >>> found = fost.diagnostics.symmetry(U, Y, 2)
+    >>> 0 <= found.gap < 0.1
+    True
     """
 
     gap: float
@@ -114,6 +123,15 @@ class Procrustes(Finding):
         The best Q.
     tol : float
         The relative gain up to which the condition counts as met.
+
+    Examples
+    --------
+    >>> import fost, numpy as np
+    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
+    >>> U = fost.learn(Y, fost.Reflectors(4), 2).transform
+    >>> found = fost.diagnostics.procrustes(U, Y, 2)
+    >>> found.matrix.shape, found.nuclear_norm >= found.trace
+    ((16, 16), True)
     """
 
     trace: float

@@ -80,6 +80,15 @@ class Report(Finding):
         None where there are more or fewer atoms than features.
     bound : SymmetricBound or None
         Remark 5; None where there are more or fewer atoms than features.
+
+    Examples
+    --------
+    >>> import fost, io, numpy as np
+    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
+    >>> U = fost.learn(Y, fost.Reflectors(4), 2).transform
+    >>> found = fost.diagnostics.report(U, Y, 2, file=io.StringIO())  # prints to stdout without
+    >>> found.n_signals, found.n_atoms, found.n_nonzero_coefs
+    (500, 16, 2)
     """
 
     name: str

@@ -16,7 +16,14 @@ DENSE = "Q-DLA"
 
 @dataclass(frozen=True)
 class IterationRow:
-    """The relative error of a method after an iteration; for SK-SVD, after a stage."""
+    """The relative error of a method after an iteration; for SK-SVD, after a stage.
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> paper.IterationRow(method="H12", iteration=3, relative_error=0.25).relative_error
+    0.25
+    """
 
     method: str
     iteration: int
@@ -28,6 +35,12 @@ class ReflectorRow:
     """The relative error of m reflectors; m is None for what has none.
 
     Q-DLA is there twice where Table I has it after other iterations: `iterations` tells.
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> paper.ReflectorRow("H", n_reflectors=12, iterations=100, relative_error=0.25).n_reflectors
+    12
     """
 
     method: str
@@ -39,7 +52,18 @@ class ReflectorRow:
 def error_by_iteration(
     pictures: PictureSet, settings: Settings | None = None
 ) -> list[IterationRow]:
-    """How the error falls while H, QH (m = 12, 32), Q-DLA and SK-SVD learn."""
+    """How the error falls while H, QH (m = 12, 32), Q-DLA and SK-SVD learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fost import paper
+    >>> picture = np.fromfunction(lambda i, j: 128 + 60 * np.sin(i / 5) * np.cos(j / 7), (128, 128))
+    >>> pictures = paper.PictureSet(dict.fromkeys(["couple", "peppers", "boat"], picture))
+    >>> rows = paper.error_by_iteration(pictures, paper.Settings(iterations=2, stagewise_inner=1))
+    >>> [row.iteration for row in rows if row.method == "H12"]
+    [0, 1, 2]
+    """
     pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     Y = signals(*(pictures[name] for name in pictures.of_figures))
     return [
@@ -52,7 +76,18 @@ def error_by_iteration(
 def error_by_reflectors(
     pictures: PictureSet, settings: Settings | None = None
 ) -> list[ReflectorRow]:
-    """The error of H and QH for m = 1, 2, ..., with fixed and general dictionaries beside."""
+    """The error of H and QH for m = 1, 2, ..., with fixed and general dictionaries beside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fost import paper
+    >>> picture = np.fromfunction(lambda i, j: 128 + 60 * np.sin(i / 5) * np.cos(j / 7), (128, 128))
+    >>> pictures = paper.PictureSet(dict.fromkeys(["couple", "peppers", "boat"], picture))
+    >>> rows = paper.error_by_reflectors(pictures, paper.Settings(iterations=2, reflectors=(1, 2)))
+    >>> [row.n_reflectors for row in rows if row.method == "H"]
+    [1, 2]
+    """
     pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     Y = signals(*(pictures[name] for name in pictures.of_figures))
     rows = []
@@ -70,7 +105,15 @@ def error_by_reflectors(
 
 
 def draw_iterations(rows: list[IterationRow]) -> Any:
-    """Relative error in per cent against the iteration."""
+    """Relative error in per cent against the iteration.
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> rows = [paper.IterationRow("H12", k, 0.25 / k) for k in (1, 2, 3)]
+    >>> len(paper.draw_iterations(rows).axes) > 0
+    True
+    """
     from fost.paper.drawing import PALETTE, new_figure
 
     figure, axes = new_figure()
@@ -93,7 +136,18 @@ def draw_iterations(rows: list[IterationRow]) -> Any:
 
 
 def draw_reflectors(rows: list[ReflectorRow]) -> Any:
-    """Relative error in per cent against m, with lines for what has no m."""
+    """Relative error in per cent against m, with lines for what has no m.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fost import paper
+    >>> picture = np.fromfunction(lambda i, j: 128 + 60 * np.sin(i / 5) * np.cos(j / 7), (128, 128))
+    >>> pictures = paper.PictureSet(dict.fromkeys(["couple", "peppers", "boat"], picture))
+    >>> rows = paper.error_by_reflectors(pictures, paper.Settings(iterations=2, reflectors=(1, 2)))
+    >>> len(paper.draw_reflectors(rows).axes) > 0
+    True
+    """
     from fost.paper.drawing import PAPER, new_figure
 
     figure, axes = new_figure()

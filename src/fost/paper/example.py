@@ -34,6 +34,12 @@ class PlaneRow:
     reflector_gain, orthonormal_gain : float
         Shares of ||Y||_F^2.
     sentence : str
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> [row.reflector_helps for row in paper.example()]
+    [True, False, False]
     """
 
     case: str
@@ -57,6 +63,12 @@ def example(pictures: PictureSet | None = None, settings: Settings | None = None
     pictures : PictureSet, optional
     settings : Settings, optional
         Neither is used: the signals are numbers on paper.
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> [row.case for row in paper.example()][0]
+    'few signals use the second axis'
     """
     rows = []
     for case, signals in CASES.items():
@@ -81,7 +93,14 @@ def example(pictures: PictureSet | None = None, settings: Settings | None = None
 
 
 def draw_example(rows: list[PlaneRow]) -> Any:
-    """The first case, in which a reflector helps, and the last, in which only a rotation does."""
+    """The first case, in which a reflector helps, and the last, in which only a rotation does.
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> len(paper.draw_example(paper.example()).axes) > 0
+    True
+    """
     import matplotlib.figure
 
     figure = matplotlib.figure.Figure(figsize=(5.4, 3.4), layout="constrained")

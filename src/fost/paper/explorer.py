@@ -31,6 +31,12 @@ class ExplorerRow:
         Over the whole picture, grey values from 0 to 1.
     image : str
         The middle of the picture, as a data URI.
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> paper.ExplorerRow("peppers", "H12", 12, 3072, rmse=0.0261, image="data:,").operations
+    3072
     """
 
     picture: str
@@ -42,7 +48,18 @@ class ExplorerRow:
 
 
 def explorer(pictures: PictureSet, settings: Settings | None = None) -> list[ExplorerRow]:
-    """Each picture coded with 4 coefficients per patch by H_m, QH_m and others."""
+    """Each picture coded with 4 coefficients per patch by H_m, QH_m and others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fost import paper
+    >>> picture = np.fromfunction(lambda i, j: 128 + 60 * np.sin(i / 5) * np.cos(j / 7), (128, 128))
+    >>> pictures = paper.PictureSet(dict.fromkeys(["peppers"], picture))
+    >>> rows = paper.explorer(pictures, paper.Settings(iterations=2, explored=(1,)))
+    >>> rows[0].method, rows[0].image[:22]
+    ('original', 'data:image/jpeg;base64')
+    """
     pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     methods: list[tuple[str, int | None]] = [(name, None) for name in FIXED]
     methods += [(f"{kind}{m}", m) for kind in ("H", "QH") for m in settings.explored]

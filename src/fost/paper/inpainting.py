@@ -54,6 +54,12 @@ class InpaintingRow:
         The paper calls the second one MSE.
     image : str
         With the first mask, as a data URI; empty for readings that are not shown.
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> paper.InpaintingRow("barb", "Q-DLA", mean="observed", iterations=100).weighted
+    False
     """
 
     picture: str
@@ -72,7 +78,18 @@ class InpaintingRow:
 
 
 def inpainting(pictures: PictureSet, settings: Settings | None = None) -> list[InpaintingRow]:
-    """Each picture with 40 % of its pixels missing, filled in by several dictionaries."""
+    """Each picture with 40 % of its pixels missing, filled in by several dictionaries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fost import paper
+    >>> picture = np.fromfunction(lambda i, j: 128 + 60 * np.sin(i / 5) * np.cos(j / 7), (128, 128))
+    >>> pictures = paper.PictureSet(dict.fromkeys(["barb"], picture))
+    >>> rows = paper.inpainting(pictures, paper.Settings(iterations=2, masks=1))
+    >>> {"Q-DLA", "H14"} <= {row.method for row in rows}
+    True
+    """
     pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     rows = []
     for name in pictures:

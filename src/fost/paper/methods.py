@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 import fost
 from fost.paper.algorithms import Learned, learn, stagewise, whole
@@ -68,7 +70,10 @@ def run(
             max_iter=settings.auto_iterations,
             random_state=0,
             verbose=False,
-        ).fit(Y)
+        )
+        with warnings.catch_warnings():  # as many iterations as were asked for
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            auto.fit(Y)
         whole(auto.interrupted_)
         return Learned.after(auto.start_error_, auto.errors_, auto.dictionary_)
     if rotations := re.fullmatch(r"DCT \+ (\d+) rotations", method):

@@ -52,6 +52,12 @@ class Part:
         Whether it is done picture by picture, so that it can go on after each.
     draw : callable, optional
         ``draw(rows)``, a figure of matplotlib, or None where there is nothing to draw.
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> paper.PARTS["figure-1"].needs
+    ('peppers', 'barb')
     """
 
     name: str

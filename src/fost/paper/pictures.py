@@ -42,6 +42,14 @@ class PictureSet:
         Whether these are scikit-image's pictures and not the paper's.
     notes : tuple of str
         What was done to pictures on reading them, in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fost import paper
+    >>> pictures = paper.PictureSet({"peppers": np.zeros((64, 64))})
+    >>> "peppers" in pictures, "barb" in pictures
+    (True, False)
     """
 
     pictures: dict[str, NDArray[np.float64]]
@@ -111,6 +119,12 @@ def find_pictures(folder: str | os.PathLike[str] | None = None) -> PictureSet:
     ------
     ValueError
         If there is none of the paper's pictures in the folder, or one of them is no picture.
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> list(paper.find_pictures())  # those of scikit-image
+    ['camera', 'astronaut', 'brick', 'grass', 'gravel']
     """
     if folder is None:
         from fost.demo import picture

@@ -41,6 +41,16 @@ class RemarkRow:
         claims is so.
     sentence : str
         The answer of `fost.diagnostics`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fost import paper
+    >>> picture = np.fromfunction(lambda i, j: 128 + 60 * np.sin(i / 5) * np.cos(j / 7), (128, 128))
+    >>> pictures = paper.PictureSet(dict.fromkeys(["couple", "peppers", "boat"], picture))
+    >>> rows = paper.remarks(pictures, paper.Settings(iterations=2))
+    >>> sorted({row.remark for row in rows})
+    [1, 2, 3, 4, 5]
     """
 
     remark: int
@@ -58,7 +68,18 @@ ASYMMETRY = 1e-3
 
 
 def remarks(pictures: PictureSet, settings: Settings | None = None) -> list[RemarkRow]:
-    """What other matrices would gain, on couple, peppers and boat together."""
+    """What other matrices would gain, on couple, peppers and boat together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fost import paper
+    >>> picture = np.fromfunction(lambda i, j: 128 + 60 * np.sin(i / 5) * np.cos(j / 7), (128, 128))
+    >>> pictures = paper.PictureSet(dict.fromkeys(["couple", "peppers", "boat"], picture))
+    >>> rows = paper.remarks(pictures, paper.Settings(iterations=2))
+    >>> rows[0].remark, rows[0].dictionary
+    (1, 'Q-DLA')
+    """
     pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     Y = signals(*(pictures[name] for name in pictures.of_figures))
     return [

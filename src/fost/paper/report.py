@@ -45,6 +45,15 @@ def reproduce(
     -------
     Reproduction
     list of Claim
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from fost import paper
+    >>> folder = tempfile.mkdtemp()
+    >>> found, claims = paper.reproduce(folder, ["example"], pictures=paper.PictureSet({}))
+    >>> os.path.exists(os.path.join(folder, "index.html"))
+    True
     """
     found = compute(
         out, names, pictures=pictures, settings=settings, fresh=fresh, progress=progress
@@ -53,7 +62,18 @@ def reproduce(
 
 
 def write_report(found: Reproduction, out: str | os.PathLike[str]) -> list[Claim]:
-    """Write ``index.html``, rows and figures to a folder; returns the claims, judged."""
+    """Write ``index.html``, rows and figures to a folder; returns the claims, judged.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from fost import paper
+    >>> folder = tempfile.mkdtemp()
+    >>> found = paper.compute(folder, ["example"], pictures=paper.PictureSet({}))
+    >>> claims = paper.write_report(found, folder)
+    >>> os.path.exists(os.path.join(folder, "index.html"))
+    True
+    """
     check_path(out, "out")
     if not isinstance(found, Reproduction):
         raise TypeError(f"found must be a Reproduction, got {type(found).__name__}")

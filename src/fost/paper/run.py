@@ -37,6 +37,15 @@ class Reproduction:
         Parts that need pictures that are missing.
     computed : list of str
         Steps that were computed now; all others were there already.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fost import paper
+    >>> pictures = paper.PictureSet({})
+    >>> found = paper.compute(tempfile.mkdtemp(), ["example"], pictures=pictures)
+    >>> found.computed, len(found.rows["example"])
+    (['example'], 3)
     """
 
     pictures: PictureSet
@@ -77,6 +86,16 @@ def compute(
     Returns
     -------
     Reproduction
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fost import paper
+    >>> folder, pictures = tempfile.mkdtemp(), paper.PictureSet({})
+    >>> paper.compute(folder, ["example"], pictures=pictures).computed
+    ['example']
+    >>> paper.compute(folder, ["example"], pictures=pictures).computed  # it is there already
+    []
     """
     check_path(out, "out")
     parts = choose(names)

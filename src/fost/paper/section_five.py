@@ -29,6 +29,12 @@ class CheckRow:
         iterations of Q-DLA on barb in which two atoms or more are used by no patch.
     case : str
     value : float
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> paper.CheckRow(check="barb", case="H24", value=0.0365).value
+    0.0365
     """
 
     check: str
@@ -37,7 +43,18 @@ class CheckRow:
 
 
 def section_five(pictures: PictureSet, settings: Settings | None = None) -> list[CheckRow]:
-    """H_m on barb, the order of updates, and how alike the atoms of SK-SVD are."""
+    """H_m on barb, the order of updates, and how alike the atoms of SK-SVD are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fost import paper
+    >>> picture = np.fromfunction(lambda i, j: 128 + 60 * np.sin(i / 5) * np.cos(j / 7), (128, 128))
+    >>> pictures = paper.PictureSet(dict.fromkeys(["barb"], picture))
+    >>> rows = paper.section_five(pictures, paper.Settings(iterations=2, reflectors=(1, 2)))
+    >>> rows[0].check
+    'barb'
+    """
     pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     rows = []
     if "barb" in pictures:
@@ -89,7 +106,14 @@ def _undetermined(Y: NDArray[np.float64], settings: Settings) -> int:
 
 
 def draw_barb(rows: list[CheckRow]) -> Any:
-    """The error on barb, or on its stand-in, by number of reflectors; None without it."""
+    """The error on barb, or on its stand-in, by number of reflectors; None without it.
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> paper.draw_barb([]) is None
+    True
+    """
     from fost.paper.drawing import PALETTE, new_figure
 
     values = {row.case: row.value for row in rows if row.check == "barb"}

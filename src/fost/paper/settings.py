@@ -53,6 +53,13 @@ class Settings:
         Repetitions of whatever is timed.
     timed_signals : int
         Signals that a transform is timed on.
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> whole, quick = paper.Settings(), paper.Settings.quick()
+    >>> whole.iterations, quick.iterations, whole.table_k("H6")
+    (100, 10, 30)
     """
 
     iterations: int = 100

@@ -31,6 +31,12 @@ class EigenvalueRow:
         Over the largest magnitude of the curve.
     negative : bool
         By more than rounding.
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> paper.EigenvalueRow(curve="peppers", index=1, eigenvalue=-1.0, negative=True).negative
+    True
     """
 
     curve: str
@@ -42,7 +48,18 @@ class EigenvalueRow:
 def eigenvalues_of_pictures(
     pictures: PictureSet, settings: Settings | None = None
 ) -> list[EigenvalueRow]:
-    """QH12, s = 4, for peppers and barb: barb's negative eigenvalues are more and smaller."""
+    """QH12, s = 4, for peppers and barb: barb's negative eigenvalues are more and smaller.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fost import paper
+    >>> picture = np.fromfunction(lambda i, j: 128 + 60 * np.sin(i / 5) * np.cos(j / 7), (128, 128))
+    >>> pictures = paper.PictureSet(dict.fromkeys(["peppers", "barb"], picture))
+    >>> rows = paper.eigenvalues_of_pictures(pictures, paper.Settings(iterations=2))
+    >>> {row.curve for row in rows} == {"peppers", "barb"}
+    True
+    """
     pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     rows = []
     for name in ("peppers", "barb"):
@@ -55,7 +72,18 @@ def eigenvalues_of_pictures(
 def eigenvalues_by_sparsity(
     pictures: PictureSet, settings: Settings | None = None
 ) -> list[EigenvalueRow]:
-    """QH12 for several s, on couple, peppers and boat together."""
+    """QH12 for several s, on couple, peppers and boat together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fost import paper
+    >>> picture = np.fromfunction(lambda i, j: 128 + 60 * np.sin(i / 5) * np.cos(j / 7), (128, 128))
+    >>> pictures = paper.PictureSet(dict.fromkeys(["couple", "peppers", "boat"], picture))
+    >>> rows = paper.eigenvalues_by_sparsity(pictures, paper.Settings(iterations=2))
+    >>> rows[0].curve, len(rows) // 64
+    ('s = 2', 4)
+    """
     pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     Y = signals(*(pictures[name] for name in pictures.of_figures))
     return [row for s in SPARSITIES for row in _curve(f"s = {s}", "QH12", Y, settings, s)]
@@ -64,7 +92,18 @@ def eigenvalues_by_sparsity(
 def eigenvalues_by_reflectors(
     pictures: PictureSet, settings: Settings | None = None
 ) -> list[EigenvalueRow]:
-    """QH_m for several m, s = 4, on couple, peppers and boat together."""
+    """QH_m for several m, s = 4, on couple, peppers and boat together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fost import paper
+    >>> picture = np.fromfunction(lambda i, j: 128 + 60 * np.sin(i / 5) * np.cos(j / 7), (128, 128))
+    >>> pictures = paper.PictureSet(dict.fromkeys(["couple", "peppers", "boat"], picture))
+    >>> rows = paper.eigenvalues_by_reflectors(pictures, paper.Settings(iterations=2))
+    >>> rows[0].curve, len(rows) // 64  # curves of 64 eigenvalues each
+    ('m = 4', 5)
+    """
     pictures, settings = PictureSet.checked(pictures), Settings.of(settings)
     Y = signals(*(pictures[name] for name in pictures.of_figures))
     s = settings.sparsity
@@ -82,7 +121,16 @@ def _curve(
 
 
 def draw_eigenvalues(rows: list[EigenvalueRow]) -> Any:
-    """Eigenvalues against their index, one curve each."""
+    """Eigenvalues against their index, one curve each.
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> values = enumerate([-1.0, 0.5, 0.75], 1)
+    >>> rows = [paper.EigenvalueRow("peppers", k, value, value < 0) for k, value in values]
+    >>> len(paper.draw_eigenvalues(rows).axes) > 0
+    True
+    """
     from fost.paper.drawing import PALETTE, new_figure
 
     figure, axes = new_figure()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
 from fost._typing import DType, Numbers
+from fost._validation import not_in_rows
 
 # Arrays and numbers that are added entry by entry.
 Sums = tuple[Any, ...]
@@ -102,7 +103,6 @@ def add_pairwise(parts: Sequence[Sums]) -> Sums:
 def check_size(shape: tuple[int, ...], name: str) -> None:
     """Raises a ValueError for what is not a matrix with at least one signal and one feature."""
     if len(shape) != 2:
-        hint = f"; write {name}[None, :] for a single signal" if len(shape) == 1 else ""
-        raise ValueError(f"{name} must have shape (n_signals, n_features), got {shape}{hint}")
+        raise not_in_rows(shape, name)
     if 0 in shape:
         raise ValueError(f"{name} must have at least one signal and one feature, got shape {shape}")

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, issparse, sparray
 
 from fost import _core, decoding
 from fost._typing import DType, Floats, Numbers
-from fost._validation import check_signals, check_stored
+from fost._validation import ContainsNaN, check_signals, check_stored, hint_at_missing
 from fost.selection import Rule, check_rule, encode
 from fost.streams import Stream, as_stream, is_lazy
 from fost.transforms import storage
@@ -37,6 +37,12 @@ class Coder(Described, ABC):
     """A `Transform`, or a `Bank` of several: what turns signals into sparse codes and back.
 
     A code has one entry per atom, and the atoms are the columns of `matrix`.
+
+    Examples
+    --------
+    >>> import fost
+    >>> isinstance(fost.DCT(8), fost.Coder), isinstance(fost.Bank([fost.DCT(8)]), fost.Coder)
+    (True, True)
     """
 
     @property
@@ -221,7 +227,10 @@ class Coder(Described, ABC):
     def _encode_block(self, rule: Rule, gaps: bool, name: str, block: Numbers) -> csr_array:
         if gaps and np.isnan(block).any():
             return encode_observed(self, block, rule, name)
-        return encode(self._plan, block, rule, name)
+        try:
+            return encode(self._plan, block, rule, name)
+        except ContainsNaN as error:
+            raise hint_at_missing(error) from None
 
     @property
     def _has_matrix(self) -> bool:
@@ -235,7 +244,7 @@ class Coder(Described, ABC):
     def _atoms(self, dtype: DType) -> Floats:
         """The atoms as contiguous rows of the given type, kept for the next call."""
         if dtype not in self._atoms_of:
-            self._atoms_of[dtype] = np.ascontiguousarray(self.matrix.T, dtype=dtype)
+            self._atoms_of[dtype] = decoding.as_atoms(self.matrix.T, dtype)
         return self._atoms_of[dtype]
 
     def _repr_html_(self) -> str:

@@ -131,6 +131,10 @@ def reading(path: str | os.PathLike[str], what: str = "a transform") -> Iterator
             yield file
     except MemoryError:
         raise
+    except safetensors.SafetensorError as error:
+        raise ValueError(
+            f"cannot load {what} from {name!r}: it is damaged or no .safetensors file ({error})"
+        ) from error
     except Exception as error:
         raise ValueError(f"cannot load {what} from {name!r}: {error}") from error
 

@@ -39,6 +39,14 @@ def claims(found: Reproduction) -> list[Claim]:
     Returns
     -------
     list of Claim
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> rows = {"example": paper.example()}
+    >>> found = paper.Reproduction(paper.PictureSet({}), paper.Settings(), rows)
+    >>> {claim.part for claim in paper.claims(found)}
+    {'example'}
     """
     compare = not found.pictures.bundled
     judged: list[Claim] = []

@@ -42,6 +42,14 @@ class Claim:
         when the numbers were known.
     note : str
         Why, or by how much.
+
+    Examples
+    --------
+    >>> from fost import paper
+    >>> rows = {"example": paper.example()}
+    >>> found = paper.Reproduction(paper.PictureSet({}), paper.Settings(), rows)
+    >>> {claim.verdict for claim in paper.claims(found)} <= {"holds", "partly", "misses"}
+    True
     """
 
     part: str
