@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import fost
 from benchmarks.banks import S, mixed
 from benchmarks.bench_pursuit import atoms_from, imported, spams_omp
-from benchmarks.harness import Report, threads
+from benchmarks.harness import Report, own_threads, threads
 
 
 def run(report: Report, quick: bool = False) -> None:
@@ -104,7 +104,7 @@ def _learning(report: Report, Y: NDArray[Any], banks: dict[int, fost.Bank]) -> N
 
 def _two_threads(report: Report, Y: NDArray[Any], bank: fost.Bank) -> None:
     def encode(count: int) -> None:
-        with threads(count):
+        with own_threads(count):
             bank.encode(Y, S)
 
     report.section("8 members with two threads, float32", "ns per signal")

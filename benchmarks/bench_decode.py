@@ -1,4 +1,4 @@
-"""Decoding against SciPy's product of codes and atoms."""
+"""Decoding against SciPy's product of codes and atoms, and against copies of atoms."""
 
 from __future__ import annotations
 
@@ -46,3 +46,14 @@ def _against_scipy(report: Report, n: int, dtype: Any, quick: bool) -> None:
                 5 if quick else 21,
                 ">= 1.5",
             )
+    # What moving one atom to each signal takes, without a product.
+    transform = transforms["DCT"]
+    atoms, codes = np.ascontiguousarray(transform.matrix.T, dtype=dtype), transform.encode(Y, 1)
+    report.compare(
+        "DCT, s = 1",
+        partial(transform.decode, codes),
+        "np.take(atoms, indices)",
+        partial(np.take, atoms, codes.indices, axis=0),
+        n_signals,
+        5 if quick else 21,
+    )

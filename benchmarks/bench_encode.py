@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import fost
 from benchmarks.data import noise, patches, reflectors, rotations
-from benchmarks.harness import Report, threads
+from benchmarks.harness import Report, own_threads, threads
 
 
 def keep_largest(C: NDArray[Any], s: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -111,7 +111,7 @@ def _two_threads(report: Report, Y: NDArray[Any]) -> None:
     for name, transform in transforms.items():
 
         def encode(count: int, transform: fost.Transform = transform) -> None:
-            with threads(count):
+            with own_threads(count):
                 transform.encode(Y, 4)
 
         report.compare(

@@ -16,7 +16,7 @@ from tests import reference_learning as twin
 
 import fost
 from benchmarks.data import noise, patches
-from benchmarks.harness import Report, threads
+from benchmarks.harness import Report, own_threads, threads
 
 S = 4
 
@@ -117,7 +117,7 @@ def _two_threads(report: Report, Y: NDArray[Any], iterations: int) -> None:
 
         def timed(count: int, structure: fost.Structure = structure) -> Callable[[], Any]:
             def call() -> None:
-                with threads(count):
+                with own_threads(count):
                     learner(Y, structure, iterations)()
 
             return call

@@ -13,7 +13,7 @@ from sklearn.decomposition import sparse_encode
 
 import fost
 from benchmarks.bench_learn import training_set
-from benchmarks.harness import Report, threads
+from benchmarks.harness import Report, own_threads, threads
 
 S = 4
 
@@ -155,7 +155,7 @@ def _two_threads(report: Report, Y: NDArray[Any]) -> None:
 
 
 def _with_threads(count: int, Y: NDArray[Any], D: NDArray[Any]) -> None:
-    with threads(count):
+    with own_threads(count):
         fost.omp(Y, D, S)
 
 

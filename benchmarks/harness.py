@@ -143,11 +143,20 @@ def machine() -> dict[str, Any]:
 @contextmanager
 def threads(count: int) -> Iterator[None]:
     """The same number of threads for fost and for BLAS."""
+    with own_threads(count), threadpool_limits(limits=count):
+        yield
+
+
+@contextmanager
+def own_threads(count: int) -> Iterator[None]:
+    """The number of threads of fost alone, where that is changed within what is timed.
+
+    To change that of BLAS takes almost two milliseconds, and fost's own calls of it use one.
+    """
     before = fost.get_num_threads()
     fost.set_num_threads(count)
     try:
-        with threadpool_limits(limits=count):
-            yield
+        yield
     finally:
         fost.set_num_threads(before)
 
