@@ -15,6 +15,9 @@ demo: $(VENV)/.built
 reproduce: $(VENV)/.built
 	$(BIN)/fost reproduce -o reproduction --force $(if $(IMAGES),--images $(IMAGES)) $(REPRODUCE)
 
+# As many processes as cores have no room for threads of BLAS beside them: tests of dense products
+# took thirty times as long with two each.
+test test-oldest test-newest: export OPENBLAS_NUM_THREADS ?= 1
 test: $(VENV)/.built
 	$(BIN)/python -m pytest
 
@@ -52,7 +55,7 @@ format: $(VENV)/.built
 
 bench: $(VENV)/.built
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[compare]" || echo "competitors are left out"
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(if $(ISA),--isa $(ISA))
 
 # The site, in docs/_build/html; a warning is an error.
 docs: $(VENV)/.built

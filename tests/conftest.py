@@ -50,9 +50,9 @@ if "FOST_TEST_ROUNDING" in os.environ:
 IMAGES = Path(__file__).resolve().parents[1] / ".." / "shared" / "images"
 
 
-@pytest.fixture(params=_core.available_isas())
+@pytest.fixture(params=[_core.get_isa()] if os.environ.get("FOST_ISA") else _core.available_isas())
 def isa(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Runs a test under every instruction set that the machine has."""
+    """Runs a test under every instruction set that the machine has, or under FOST_ISA alone."""
     before = _core.get_isa()
     _core.set_isa(request.param)
     yield request.param

@@ -69,9 +69,9 @@ class Machine:
 def machines(seed: int) -> dict[str, Machine]:
     """All that are simulated; examples and order follow from the seed."""
     return {
-        "prescott": Machine("Prescott", "sse2", 8, "baseline", 1, seed, "C"),
+        "prescott": Machine("Prescott", "sse2", 3, "baseline", 1, seed, "C"),
         "sandybridge": Machine("Sandybridge", "avx", 1, "baseline", 8, seed + 1, "C.UTF-8"),
-        "haswell": Machine("Haswell", "avx2", 8, "avx2", 8, seed + 2, "C"),
+        "haswell": Machine("Haswell", "avx2", 3, "avx2", 8, seed + 2, "C"),
         "skylakex": Machine("SkylakeX", "avx512vl", 1, "avx512", 1, seed + 3, "C.UTF-8"),
     }
 

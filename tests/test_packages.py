@@ -54,11 +54,14 @@ def test_the_conda_recipe_asks_for_what_the_project_asks_for() -> None:
     assert parts["context"]["version"] == VERSION
     assert parts["about"]["license"] == project["license"]
     assert parts["about"]["summary"] == project["description"]
-    asked = {**bounds(project["dependencies"]), "python": project["requires-python"][2:]}
-    assert bounds(parts["requirements"]["run"]) == asked
+    # A bound of Python would make one package for all versions, which what is compiled is not.
+    oldest = project["requires-python"].removeprefix(">=")
+    assert parts["build"]["skip"] == f'match(python, "<{oldest}")'
+    for place in ("host", "run"):
+        assert parts["requirements"][place][0] == "python"
+    assert bounds(parts["requirements"]["run"][1:]) == bounds(project["dependencies"])
     host = bounds(parts["requirements"]["host"])
     assert host.items() >= bounds(PROJECT["build-system"]["requires"]).items()
-    assert host["python"] == asked["python"]
     name, target = parts["build"]["python"]["entry_points"][0].split(" = ")
     assert project["scripts"] == {name: target}
 
