@@ -12,21 +12,52 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// The coefficient of the largest magnitude of each lane, and by which count it came; the first of
-// equals, but for their signs.
+// The coefficient of the largest magnitude of each lane, and by which count it came. Where there is
+// no instruction for that, `values` are magnitudes alone: the next comparison then waits for one
+// instruction of the last, and not for three.
 template <class T> struct Champions {
   Vec<T> values[UNROLL] = {};
   Mask<T> counts[UNROLL] = {};
-  Mask<T> now = {};
 
-  FOST_INLINE void meet(const Vec<T>* coefficients) {
+  FOST_INLINE void meet(const Vec<T>* coefficients, Mask<T> now) {
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) {
-      const Vec<T> strongest = stronger(values[v], coefficients[v]);
-      counts[v] = Mask<T>(strongest != values[v]) ? now : counts[v];
-      values[v] = strongest;
+      if constexpr (COMPARES_MAGNITUDES) {
+        const Vec<T> strongest = stronger(values[v], coefficients[v]);
+        counts[v] = Mask<T>(strongest != values[v]) ? now : counts[v];
+        values[v] = strongest;
+      } else {
+        const Vec<T> magnitude = absolute(coefficients[v]);
+        // Counts ascend, so that the larger one is the later one.
+        const Mask<T> mine = Mask<T>(magnitude > values[v]) & now;
+        counts[v] = mine > counts[v] ? mine : counts[v];
+        values[v] = maximum<T>(magnitude, values[v]);
+      }
     }
+  }
+};
+
+// Of all coefficients, the first of equals, but for their signs. They come to one of two sides, so that
+// a comparison does not wait for the one before.
+template <class T> struct Screening {
+  Champions<T> sides[2];
+  Mask<T> now = {};
+
+  template <int SIDE> FOST_INLINE void meet(const Vec<T>* coefficients) {
+    sides[SIDE].meet(coefficients, now);
     now += 1;
+  }
+
+  Champions<T> winners() const {
+    Champions<T> both = sides[0];
+    for (int v = 0; v < UNROLL; ++v) {
+      const Vec<T> mine = absolute(both.values[v]), other = absolute(sides[1].values[v]);
+      const Mask<T> sooner = Mask<T>(sides[1].counts[v] < both.counts[v]);
+      const Mask<T> wins = Mask<T>(other > mine) | (Mask<T>(other == mine) & sooner);
+      both.values[v] = wins ? sides[1].values[v] : both.values[v];
+      both.counts[v] = wins ? sides[1].counts[v] : both.counts[v];
+    }
+    return both;
   }
 };
 
@@ -53,18 +84,27 @@ template <class T> FOST_INLINE void keep(const Vec<T>* x, const Vec<T>* y, T fac
 }
 
 // factors[0] x + factors[1] y
-template <class T>
-FOST_INLINE void meet(Champions<T>& champions, const Vec<T>* x, const Vec<T>* y, const T* factors) {
+template <int SIDE, class T>
+FOST_INLINE void meet(Screening<T>& screening, const Vec<T>* x, const Vec<T>* y, const T* factors) {
   Vec<T> first = factors[0] - Vec<T>{}, second = factors[1] - Vec<T>{}, sums[UNROLL];
   hold(first);
   hold(second);
 #pragma GCC unroll 4
   for (int v = 0; v < UNROLL; ++v) sums[v] = first * x[v] + second * y[v];
-  champions.meet(sums);
+  screening.template meet<SIDE>(sums);
+}
+
+// scale x
+template <int SIDE, class T> FOST_INLINE void meet_stored(Screening<T>& screening, const T* x, T scale) {
+  Vec<T> all = scale - Vec<T>{}, scaled[UNROLL];
+  hold(all);
+#pragma GCC unroll 4
+  for (int v = 0; v < UNROLL; ++v) scaled[v] = all * load(x + v * LANES<T>);
+  screening.template meet<SIDE>(scaled);
 }
 
 template <class T>
-FOST_INLINE void screen_member(const ScreenMember<T>& member, T* board, Champions<T>& champions) {
+FOST_INLINE void screen_member(const ScreenMember<T>& member, T* board, Screening<T>& screening) {
   const RowPair* rows = member.rows;
   const T* factors = member.factors;
   const auto at = [board](Index row) { return board + row * WIDTH<T>; };
@@ -73,26 +113,24 @@ FOST_INLINE void screen_member(const ScreenMember<T>& member, T* board, Champion
     keep(in.a, in.b, factors[0], at(first_row(rows[1])));
     keep(in.b, in.a, factors[1], at(second_row(rows[1])));
   }
-  Champions<T> local = champions;
+  Screening<T> local = screening;
   for (int k = 0; k < member.first; ++k, rows += 2, factors += 3) {
     const TwoRows<T> in(board, rows[0]);
     keep(in.b, in.a, factors[2], at(first_row(rows[1])));
-    meet(local, in.a, in.b, factors);
+    meet<0>(local, in.a, in.b, factors);
   }
   for (int k = 0; k < member.both; ++k, rows += 1, factors += 4) {
     const TwoRows<T> in(board, rows[0]);
-    meet(local, in.a, in.b, factors);
-    meet(local, in.b, in.a, factors + 2);
+    meet<0>(local, in.a, in.b, factors);
+    meet<1>(local, in.b, in.a, factors + 2);
   }
-  for (int k = 0; k < member.stored; ++k) {
-    const T* x = at(member.places[k]);
-    Vec<T> scale = member.scales[k] - Vec<T>{}, scaled[UNROLL];
-    hold(scale);
-#pragma GCC unroll 4
-    for (int v = 0; v < UNROLL; ++v) scaled[v] = scale * load(x + v * LANES<T>);
-    local.meet(scaled);
+  int k = 0;
+  for (; k + 1 < member.stored; k += 2) {
+    meet_stored<0>(local, at(member.places[k]), member.scales[k]);
+    meet_stored<1>(local, at(member.places[k + 1]), member.scales[k + 1]);
   }
-  champions = local;
+  if (k < member.stored) meet_stored<0>(local, at(member.places[k]), member.scales[k]);
+  screening = local;
 }
 
 template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
@@ -106,12 +144,13 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
 
   // All steps, and the codes.
   void run() {
+    if constexpr (!COMPARES_MAGNITUDES) take_rows();
     while (taken_ < codes_.s && this->any_open()) {
       choose();
       this->template orthogonalise<false>();
       this->take();
       if (taken_ == codes_.s) break;
-      if (taken_ == 1) take_rows();
+      if (COMPARES_MAGNITUDES && taken_ == 1) take_rows();
       find_factors();
       for (int p = 0; p < count_; ++p)
         if (open_[p] != 0) subtract(p);
@@ -130,8 +169,9 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
 
   // The next atom of each signal, if there is one left to take.
   void choose() {
-    Champions<T> champions;
-    for (int b = 0; b < all_.screen.count; ++b) screen_member(all_.screen.members[b], board_, champions);
+    Screening<T> screening;
+    for (int b = 0; b < all_.screen.count; ++b) screen_member(all_.screen.members[b], board_, screening);
+    const Champions<T> champions = screening.winners();
     T strengths[P];
     typename IntegerOf<T>::type counts[P];
     for (int v = 0; v < UNROLL; ++v) {
@@ -141,7 +181,10 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
     for (int p = 0; p < P; ++p) {
       if (open_[p] == 0) continue;
       int k = all_.screen.atoms[counts[p]];
-      if (this->has(p, k)) k = strongest_other(p, strengths[p]);
+      if (this->has(p, k))
+        k = strongest_other(p, strengths[p]);
+      else if (!COMPARES_MAGNITUDES && correlation(p, k) < 0)
+        strengths[p] = -strengths[p];
       open_[p] = this->prefers(p, k, strengths[p], 1);
       // Inner products come from far away: all of them at once.
       const T* gram = atoms_.gram + static_cast<Index>(k) * atoms_.pitch;
@@ -156,8 +199,7 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
     strength = 0;
     for (int k = 0; k < atoms_.count; ++k) {
       if (this->has(p, k)) continue;
-      T sum = 0;
-      for (int i = 0; i < all_.pitch; ++i) sum += entry(k, i) * residual(p)[i];
+      const T sum = correlation(p, k);
       if (__builtin_fabs(sum) > __builtin_fabs(strength)) {
         strength = sum;
         found = k;
@@ -173,7 +215,20 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
     return all_.atoms.places + k * all_.atoms.count + i / ATOM_BLOCK;
   }
 
-  T entry(int k, int i) const { return all_.atoms.values[*blocks(k, i) + i % ATOM_BLOCK]; }
+  // Of atom k with a residual in rows.
+  T correlation(int p, int k) const {
+    Vec<T> sums[ATOM_BLOCK / LANES<T>] = {};
+    for (int i = 0; i < all_.pitch; i += ATOM_BLOCK) {
+      const T *block = all_.atoms.values + *blocks(k, i), *row = residual(p) + i;
+#pragma GCC unroll 16
+      for (int v = 0; v < ATOM_BLOCK / LANES<T>; ++v)
+        sums[v] += load(block + v * LANES<T>) * load(row + v * LANES<T>);
+    }
+    T total = 0;
+    for (int v = 0; v < ATOM_BLOCK / LANES<T>; ++v)
+      for (int l = 0; l < LANES<T>; ++l) total += sums[v][l];
+    return total;
+  }
 
   // By how much the coefficients of the chosen atoms have changed.
   void find_factors() const {

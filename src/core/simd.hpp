@@ -102,8 +102,19 @@ FOST_INLINE Vec<double> absolute(Vec<double> v) {
 }
 
 template <class T> FOST_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) { return a > b ? a : b; }
+#if defined(__AVX2__) && !defined(__AVX512F__)
+// The same by its instruction, also where the compiler has that comparison already: it would choose by
+// it, which takes three.
+template <> FOST_INLINE Vec<float> maximum<float>(Vec<float> a, Vec<float> b) {
+  return (Vec<float>)_mm256_max_ps((__m256)a, (__m256)b);
+}
+template <> FOST_INLINE Vec<double> maximum<double>(Vec<double> a, Vec<double> b) {
+  return (Vec<double>)_mm256_max_pd((__m256d)a, (__m256d)b);
+}
+#endif
 // Of a and b what is larger in magnitude; of a number and its negative, either.
 #if defined(__AVX512DQ__)
+constexpr bool COMPARES_MAGNITUDES = true;  // by one instruction
 FOST_INLINE Vec<float> stronger(Vec<float> a, Vec<float> b) {
   return (Vec<float>)_mm512_maskz_range_ps(0xffff, (__m512)a, (__m512)b, 0b0111);
 }
@@ -111,6 +122,7 @@ FOST_INLINE Vec<double> stronger(Vec<double> a, Vec<double> b) {
   return (Vec<double>)_mm512_maskz_range_pd(0xff, (__m512d)a, (__m512d)b, 0b0111);
 }
 #else
+constexpr bool COMPARES_MAGNITUDES = false;
 template <class V> FOST_INLINE V stronger(V a, V b) { return absolute(b) > absolute(a) ? b : a; }
 #endif
 template <class T> FOST_INLINE Vec<T> minimum(Vec<T> a, Vec<T> b) { return a < b ? a : b; }

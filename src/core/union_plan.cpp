@@ -104,7 +104,8 @@ Union::Union(const Plan& base, const std::vector<const Plan*>& members,
       full(bank.program<double>(), this->indices, turns, rows, atoms) {}
 
 // Nanoseconds per signal as benchmarks/bench_unions.py has them in float32, with AVX-512 and with AVX2;
-// of float64 both ways take about the same multiple. Longer vectors gain where nothing comes from far.
+// of float64, and with shorter vectors, both ways take about the same multiple, but for the latter's
+// factor. Longer vectors gain where nothing comes from far.
 bool Union::by_residuals(Index rows, int s, bool within) const {
   if (!can_screen() || rows <= FEW_SIGNALS) return false;  // lanes would be empty
   double rotations = 0;
@@ -113,10 +114,11 @@ bool Union::by_residuals(Index rows, int s, bool within) const {
   // Codes within an error have different lengths. Most are short; and signals side by side wait for
   // the longest.
   const double steps = within ? std::min<double>(s, n / 8 + 1) : s, waiting = within ? 2 : 1;
-  const bool wide = kernels<float>().width >= 32;
+  const int width = kernels<float>().width;
+  const bool wide = width >= 32;
   const double screen = wide ? 0.065 * rotations + 0.04 * count : 0.10 * rotations + 0.06 * count;
   const double others = wide ? 35 + 0.03 * n * (steps + 1) : 45 + 0.07 * n * (steps + 1);
-  const double residuals = waiting * steps * (screen + others);
+  const double residuals = (width < 16 ? 1.7 : 1.0) * waiting * steps * (screen + others);
   const double products = 0.10 * rotations + 0.13 * count + 60 * steps + 0.04 * steps * (steps - 1) * count;
   return residuals < products;
 }
