@@ -45,13 +45,7 @@ def planted(seed=0, count=600, n=10, n_atoms=15, s=2, dtype=np.float64):
         KSVD(3, 1, max_iter=3, random_state=0, approximate=False, sparse_output=False),
         MOD(3, 1, max_iter=3, random_state=0),
         StagewiseKSVD(3, 1, n_inner=2, n_final=1, random_state=0),
-    ],
-    # Of signals that are repeated others are drawn for the start.
-    expected_failed_checks=lambda estimator: (
-        {"check_sample_weight_equivalence_on_dense_data": "left to the start"}
-        if isinstance(estimator, KSVD | MOD)
-        else {}
-    ),
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

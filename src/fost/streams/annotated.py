@@ -32,6 +32,7 @@ class Annotated(Stream):
         self._stream, self.name = stream, stream.name
         self.gaps = gaps or missing is not None
         self._missing, self._weights = missing, weights
+        self.resident = stream.resident and (missing is None or isinstance(missing, np.ndarray))
 
     @property
     def n_features(self) -> int:

@@ -28,6 +28,8 @@ class Stream(ABC):
     name: str
     # Whether entries may be missing, which are NaN.
     gaps: bool = False
+    # Whether all of it is in memory, as one block.
+    resident: bool = False
 
     @property
     @abstractmethod

@@ -53,6 +53,8 @@ class _Rows(Stream):
 class Array(_Rows):
     """An array in memory, which is one block."""
 
+    resident = True
+
     def __init__(self, Y: object, name: str) -> None:
         super().__init__(check_real(Y, name), name)
 
