@@ -17,6 +17,7 @@ from fost.baselines import KSVD, MOD, GeneralDictionary, StagewiseKSVD
 from fost.baselines.batches import BatchedFactorisation
 from fost.baselines.factorisation import Factorisation, leading_directions, random_atoms
 from fost.baselines.mod import least_squares_atoms
+from fost.learning import as_source
 from tests import reference
 from tests.cases import dtypes, random_vectors, seeds
 
@@ -153,15 +154,19 @@ def test_estimators_improve_on_their_start(estimator, dtype):
 
 @pytest.mark.parametrize("approximate", [True, False])
 def test_ksvd_finds_a_planted_dictionary(approximate):
+    """Most of it: 0.83 of the atoms on average, in single runs 0.68 to 1."""
     Y, D = planted(count=3000, n=20, n_atoms=25)
-    fitted = KSVD(25, 2, approximate=approximate, max_iter=80, random_state=1).fit(Y)
-    found = np.abs(fitted.components_ @ D.T).max(axis=0) > 0.99
-    assert found.mean() >= 0.8
+    found = []
+    for seed in range(4):
+        fitted = KSVD(25, 2, approximate=approximate, max_iter=80, random_state=seed).fit(Y)
+        found.append(np.abs(fitted.components_ @ D.T).max(axis=0) > 0.99)
+    assert np.mean(found) >= 0.7
 
 
 def test_ksvd_updates_atoms_after_each_batch():
     """Two batches, one after another, are a pass; its errors are those before the updates."""
     Y, D = planted(count=400)
+    Y = as_source(Y).arranged().in_memory()
     start = D[:12]
     fitted = KSVD(12, 2, init=start, batch_size=200, max_iter=1, random_state=0).fit(Y)
     atoms, left = start, 0.0
