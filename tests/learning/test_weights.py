@@ -55,6 +55,20 @@ def test_a_signal_of_no_weight_does_not_count():
     np.testing.assert_allclose(one.errors, other.errors, rtol=1e-6)
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("kind", [fost.Bank, fost.Union])
+def test_errors_are_those_of_repetitions(kind, gaps):
+    Y = correlated(400, 16)
+    missing = RNG.random(Y.shape) < 0.3 if gaps else None
+    again = np.repeat(np.arange(400), WEIGHTS)
+    one = as_source(Y, missing, WEIGHTS)
+    many = as_source(Y[again], None if missing is None else missing[again])
+    coder = kind([fost.DCT(16), fost.Hadamard(16)])
+    want = many.relative_error(coder, 3)
+    assert one.relative_error(coder, 3) == pytest.approx(want, rel=1e-10)
+    assert as_source(Y, missing).relative_error(coder, 3) != pytest.approx(want, rel=1e-3)
+
+
 class Thirds:
     def __init__(self, Y):
         self.Y = Y

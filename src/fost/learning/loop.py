@@ -85,7 +85,8 @@ def learn(
         from one pass to the next, so that this works for signals of any size. Where Y is an
         array of Dask or Zarr, or yields blocks, this may be one too.
     sample_weight : array-like of shape (n_signals,), optional
-        How many times each signal counts: any numbers that are not negative.
+        How many times each signal counts: any numbers that are not negative. Whole ones are equal
+        to copies of signals, in any order.
     base : Transform, optional
         A fixed transform B under the learned one: U = B U_learned. Learning then works on the
         coefficients B^T y, which are computed on the fly.
