@@ -184,7 +184,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         # Of signals that are not in memory, or have gaps, some decide between the candidates, and
         # only the chosen one is learned further on all.
         source = as_source(signals).in_order()
-        whole = source.resident and not source.gaps
+        whole = signals.resident and not signals.gaps
         sample = source if whole else source.sample(_EXPLORED).loaded()
         random = as_generator(self.random_state)
         distinct = len(sample.apart[0])

@@ -90,7 +90,7 @@ class Source(Stream):
 
     def __init__(self, stream: Stream) -> None:
         self._stream, self.name, self.gaps = stream, stream.name, stream.gaps
-        self.resident = stream.resident
+        self.resident, self.at_hand = stream.resident, stream.at_hand
         # Whether their order is one that learning has chosen, and not that of who gave them.
         self.settled = False
         self._n_given: int | None = None
@@ -197,12 +197,12 @@ class Source(Stream):
         return told_apart(found.array, self.weights, self.in_memory() if self.resident else None)
 
     def in_order(self) -> Source:
-        """The same signals in the order of what they hold, if these are few, and in memory.
+        """The same signals in the order of what they hold, if these are few, and at hand.
 
         What is learned is then, to the last bit, the same for any order of them, and for weights
         as for copies.
         """
-        few = self.resident and self.n_signals * self.n_features <= _FEW_ENTRIES
+        few = self.at_hand and self.n_signals * self.n_features <= _FEW_ENTRIES
         return self.arranged() if few else self
 
     def arranged(self) -> Source:

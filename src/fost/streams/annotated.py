@@ -33,6 +33,7 @@ class Annotated(Stream):
         self.gaps = gaps or missing is not None
         self._missing, self._weights = missing, weights
         self.resident = stream.resident and (missing is None or isinstance(missing, np.ndarray))
+        self.at_hand = stream.at_hand and (missing is None or hasattr(missing, "shape"))
 
     @property
     def n_features(self) -> int:

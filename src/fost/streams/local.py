@@ -24,6 +24,8 @@ _BLOCK_BYTES = 2**26
 class _Rows(Stream):
     """Signals that have a shape and can be sliced."""
 
+    at_hand = True
+
     def __init__(self, Y: Any, name: str) -> None:
         check_size(Y.shape, name)
         self._rows, self.name = Y, name
