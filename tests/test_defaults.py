@@ -22,19 +22,8 @@ GENERAL = [fost.baselines.KSVD(), fost.baselines.MOD(), fost.baselines.Stagewise
 ESTIMATORS = [*LEARNED, fost.AutoDictionary(), *GENERAL, fost.Imputer()]
 
 
-def not_decided_by_few_signals(estimator):
-    """The check has half as many signals as features, which leave most atoms to rounding.
-
-    Another order of the same signals, without weights, makes as much of a difference;
-    tests/learning/test_weights.py shows that, and has enough signals. Reflectors are decided.
-    """
-    if isinstance(estimator, fost.HouseholderDictionary):
-        return {}
-    return {"check_sample_weight_equivalence_on_dense_data": "left to rounding, or to the start"}
-
-
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=not_decided_by_few_signals)
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks_without_arguments(estimator, check):
     check(estimator)
 

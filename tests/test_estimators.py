@@ -21,19 +21,6 @@ from fost.estimators import checks
 from tests.learning.test_loop import correlated
 
 
-def left_to_rounding(estimator):
-    """Checks that fewer signals than features do not decide, or all signals at the start.
-
-    Many rotations, and atoms that no signal uses, are equally good for them, and sums that are
-    equal but for their last bits lead to different ones; tests/learning/test_weights.py has enough
-    signals. Banks start from those that are represented worst, a half of them, however often.
-    """
-    settled = (fost.OrthonormalDictionary, fost.HouseholderDictionary)
-    if isinstance(estimator, settled) and estimator.threshold is None:
-        return {}
-    return {"check_sample_weight_equivalence_on_dense_data": "left to rounding, or to the start"}
-
-
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
@@ -50,8 +37,7 @@ def left_to_rounding(estimator):
         ),
         fost.AutoDictionary(n_nonzero_coefs=1, max_transforms=1, max_iter=2, random_state=0),
         fost.OrthonormalDictionary(n_nonzero_coefs=None, threshold=0.5),
-    ],
-    expected_failed_checks=left_to_rounding,
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

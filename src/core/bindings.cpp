@@ -10,6 +10,7 @@
 #include "conditioning.hpp"
 #include "dispatch.hpp"
 #include "engine.hpp"
+#include "marks.hpp"
 #include "parallel.hpp"
 #include "pursuit.hpp"
 #include "sweeps.hpp"
@@ -26,6 +27,13 @@ int sum_atoms_array(const Packed<const T, nb::ndim<2>>& atoms, const Packed<cons
           "shapes do not agree");
   nb::gil_scoped_release release;
   return static_cast<int>(sum_atoms<T, I>(atoms.data(), codes, view<T>(x)));
+}
+
+template <class T>
+void mark_signals_array(const Input<T>& y, const Packed<std::uint64_t, Line>& marks) {
+  require(y.shape(0) == marks.shape(0), "shapes do not agree");
+  nb::gil_scoped_release release;
+  mark_signals(view<const T>(y), marks.data());
 }
 
 void sweep_reflectors_array(const Packed<const double, nb::ndim<2>>& statistic,
@@ -168,6 +176,7 @@ template <class T> void bind_passes(nb::module_& m) {
         "scales"_a.noconvert().none(), "squares"_a.noconvert().none(), "y"_a.noconvert(),
         "missing"_a.noconvert().none(), "s"_a, "tol"_a, "values"_a.noconvert(),
         "indices"_a.noconvert(), "indptr"_a.noconvert());
+  m.def("mark_signals", &mark_signals_array<T>, "y"_a.noconvert(), "marks"_a.noconvert());
   m.def("squared_norms", &squared_norms_array<T>, "rows"_a.noconvert());
   m.def("inner_products", &inner_products_array<T>, "atoms"_a.noconvert(), "gram"_a.noconvert());
   m.def("sweep_atoms", &sweep_atoms_array<T>, "atoms"_a.noconvert(), "residual"_a.noconvert(),

@@ -15,7 +15,6 @@ import fost
 from fost.learning.sources import ArraySource, Statistic
 from fost.learning.structure import Problem
 from tests.cases import random_orthonormal, seeds
-from tests.test_estimators import left_to_rounding
 
 
 def mixed(seed=0, count=900, n=16, kinds=3, s=2, dtype=np.float64):
@@ -226,7 +225,6 @@ def learn(**options):
             3, 1, structure=fost.Reflectors(1), random_state=0, max_iter=5, sparse_output=False
         ),
     ],
-    expected_failed_checks=left_to_rounding,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -21,7 +21,6 @@ from fost.learning.union import SumsOf
 from tests import reference
 from tests.cases import dtypes, random_orthonormal, seeds
 from tests.learning.test_bank import mixed
-from tests.test_estimators import left_to_rounding
 
 STRUCTURES = [fost.Full(), fost.Reflectors(3), fost.Rotations(12)]
 
@@ -196,7 +195,6 @@ def test_the_example_of_the_guide_runs():
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [fost.UnionDictionary(2, 1, structure=fost.Full(), random_state=0, max_iter=4)],
-    expected_failed_checks=left_to_rounding,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

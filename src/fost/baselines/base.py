@@ -30,6 +30,7 @@ from fost.estimators.base import DictionaryEstimator
 from fost.estimators.checks import validated
 from fost.estimators.convergence import warn_of_change
 from fost.estimators.defaults import default_entries
+from fost.estimators.weighted import WeightedFit
 from fost.learning import InterruptedWarning, as_source
 from fost.streams import Stream
 
@@ -73,7 +74,10 @@ class GeneralEstimator(DictionaryEstimator):
         """What is left to do after the last step."""
 
     def _fit(self, signals: Stream) -> None:
-        rows, missing = weighed(*completed(as_source(signals).in_memory(), signals), signals)
+        source = as_source(signals)
+        if isinstance(self, WeightedFit):  # then equal signals may become one with a weight
+            source = source.arranged()
+        rows, missing = weighed(*completed(source.in_memory(), source), source)
         Y = within_reach(rows)
         n = self.n_features_in_
         n_components = n if self.n_components is None else self.n_components

@@ -26,7 +26,6 @@ from fost.learning.frontier import Candidate, Frontier, Rung, relative_error, ru
 from fost.learning.union_rungs import union_rungs
 from fost.selection import Rule, check_rule
 from fost.streams import Stream
-from fost.streams.local import Array
 from fost.transforms.orthonormal import dense_flops
 
 # Signals that candidates are compared on where they are not all in memory.
@@ -182,15 +181,18 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         return self.dictionary_.encode(signals, rule.s, threshold=rule.threshold)
 
     def _fit(self, signals: Stream) -> None:
-        # Of signals that are not in memory some, spread over all, decide between the candidates,
-        # and only the chosen one is learned further on all.
-        source = as_source(signals)
-        sample = source if isinstance(signals, Array) else source.sample(_EXPLORED)
+        # Of signals that are not in memory, or have gaps, some decide between the candidates, and
+        # only the chosen one is learned further on all.
+        source = as_source(signals).in_order()
+        whole = signals.resident and not signals.gaps
+        sample = source if whole else source.sample(_EXPLORED).loaded()
         random = as_generator(self.random_state)
-        count = self._held_out_count(sample.n_signals)
+        distinct = len(sample.apart[0])
+        count = self._held_out_count(distinct)
         self._check()
-        order = random.permutation(sample.n_signals)
-        train, held_out = self._divided(sample, order[count:], np.sort(order[:count]))
+        order = random.permutation(distinct)
+        # A single one is judged on itself.
+        train, held_out = self._divided(sample, order[count:], np.sort(order[: max(1, count)]))
         todo = self._todo(train)
         wish = Wish(held_out, self._rule.s, self.max_error, self.threshold)
         self.frontier_ = self._explored(train, wish, todo, random)
@@ -199,15 +201,16 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         self._continue(source, rung, random)
 
     def _divided(
-        self, sample: Source, *parts: NDArray[np.int64]
+        self, sample: Source, train: NDArray[np.int64], held_out: NDArray[np.int64]
     ) -> tuple[Floats | Source, Floats | Source]:
-        """Signals to learn from, and those that were held out."""
+        """Signals to learn from, and those that were held out, of those that are told apart."""
+        places, weights = sample.apart
         rows = sample.in_memory()
         gaps = sample.gaps and bool(np.isnan(rows).any())
-        if gaps or sample.weighted or self.threshold is not None:
-            loaded = sample.loaded()
-            return loaded.part(parts[0]), loaded.part(parts[1])
-        return rows[parts[0]], rows[parts[1]]
+        if gaps or weights is not None or self.threshold is not None:
+            own = [None if weights is None else weights[part] for part in (train, held_out)]
+            return sample.taken(places[train], own[0]), sample.taken(places[held_out], own[1])
+        return rows[places[train]], rows[places[held_out]]
 
     def _explored(
         self, train: Floats | Source, wish: Wish, todo: list[Rung], random: np.random.Generator

@@ -10,6 +10,7 @@ import numpy as np
 
 from fost._typing import Floats
 from fost._validation import check_sizes
+from fost.learning.copies import number
 from fost.learning.frontier import Candidate, relative_error
 from fost.learning.sources import Source
 from fost.transforms import DCT, Givens, Transform, Union
@@ -90,7 +91,8 @@ class Wish:
         """The same with a threshold, whose square is the price of a coefficient."""
         assert isinstance(self.held_out, Source)
         assert self.threshold is not None
-        n, count = self.held_out.n_features, self.held_out.n_signals
+        n = self.held_out.n_features
+        count = number(slice(None), self.held_out.weights, self.held_out.n_signals)
         price = self.threshold**2 * count / max(self.held_out.energy, np.finfo(np.float64).tiny)
         return [
             (error + price * log2(row.n_transforms) / log2(max(n, 2)), row.flops, row.n_transforms)

@@ -27,7 +27,8 @@ class WeightedFit(DictionaryEstimator):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_signals,), optional
-            How many times each signal counts.
+            How many times each signal counts; whole numbers are equal to copies of signals, in any
+            order.
 
         Returns
         -------

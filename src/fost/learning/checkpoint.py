@@ -101,7 +101,7 @@ def _settings(
     """What must be the same for a run to go on, as plain data: all but when it ends."""
     return {
         "fost": fost.__version__,
-        "n_signals": problem.source.n_signals,
+        "n_signals": problem.source.n_given,
         "n_features": problem.n_features,
         "rounding": problem.source.rounding,
         "structure": repr(structure),

@@ -180,7 +180,9 @@ def first_of(signals: Floats | Source, count: int, name: str) -> Source:
     """The first so many signals, and what errors call them."""
     if isinstance(signals, Source):
         return signals.part(np.arange(count))
-    return ArraySource(signals[:count], name)
+    source = ArraySource(signals[:count], name)
+    source.settled = True
+    return source
 
 
 def n_signals_of(signals: Floats | Source) -> int:

@@ -85,7 +85,8 @@ def learn(
         from one pass to the next, so that this works for signals of any size. Where Y is an
         array of Dask or Zarr, or yields blocks, this may be one too.
     sample_weight : array-like of shape (n_signals,), optional
-        How many times each signal counts: any numbers that are not negative.
+        How many times each signal counts: any numbers that are not negative. Whole ones are equal
+        to copies of signals, in any order.
     base : Transform, optional
         A fixed transform B under the learned one: U = B U_learned. Learning then works on the
         coefficients B^T y, which are computed on the fly.
@@ -140,7 +141,7 @@ def learn(
     )  # fmt: skip
     try:
         with single_threaded_blas:
-            problem, start = task.problem(Y)
+            problem, start = _posed(task, Y)
             keeper, resumed = None, None
             if checkpoint is not None:
                 keeper = Checkpoint(checkpoint, problem, structure, start, random_state is not None)
@@ -161,10 +162,16 @@ def learn(
         raise hint_at_missing(error) from None
 
 
+def _posed(task: Task, Y: object) -> tuple[Problem, str | Coder]:
+    """The problem, and the start, with the signals in an order that is their own."""
+    problem, start = task.problem(Y)
+    return problem.but(source=problem.source.in_order()), start
+
+
 @single_threaded_blas
 def run(Y: ArrayLike | Stream, task: Task) -> LearningResult:
     """`learn` as a part of something larger, which Ctrl-C shall end: it is a KeyboardInterrupt."""
-    problem, start = task.problem(Y)
+    problem, start = _posed(task, Y)
     result = alternate(problem, task.structure.fit_to(problem), start)
     return replace(result, transform=with_base(task.base, result.transform))
 

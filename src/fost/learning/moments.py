@@ -26,13 +26,17 @@ class EnergiesOf:
     name: str
 
     def __call__(self, block: Floats, weights: NDArray[np.float64] | None = None) -> Sums:
-        missing = np.isnan(block) if self.gaps else None
-        if missing is not None and missing.any():
-            codes = self.coder._encode_block(self.rule, True, self.name, block)
+        missing = np.isnan(block) if self.gaps else np.zeros((), np.bool_)
+        gaps = bool(missing.any())
+        codes = self.coder._encode_block(self.rule, gaps, self.name, block)
+        if weights is not None:
+            roots = np.sqrt(weights).astype(block.dtype)
+            block = block * roots[:, None]
+            codes.data *= np.repeat(roots, np.diff(codes.indptr))
+        if gaps:
             known = np.where(missing, 0, block)
             left = squares(known - np.where(missing, 0, self.coder.decode(codes)))
             return squares(known) - left, squares(known), int(known.any())
-        codes = self.coder._encode_block(self.rule, False, self.name, block)
         return self.coder.energy_kept(block, codes), squares(block), int(block.any())
 
 

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost._typing import DType, Floats
+from fost.learning.content import MarksOf, told_apart
+from fost.learning.copies import Part, laid_out
 from fost.learning.filling import Prior
 from fost.learning.moments import EnergiesOf, GramOf, PairsOf, mean_moments, overflow
 from fost.learning.passes import REFILLS, Coding, StatisticOf
@@ -28,7 +30,11 @@ from fost.transforms import Coder, Transform, with_base
 
 # Squares below the least normal number lose digits. Of a sum this large they do not count.
 LEAST_TOTAL = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)
-
+# Entries of signals that are put into their own order, in a copy, before learning: 2 MiB of them,
+# so that this takes about as long as one iteration.
+_FEW_ENTRIES = 2**18
+# Signals that are told apart, for which it takes some 30 bytes each.
+_MOST_TOLD_APART = 2**22
 
 Known = TypeVar("Known")
 
@@ -84,6 +90,10 @@ class Source(Stream):
 
     def __init__(self, stream: Stream) -> None:
         self._stream, self.name, self.gaps = stream, stream.name, stream.gaps
+        self.resident, self.at_hand = stream.resident, stream.at_hand
+        # Whether their order is one that learning has chosen, and not that of who gave them.
+        self.settled = False
+        self._n_given: int | None = None
         self._known: dict[Hashable, object] = {}
 
     @property
@@ -101,6 +111,11 @@ class Source(Stream):
             _ = self._moments  # a pass, which counts them
         assert self._stream.n_signals is not None
         return self._stream.n_signals
+
+    @property
+    def n_given(self) -> int:
+        """How many signals there were before equal ones became one."""
+        return self.n_signals if self._n_given is None else self._n_given
 
     @property
     def n_features(self) -> int:
@@ -169,34 +184,87 @@ class Source(Stream):
         """What gaps are filled by at first; None where nothing is missing."""
         return Prior.of(self._moments[0]) if self.gaps else None
 
+    @cached_property
+    def apart(self) -> Part:
+        """Where signals are, in the order of what they hold, and how many times each counts.
+
+        Equal ones are one, or as many in a row, so that neither the order of signals nor weights in
+        the place of copies make a difference. More than four million are not told apart.
+        """
+        if self.settled or self.n_signals > _MOST_TOLD_APART:
+            return np.arange(self.n_signals), self.weights
+        (found,) = self._stream.total(MarksOf())
+        return told_apart(found.array, self.weights, self.in_memory() if self.resident else None)
+
+    def in_order(self) -> Source:
+        """The same signals in the order of what they hold, if these are few, and at hand.
+
+        What is learned is then, to the last bit, the same for any order of them, and for weights
+        as for copies.
+        """
+        few = self.at_hand and self.n_signals * self.n_features <= _FEW_ENTRIES
+        return self.arranged() if few else self
+
+    def arranged(self) -> Source:
+        """The same signals in memory, in the order of what they hold."""
+        if self.settled:
+            return self
+        if not self.resident:
+            return self.loaded().arranged()
+        places, weights = self.apart
+        made = Source(Annotated(Array(self.take(places), self.name), self.gaps, None, weights))
+        made.settled, made._n_given = True, self.n_signals
+        return made
+
     def sample(self, count: int) -> Source:
         """About `count` signals, always the same, spread over all; all where there are fewer.
 
-        A signal of weight w is drawn like w signals, and counts as often as it was.
+        They are drawn by what they hold, wherever they stand. One of weight w is drawn like w
+        signals, and counts as often as it was.
         """
-        if count >= self.n_signals:
+        if count >= self.n_signals and (self.settled or not self.resident):
             return self
+        places, weights = self.apart
+        if count >= len(places):
+            return self.taken(places, weights)
         random = np.random.default_rng(0)
-        weights = self.weights
         if weights is None:
-            return self.part(np.sort(random.choice(self.n_signals, count, replace=False)))
+            return self.taken(places[np.sort(random.choice(len(places), count, replace=False))])
         ends = np.cumsum(weights)
         copies = max(count, round(min(ends[-1], 2.0**53)))
         drawn = np.sort(random.choice(copies, count, replace=False)) + 0.5
-        places = np.searchsorted(ends, drawn * (ends[-1] / copies))
-        return self.part(*np.unique(places, return_counts=True))
+        found, times = np.unique(
+            np.searchsorted(ends, drawn * (ends[-1] / copies)), return_counts=True
+        )
+        return self.taken(*laid_out(places[found], times.astype(np.float64)))
 
     def part(self, places: NDArray[np.int64], weights: NDArray[Any] | None = None) -> Source:
-        """The signals at some places, which are sorted, in memory; gaps are filled as in all.
+        """The signals at some places, in memory; gaps are filled as in all.
 
-        The places of signals in memory need not be sorted. They have other weights, if given.
+        They have other weights, if given.
         """
         own = self.weights_at(places) if weights is None else weights.astype(np.float64)
-        return self._in_memory(self.take(places), own)
+        return self.taken(places, own)
 
     def loaded(self) -> Source:
         """All signals in memory."""
-        return self._in_memory(self.in_memory(), self.weights)
+        made = self._in_memory(self.in_memory(), self.weights)
+        made.settled = self.settled
+        return made
+
+    def taken(
+        self, places: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+    ) -> Source:
+        """The signals at some places, with these weights, in that order."""
+        if self.resident:
+            rows = self.take(places)
+        else:  # which are read from the first to the last
+            order = np.argsort(places, kind="stable")
+            rows = np.empty((len(places), self.n_features), self.dtype)
+            rows[order] = self.take(places[order])
+        made = self._in_memory(rows, weights)
+        made.settled = True
+        return made
 
     def _in_memory(self, rows: Floats, weights: NDArray[np.float64] | None) -> Source:
         made = Source(Annotated(Array(rows, self.name), self.gaps, None, weights))

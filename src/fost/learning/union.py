@@ -129,7 +129,7 @@ class UnionOf(Structure):
     def _batch_size(self, problem: Problem) -> int:
         """Signals in a batch, or none if one would be all."""
         size = _USES * self.n_transforms * problem.n_features // problem.n_nonzero_coefs
-        return size if size < problem.source.n_signals and problem.max_iter else 0
+        return size if size < len(problem.source.apart[0]) and problem.max_iter else 0
 
     def _batched(self, problem: Problem, union: Union) -> Union:
         """Better for batches of signals, one after another, if one is not all."""

@@ -32,6 +32,8 @@ class Annotated(Stream):
         self._stream, self.name = stream, stream.name
         self.gaps = gaps or missing is not None
         self._missing, self._weights = missing, weights
+        self.resident = stream.resident and (missing is None or isinstance(missing, np.ndarray))
+        self.at_hand = stream.at_hand and (missing is None or hasattr(missing, "shape"))
 
     @property
     def n_features(self) -> int:

@@ -28,6 +28,10 @@ class Stream(ABC):
     name: str
     # Whether entries may be missing, which are NaN.
     gaps: bool = False
+    # Whether all of it is in memory, as one block.
+    resident: bool = False
+    # Whether this process can read any rows of it, in memory or in a file.
+    at_hand: bool = False
 
     @property
     @abstractmethod

@@ -24,6 +24,8 @@ _BLOCK_BYTES = 2**26
 class _Rows(Stream):
     """Signals that have a shape and can be sliced."""
 
+    at_hand = True
+
     def __init__(self, Y: Any, name: str) -> None:
         check_size(Y.shape, name)
         self._rows, self.name = Y, name
@@ -52,6 +54,8 @@ class _Rows(Stream):
 
 class Array(_Rows):
     """An array in memory, which is one block."""
+
+    resident = True
 
     def __init__(self, Y: object, name: str) -> None:
         super().__init__(check_real(Y, name), name)
