@@ -274,7 +274,7 @@ inline void condition(const Gaussian& g, const GappedRows& signals, Index first,
   for (Index r = first; r < last; r += L) {
     group.take(signals.order + r, static_cast<int>(last - r < L ? last - r : L),
                is_counted(r, signals.every), sum);
-    group.fill();
+    if (signals.rows) group.fill();
   }
   group.add_covariance(sum);
 }

@@ -119,6 +119,15 @@ struct Algebra {
   // Where `sum` is not null, adds their weighted conditional covariances to its lower triangle.
   void (*condition)(const Gaussian&, const GappedRows&, Index first, Index last, double* sum,
                     const GapMemory&);
+
+  // The inverses of up to MOST_LANES covariances, `lanes` at most, and the logarithms of their
+  // determinants.
+  int lanes;
+  void (*invert_lanes)(const double* const* covariances, int n, int active, double* const* inverses,
+                       double* logarithms, const InverseMemory&);
+
+  // How far the signals first:last are from the means of Gaussians, by their inverse covariances.
+  void (*find_energies)(const Distances&, Index first, Index last, float* memory);
 };
 
 namespace baseline {

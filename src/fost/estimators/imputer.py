@@ -225,7 +225,7 @@ def _exponents(signals: Floats, gaps: Gaps) -> NDArray[np.int64]:
     The same for all features but those that are beyond comparison; none at all where
     squares are within it anyway.
     """
-    largest = np.abs(signals).max(axis=0, initial=0, where=~gaps).astype(np.float64)
+    largest = np.where(gaps, 0, np.abs(signals)).max(axis=0, initial=0).astype(np.float64)
     own = np.frexp(largest)[1].astype(np.int64)
     if np.abs(own).max(initial=0) <= _REACH:
         return np.zeros_like(own)
