@@ -422,3 +422,14 @@ def condition(
     left[np.ix_(m, m)] = covariance[np.ix_(m, m)] - weights @ covariance[np.ix_(o, m)]
     volume = np.linalg.slogdet(covariance[np.ix_(o, o)])[1]
     return filled, -(d @ inverse @ d + volume + len(o) * np.log(2 * np.pi)) / 2, left
+
+
+def invert_covariance(covariance: Array) -> tuple[Array, float]:
+    """The inverse of a covariance, and the logarithm of its determinant."""
+    return np.linalg.inv(covariance), float(np.linalg.slogdet(covariance)[1])
+
+
+def find_energies(rows: Array, means: Array, precisions: Array) -> Array:
+    """d^T P d for each signal and each Gaussian, where d is what it differs from the mean by."""
+    differences = rows[:, None] - means
+    return np.asarray(np.einsum("rki,kij,rkj->rk", differences, precisions, differences))

@@ -32,6 +32,27 @@ class Conditioned:
     covariance: Rows | None = None
 
 
+def blanked(signals: Floats, gaps: Gaps) -> Floats:
+    """Signals with zeros for gaps, whatever these hold.
+
+    By bits: `np.where` guesses each gap, and is wrong about every other one.
+    """
+    integers = np.dtype(f"i{signals.itemsize}")
+    bits = gaps.astype(integers)
+    bits -= 1  # all of them where there is something
+    bits &= signals.view(integers)
+    return bits.view(signals.dtype)
+
+
+def merged(filled: Floats, signals: Floats, gaps: Gaps) -> Floats:
+    """What was filled in where signals have gaps, and these elsewhere, of the same type."""
+    integers = np.dtype(f"i{signals.itemsize}")
+    own, bits = signals.view(integers), -gaps.astype(integers)
+    bits &= own ^ filled.view(integers)
+    bits ^= own
+    return bits.view(signals.dtype)
+
+
 def condition(
     gaussian: Gaussian,
     rows: Floats,
@@ -115,9 +136,7 @@ def _joined(used: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[n
     return np.concatenate(used).astype(np.int64, copy=False), begins
 
 
-def _condition(
-    gaussians: Sequence[Gaussian], rows: Floats, missing: Gaps, *arrays: NDArray[Any] | None
-) -> None:
+def _condition(gaussians: Sequence[Gaussian], rows: Floats, missing: Gaps, *arrays: Any) -> None:
     invert(gaussians)
     _core.condition_members(
         [one.mean for one in gaussians],

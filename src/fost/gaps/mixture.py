@@ -14,7 +14,7 @@ from fost import _core
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost._validation import check_flag, check_parameters, check_signals
-from fost.gaps.conditioning import Conditioned, Gaps, Rows, condition, condition_members
+from fost.gaps.conditioning import Conditioned, Gaps, Rows, condition, condition_members, merged
 from fost.gaps.conjugate import conjugate, is_cheaper
 from fost.gaps.gaussian import Gaussian, invert
 from fost.pursuit import check_missing
@@ -145,7 +145,8 @@ class Mixture:
             known = None if candidates is None else candidates[rows]
             taken, holes = signals[rows].astype(np.float64, copy=False), gaps[rows]
             values, squares = self._posterior(taken, holes, known, std)
-            out[rows] = np.where(holes, values, taken)
+            # Means by several members have other last bits where something is observed.
+            out[rows] = merged(values, taken, holes) if len(self.members) > 1 else values
             if std:
                 deviations[rows] = np.sqrt(np.maximum(squares, 0))
         return out, deviations
@@ -206,8 +207,9 @@ class Mixture:
             means = np.array([member.mean for member in self.members]).astype(np.float32)
             precisions = np.array([member.precision.astype(np.float32) for member in self.members])
             _core.find_energies(filled.astype(np.float32), means, precisions, scores)
-            scores += np.float32([member.log_determinant for member in self.members])
-            scores = np.float32(np.log(self.shares)) - scores / 2
+            volumes = np.array([member.log_determinant for member in self.members])
+            scores /= -2
+            scores += (np.log(self.shares) - volumes / 2).astype(np.float32)
         scores[np.isnan(scores)] = -np.inf
         chosen, every = np.zeros(scores.shape, np.bool_), np.arange(len(scores))
         least = scores.max(axis=1) - behind

@@ -105,7 +105,10 @@ def weighted_moments(
     likelihood: float,
     every: int,
 ) -> Sums:
-    """The sums where each signal has a weight for each member, under which it was found."""
+    """The sums where each signal has a weight for each member, under which it was found.
+
+    The filled signals that were found are overwritten.
+    """
     n, count, centre = mixture.n_features, len(mixture.members), mixture.mean
     firsts, seconds = np.zeros((count, n)), np.zeros((count, n, n))
     counted, thinned = [], []
@@ -114,7 +117,7 @@ def weighted_moments(
         counts = own > _LEAST_LIKELY
         if not counts.all():
             used, own, filled = used[counts], own[counts], filled[counts]
-        centred = filled - centre
+        centred = np.subtract(filled, centre, out=filled)  # nobody looks at them any more
         firsts[k] = own @ centred
         if count > 1:
             centred *= np.sqrt(own)[:, None]
@@ -184,27 +187,26 @@ def maximised(
     middle = firsts.sum(axis=0) / total
     # A member without signals is like all others.
     means = (firsts + middle) / (counts + 1)[:, None] if len(counts) > 1 else middle[None]
-    spreads = np.array([_about(*one) for one in zip(counts, firsts, seconds, means, strict=True)])
+    crosses = firsts[:, :, None] * means[:, None, :]
+    spreads = seconds - crosses
+    spreads -= crosses.transpose(0, 2, 1)
+    spreads += (counts[:, None] * means)[:, :, None] * means[:, None, :]
     pooled = spreads.sum(axis=0)
     variances = np.maximum(np.diag(pooled), 0) / total
     floor = _FLOOR * variances + _LOWEST * (variances.mean() or 1.0)
     common = (pooled + shrinkage.alone * np.diag(variances)) / (total + shrinkage.alone)
-    members = []
-    for k, (count, mean, spread) in enumerate(zip(counts, means, spreads, strict=True)):
-        if len(counts) > 1:
-            covariance = (spread + shrinkage.apart * common) / (count + shrinkage.apart)
-        else:
-            covariance = common.copy()
-        covariance = (covariance + covariance.T) / 2  # which sums are but for rounding
-        covariance.flat[:: len(covariance) + 1] += floor
-        member = Gaussian.of_covariance(mixture.mean + mean, covariance)
-        members.append(member.in_domain(transforms[k]) if transforms else member)
+    if len(counts) > 1:
+        spreads += shrinkage.apart * common
+        spreads /= (counts + shrinkage.apart)[:, None, None]
+    else:
+        spreads = common[None]
+    covariances = (spreads + spreads.transpose(0, 2, 1)) / 2  # which they are but for rounding
+    places = np.arange(len(floor))
+    covariances[:, places, places] += floor
+    members = [
+        Gaussian.of_covariance(mean, covariance)
+        for mean, covariance in zip(mixture.mean + means, covariances, strict=True)
+    ]
+    if transforms:
+        members = [one.in_domain(to) for one, to in zip(members, transforms, strict=True)]
     return Mixture(members, (counts + 1) / (total + len(counts)))
-
-
-def _about(
-    count: float, first: NDArray[np.float64], second: Rows, mean: NDArray[np.float64]
-) -> Rows:
-    """Second moments about another mean."""
-    cross = np.outer(first, mean)
-    return second - cross - cross.T + count * np.outer(mean, mean)
