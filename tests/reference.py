@@ -433,3 +433,16 @@ def find_energies(rows: Array, means: Array, precisions: Array) -> Array:
     """d^T P d for each signal and each Gaussian, where d is what it differs from the mean by."""
     differences = rows[:, None] - means
     return np.asarray(np.einsum("rki,kij,rkj->rk", differences, precisions, differences))
+
+
+def advance(
+    estimate: Array,
+    velocity: Array,
+    target: Array,
+    missing: Array,
+    relaxation: float,
+    momentum: float,
+) -> tuple[Array, Array]:
+    """An estimate and its step, further towards a target where something is missing."""
+    step = momentum * velocity + relaxation * np.where(missing, target - estimate, 0)
+    return estimate + step, step

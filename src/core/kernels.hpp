@@ -85,6 +85,11 @@ template <class T> struct Kernels {
   void (*shrink)(const CoderProgram<T>&, const BlockGrid<T>&, T level, T sharpness,
                  const Overlay<T>&, const FilterMemory<T>&, const Workspace<T>&);
 
+  // Samples first:last of an estimate go on towards the means of an overlay, `relaxation` times as
+  // far, where something is missing, and the share `momentum` of the last step again.
+  void (*advance)(const Motion<T>&, const Overlay<T>&, const bool* missing, T relaxation, T momentum,
+                  Index first, Index last);
+
   // Adds the blocks of the groups of a range, filtered together (see group_filter.hpp).
   void (*filter_groups)(const GroupTask<T>&, const GroupRange&, const GroupSums<T>&,
                         const GroupMemory<T>&);

@@ -49,6 +49,7 @@ template <class T> constexpr Kernels<T> table() {
           Clean<pursue_residuals<T>>::call,
           Clean<sweep_atoms<T>>::call,
           Clean<shrink<T>>::call,
+          Clean<advance_samples<T>>::call,
           Clean<filter_groups<T>>::call};
 }
 

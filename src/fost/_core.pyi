@@ -190,6 +190,15 @@ def find_energies(
     precisions: NDArray[np.float32],
     energies: NDArray[np.float32],
 ) -> None: ...
+def advance(
+    estimate: Numbers,
+    velocity: Numbers,
+    sums: Numbers,
+    weights: Numbers,
+    missing: NDArray[np.bool_],
+    relaxation: float,
+    momentum: float,
+) -> None: ...
 def filter_groups(
     images: Numbers,
     pilots: Numbers,
