@@ -86,7 +86,8 @@ template <class T> struct Kernels {
                  const Overlay<T>&, const FilterMemory<T>&, const Workspace<T>&);
 
   // Samples first:last of an estimate go on towards the means of an overlay, `relaxation` times as
-  // far, where something is missing, and the share `momentum` of the last step again.
+  // far, where something is missing, and the share `momentum` of the last step again. The overlay is
+  // empty then.
   void (*advance)(const Motion<T>&, const Overlay<T>&, const bool* missing, T relaxation, T momentum,
                   Index first, Index last);
 

@@ -288,15 +288,17 @@ template <class T> class BlockAdder {
 };
 
 // Samples first:last of an estimate go on towards the means of an overlay where something is missing.
+// The overlay is empty then, for the next pass.
 template <class T>
 void advance_samples(const Motion<T>& motion, const Overlay<T>& towards, const bool* missing,
                      T relaxation, T momentum, Index first, Index last) {
   T *__restrict estimate = motion.estimate, *__restrict velocity = motion.velocity;
-  const T *__restrict sums = towards.sums, *__restrict weights = towards.weights;
+  T *__restrict sums = towards.sums, *__restrict weights = towards.weights;
   for (Index i = first; i < last; ++i) {
     const T way = (sums[i] / weights[i] - estimate[i]) * (static_cast<T>(missing[i]) * relaxation);
     velocity[i] = velocity[i] * momentum + way;
     estimate[i] += velocity[i];
+    sums[i] = weights[i] = T(0);
   }
 }
 

@@ -119,13 +119,9 @@ def shrink(
     """The blocks of an array, shrunk, as sums and weights; see `fost.restoration.shrinkage`.
 
     The core knows volumes only: an array of fewer axes is one whose first are one sample long.
+    Where there is `out`, they are added to that.
     """
-    if out is None:
-        sums, weights = np.zeros_like(array), np.zeros_like(array)
-    else:
-        sums, weights = out
-        sums.fill(0)
-        weights.fill(0)
+    sums, weights = out or (np.zeros_like(array), np.zeros_like(array))
     flat = (1,) * (3 - array.ndim)
     depth, height, width = flat + shape
     fronts, tops, lefts = [np.zeros(1, np.int32)] * len(flat) + list(starts)

@@ -146,7 +146,7 @@ class Passes:
         share = float(holes.mean()) if share is None else share
         first = _LAST + (_FIRST - _LAST) * share
         found, error, idle = Reached(estimate, learned, 0), np.inf, 0
-        velocity, overlay = np.zeros_like(estimate), (np.empty_like(start), np.empty_like(start))
+        velocity, overlay = np.zeros_like(estimate), (np.zeros_like(start), np.zeros_like(start))
         momentum = _MOMENTUM if self.relaxation > 1 else 0.0
         most = self.count + (_MORE if judge else self.more)
         with progress("iteration", most, verbose) as advance:

@@ -59,7 +59,7 @@ def threshold_at(
     level: float,
     out: tuple[Numbers, Numbers] | None = None,
 ) -> tuple[Numbers, Numbers]:
-    """As `threshold`, for patches at any places, ascending along each axis; into `out` if given."""
+    """As `threshold`, for patches at any places, ascending along each axis; added to `out`."""
     return _shrink(array, None, transform, shape, starts, level, _SHARPNESS_OF_THRESHOLD, out)
 
 
