@@ -441,3 +441,27 @@ def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
+
+
+def invert_covariance(covariance: Array) -> tuple[Array, float]:
+    """The inverse of a covariance, and the logarithm of its determinant."""
+    return np.linalg.inv(covariance), float(np.linalg.slogdet(covariance)[1])
+
+
+def find_energies(rows: Array, means: Array, precisions: Array) -> Array:
+    """d^T P d for each signal and each Gaussian, where d is what it differs from the mean by."""
+    differences = rows[:, None] - means
+    return np.asarray(np.einsum("rki,kij,rkj->rk", differences, precisions, differences))
+
+
+def advance(
+    estimate: Array,
+    velocity: Array,
+    target: Array,
+    missing: Array,
+    relaxation: float,
+    momentum: float,
+) -> tuple[Array, Array]:
+    """An estimate and its step, further towards a target where something is missing."""
+    step = momentum * velocity + relaxation * np.where(missing, target - estimate, 0)
+    return estimate + step, step

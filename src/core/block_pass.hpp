@@ -10,29 +10,31 @@ namespace FOST_NAMESPACE {
 template <class T, class Filter>
 void shrink_with(const Filter& filter, const BlockGrid<T>& grid, const Overlay<T>& out,
                  const FilterMemory<T>& memory, const Workspace<T>& work) {
-  const int n = static_cast<int>(grid.size());
   T *line = memory.line, *means = memory.means, *weights = memory.weights;
-  const auto load_from = [&](const T* rows, const Places& lefts) {
-    load_blocks(grid, rows, lefts, work.tile, work.width);
-    for (int lane = 0; lane < work.width; lane += WIDTH<T>) {
-      PerLane<T> removed;
-      remove_mean(n, work.tile + lane, work.width, removed);
-      store_lanes(removed, means + lane);
-    }
-  };
+  const int width = work.width, all = grid.lefts.count;
   const auto shrink_row = [&](Index at) {
     clear_line(grid, line);
-    for (int begin = 0; begin < grid.lefts.count; begin += work.width) {
-      const int rest = grid.lefts.count - begin, count = rest < work.width ? rest : work.width;
-      const Places lefts = grid.lefts.part(begin, begin + count);
+    BlockAdder<T> adder(grid, out.sums + at, line, memory.carry);
+    for (int begin = 0; begin < all; begin += width) {
+      const int rest = all - begin;
+      Places lefts = grid.lefts.part(begin, rest < width ? all : begin + width);
+      // The last blocks come with others that have been before, where that makes a whole tile of
+      // neighbours; these do not count again.
+      int again = 0;
+      if (rest < width && all >= width && side_by_side(grid.lefts.part(all - width, all), width)) {
+        again = width - rest;
+        lefts = grid.lefts.part(all - width, all);
+      }
       if (grid.pilot) {
-        load_from(grid.pilot + at, lefts);
+        load_blocks(grid, grid.pilot + at, lefts, work.tile, width, means);
         filter.look(work);
       }
-      load_from(grid.volume + at, lefts);
+      load_blocks(grid, grid.volume + at, lefts, work.tile, width, means);
       const T* tile = filter(weights, work);
-      add_blocks(grid, tile, means, weights, lefts, work.width, out.sums + at, line);
+      for (int l = 0; l < again; ++l) weights[l] = T(0);
+      adder.add(tile, means, weights, lefts, width);
     }
+    adder.flush();
     add_line(grid, line, out.weights + at);
   };
   for (int i = 0; i < grid.fronts.count; ++i)

@@ -62,6 +62,18 @@ Places places(const Packed<const std::int32_t, Line>& starts) {
 }
 
 template <class T>
+void advance_array(const Packed<T>& estimate, const Packed<T>& velocity, const Packed<T>& sums,
+                   const Packed<T>& weights, const Packed<const bool>& missing, T relaxation,
+                   T momentum) {
+  const std::size_t count = estimate.size();
+  require(velocity.size() == count && sums.size() == count && weights.size() == count &&
+              missing.size() == count, "shapes do not agree");
+  nb::gil_scoped_release release;
+  advance<T>({estimate.data(), velocity.data()}, {sums.data(), weights.data()}, missing.data(),
+             relaxation, momentum, Index(count));
+}
+
+template <class T>
 void shrink_array(const Coder& coder, const Packed<const T, nb::ndim<3>>& volume,
                   const std::optional<Packed<const T, nb::ndim<3>>>& pilot, int depth, int height,
                   int width, const Packed<const std::int32_t, Line>& fronts,
@@ -160,6 +172,9 @@ template <class T> void bind_union(nb::module_& m, nb::class_<Union>& all) {
   all.def("pursue", &pursue_union_array<T, std::int64_t>, "gram"_a.noconvert(), "y"_a.noconvert(),
           "s"_a, "tol"_a, "residuals"_a, "values"_a.noconvert(), "indices"_a.noconvert(),
           "indptr"_a.noconvert());
+  m.def("advance", &advance_array<T>, "estimate"_a.noconvert(), "velocity"_a.noconvert(),
+        "sums"_a.noconvert(), "weights"_a.noconvert(), "missing"_a.noconvert(), "relaxation"_a,
+        "momentum"_a);
   m.def("code_sums", &code_sums_array<T>, "values"_a.noconvert(), "indices"_a.noconvert(),
         "indptr"_a.noconvert(), "y"_a.noconvert(), "matrix"_a.noconvert(), "products"_a.noconvert());
 }

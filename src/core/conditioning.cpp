@@ -20,6 +20,20 @@ constexpr Index MOST_SUMS = 16;
 // not fall into the same lines of a cache.
 Index with_room(Index n) { return (n + LARGEST_BLOCK) | 1; }
 
+// Up to 64 flags as bits, the first of them the highest one.
+std::uint64_t bits_of(const bool* flags, Index count) {
+  std::uint64_t bits = 0;
+  Index k = 0;
+  for (; k + 8 <= count; k += 8) {
+    std::uint64_t bytes = 0;
+    for (int b = 0; b < 8; ++b) bytes |= std::uint64_t(flags[k + b]) << 8 * b;  // one load
+    // Byte b goes to bit 63 - b, and no two products to the same bit.
+    bits = bits << 8 | (bytes * 0x8040201008040201u) >> 56;
+  }
+  for (; k < count; ++k) bits = bits << 1 | std::uint64_t(flags[k]);
+  return bits;
+}
+
 // Signals by how much of them is missing, so that those worked on at once are alike, and those with
 // the same gaps side by side.
 struct Order {
@@ -40,12 +54,13 @@ struct Order {
     for (Index r = 0; r < count; ++r) {
       const bool* own = missing + r * n;
       std::uint64_t mask = 0;
+      Index gaps = 0;
       for (Index i = 0; i < n; i += 64) {
-        std::uint64_t bits = 0;
-        for (Index k = i; k < std::min(i + 64, n); ++k) bits = bits << 1 | (own[k] ? 1 : 0);
+        const std::uint64_t bits = bits_of(own + i, std::min<Index>(64, n - i));
+        gaps += __builtin_popcountll(bits);
         mask = (mask ^ mask >> 29) * 0x9e3779b97f4a7c15u ^ bits;
       }
-      keys[r] = {std::count(own, own + n, true), mask, r};
+      keys[r] = {gaps, mask, r};
     }
     std::sort(keys.begin(), keys.end());
     for (Index r = 0; r < count; ++r) places[r] = keys[r].row;
@@ -103,31 +118,90 @@ double nanoseconds(Index count, double n) { return double(count) * n * (5 + n * 
 
 }  // namespace
 
-void condition_rows(const Gaussian& gaussian, GappedRows signals, Index count, double* sum) {
+void condition_rows(std::vector<GapTask> tasks) {
+  struct Range {
+    Index task, first, last;
+    double* sum;
+  };
   const Algebra& algebra = fost::algebra();
-  const Index n = gaussian.n, most = (count + SIGNALS - 1) / SIGNALS;
-  const Order order(signals.missing, n, count, sum != nullptr);
-  signals.order = order.places.data();
-  const Index ranges = sum ? std::min(most, MOST_SUMS) : most;
-  const int threads = static_cast<int>(
-      std::min<Index>(threads_for(nanoseconds(count, double(n))), std::max<Index>(ranges, 1)));
+  std::vector<Order> orders;
+  std::vector<Range> ranges;
+  double work = 0;
+  Index n = 0, largest = 0, sums = 0;
+  bool sides = false;
+  for (GapTask& task : tasks) {
+    n = task.gaussian.n;
+    orders.emplace_back(task.signals.missing, n, task.count, task.sum != nullptr);
+    largest = std::max(largest, orders.back().largest);
+    work += nanoseconds(task.count, double(n));
+    sides = sides || task.sum || task.signals.variances;
+    const Index most = (task.count + SIGNALS - 1) / SIGNALS;
+    const Index parts = task.sum ? std::min(most, MOST_SUMS) : most;
+    if (task.sum) sums += parts;
+    for (Index k = 0; k < parts; ++k)
+      ranges.push_back({&task - tasks.data(), most * k / parts * SIGNALS,
+                        std::min(most * (k + 1) / parts * SIGNALS, task.count), nullptr});
+  }
+  const Buffer<double> partial(sums * n * n);
+  double* next = partial.get();
+  for (Range& range : ranges) {
+    if (!tasks[range.task].sum) continue;
+    range.sum = next;
+    next += n * n;
+  }
+  for (std::size_t t = 0; t < tasks.size(); ++t) tasks[t].signals.order = orders[t].places.data();
+  const int threads =
+      static_cast<int>(std::min<Index>(threads_for(work), std::max<Index>(Index(ranges.size()), 1)));
   std::vector<GapBuffers> buffers;
-  for (int k = 0; k < threads; ++k) buffers.emplace_back(n, order.largest, sum || signals.variances);
-  const Buffer<double> sums(sum ? ranges * n * n : 0);
-  const auto begin = [&](Index k) { return most * k / ranges * SIGNALS; };
-  parallel_for(ranges, threads, [&](Index k, int thread) {
-    double* own = sum ? sums.get() + k * n * n : nullptr;
-    if (own) std::fill_n(own, n * n, 0.0);
-    algebra.condition(gaussian, signals, begin(k), std::min(begin(k + 1), count), own,
+  for (int k = 0; k < threads; ++k) buffers.emplace_back(n, largest, sides);
+  parallel_for(Index(ranges.size()), threads, [&](Index k, int thread) {
+    const Range& range = ranges[k];
+    const GapTask& task = tasks[range.task];
+    if (range.sum) std::fill_n(range.sum, n * n, 0.0);
+    algebra.condition(task.gaussian, task.signals, range.first, range.last, range.sum,
                       buffers[thread].memory());
   });
-  if (!sum) return;
-  const double scale = signals.every > 1 ? share_inverted(signals, count) : 1;
-  for (Index k = 0; k < ranges; ++k)
+  std::vector<double> scales;
+  for (const GapTask& task : tasks)
+    scales.push_back(task.sum && task.signals.every > 1 ? share_inverted(task.signals, task.count) : 1);
+  for (const Range& range : ranges) {
+    if (!range.sum) continue;
+    const GapTask& task = tasks[range.task];
+    const double scale = scales[range.task];
     for (Index i = 0; i < n; ++i)
-      for (Index j = 0; j <= i; ++j) sum[i * n + j] += scale * sums.get()[k * n * n + i * n + j];
-  for (Index i = 0; i < n; ++i)
-    for (Index j = 0; j < i; ++j) sum[j * n + i] = sum[i * n + j];
+      for (Index j = 0; j <= i; ++j) task.sum[i * n + j] += scale * range.sum[i * n + j];
+  }
+  for (const GapTask& task : tasks)
+    for (Index i = 0; i < n && task.sum; ++i)
+      for (Index j = 0; j < i; ++j) task.sum[j * n + i] = task.sum[i * n + j];
+}
+
+void invert_covariances(const std::vector<const double*>& covariances, int n,
+                        const std::vector<double*>& inverses, double* logarithms) {
+  const Algebra& algebra = fost::algebra();
+  const Index pitch = with_room(n), line = pitch * MOST_LANES;
+  const Buffer<double> factor(pitch * line), solved(pitch * line), lines(3 * line);
+  const InverseMemory memory = {pitch, factor.get(), solved.get(), lines.get(), lines.get() + line,
+                                lines.get() + 2 * line};
+  const Index count = Index(covariances.size());
+  for (Index first = 0; first < count; first += algebra.lanes)
+    algebra.invert_lanes(covariances.data() + first, n,
+                         static_cast<int>(std::min<Index>(algebra.lanes, count - first)),
+                         inverses.data() + first, logarithms + first, memory);
+}
+
+void find_energies(const Distances& task, Index count) {
+  const Algebra& algebra = fost::algebra();
+  const Index ranges = (count + SIGNALS - 1) / SIGNALS;
+  const double work = double(count) * task.members * task.n * (4 + task.n / 20.0) / 4;
+  const int threads =
+      static_cast<int>(std::min<Index>(threads_for(work), std::max<Index>(ranges, 1)));
+  std::vector<Buffer<float>> buffers;
+  for (int k = 0; k < threads; ++k) buffers.emplace_back(Index(task.n) * MOST_ENERGIES);
+  parallel_for(ranges, threads, [&](Index k, int thread) {
+    algebra.find_energies(task, k * SIGNALS, std::min((k + 1) * SIGNALS, count),
+                          buffers[thread].get());
+  });
 }
 
 }  // namespace fost

@@ -10,9 +10,28 @@
 #pragma once
 
 #include "gap_blocks.hpp"
+#include "shuffle.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
+
+// The places of the bits of a byte that are set, from the lowest on; zeros beyond.
+struct PlacesOfBits {
+  std::uint8_t at[256][8] = {};
+  constexpr PlacesOfBits() {
+    for (int byte = 0; byte < 256; ++byte)
+      for (int bit = 0, count = 0; bit < 8; ++bit)
+        if (byte >> bit & 1) at[byte][count++] = static_cast<std::uint8_t>(bit);
+  }
+};
+constexpr PlacesOfBits PLACES_OF_BITS;
+
+// The next eight flags, as bits of a number: the first is the lowest.
+FOST_INLINE int first_bits(const bool* flags) {
+  std::uint64_t bytes;
+  __builtin_memcpy(&bytes, flags, 8);
+  return static_cast<int>((bytes * 0x0102040810204080u) >> 56);  // no two products at the same bit
+}
 
 // As many signals as a vector has lanes, and what is known about them.
 class GapGroup {
@@ -61,13 +80,7 @@ class GapGroup {
   void fill() {
     const int n = g_.n;
     Entry* difference = entries(at_.difference);
-    for (int i = 0; i < n; ++i) difference[i] = Entry{};
-    for (int l = 0; l < L; ++l) {
-      const double* y = signals_.rows + row_[l] * n;
-      const std::int32_t* observed = places(at_.observed, l);
-      for (int k = 0; k < n - n_missing_[l]; ++k)
-        at_.difference[observed[k] * L + l] = y[observed[k]] - g_.mean[observed[k]];
-    }
+    find_differences(difference);
     const Entry energy = by_precision_ ? solve_missing(difference) : solve_observed(difference);
     for (int l = 0; l < taken_; ++l) {
       double* y = signals_.rows + row_[l] * n;
@@ -97,6 +110,36 @@ class GapGroup {
   std::int32_t* kept(int lane) const { return places(by_precision_ ? at_.missing : at_.observed, lane); }
   int n_kept(int lane) const { return by_precision_ ? n_missing_[lane] : g_.n - n_missing_[lane]; }
 
+  // What is observed, less its mean, feature by feature; zero where it is missing.
+  void find_differences(Entry* difference) const {
+    const int n = g_.n;
+    Mask<double> bits;  // one for each feature of a vector
+    for (int j = 0; j < L; ++j) bits[j] = std::int64_t(1) << j;
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+      std::int64_t missing[L];
+      for (int l = 0; l < L; ++l) missing[l] = first_bits(signals_.missing + row_[l] * n + i);
+#pragma GCC unroll 4
+      for (int part = 0; part < 8; part += L) {
+        const Entry mean = load(g_.mean + i + part);
+        Entry block[L];
+#pragma GCC unroll 8
+        for (int l = 0; l < L; ++l) {
+          const Entry own = load(signals_.rows + row_[l] * n + i + part) - mean;
+          block[l] = (bits & (missing[l] >> part)) == 0 ? own : Entry{};
+        }
+        transpose<double>(block);
+#pragma GCC unroll 8
+        for (int j = 0; j < L; ++j) difference[i + part + j] = block[j];
+      }
+    }
+    for (; i < n; ++i)
+      for (int l = 0; l < L; ++l) {
+        const Index place = row_[l] * n + i;
+        difference[i][l] = signals_.missing[place] ? 0 : signals_.rows[place] - g_.mean[i];
+      }
+  }
+
   // Finds the places of what is missing and observed, and which matrix costs less: the smaller one,
   // or where covariances are added up that of what is missing, as long as it is not much larger.
   void split(bool covariances) {
@@ -104,8 +147,19 @@ class GapGroup {
     for (int l = 0; l < L; ++l) {
       const bool* gaps = signals_.missing + row_[l] * g_.n;
       std::int32_t *missing = places(at_.missing, l), *observed = places(at_.observed, l);
-      int m = 0, o = 0;
-      for (int i = 0; i < g_.n; ++i) {
+      int m = 0, o = 0, i = 0;
+      for (; i + 8 <= g_.n; i += 8) {
+        const int bits = first_bits(gaps + i);
+        const std::uint8_t *found = PLACES_OF_BITS.at[bits], *others = PLACES_OF_BITS.at[255 - bits];
+#pragma GCC unroll 8
+        for (int k = 0; k < 8; ++k) missing[m + k] = i + found[k];  // beyond it, what is next
+#pragma GCC unroll 8
+        for (int k = 0; k < 8; ++k) observed[o + k] = i + others[k];
+        const int count = __builtin_popcount(bits);
+        m += count;
+        o += 8 - count;
+      }
+      for (; i < g_.n; ++i) {
         missing[m] = observed[o] = i;
         m += gaps[i];
         o += !gaps[i];
@@ -131,24 +185,20 @@ class GapGroup {
       common = n_kept(l) < common ? n_kept(l) : common;
     }
     gather_lanes(from, g_.n, at_.kept, common, entries(at_.factor), pitch);
-    for (int i = 0; i < common; ++i) {
-      const Entry diagonal = entries(at_.factor)[i * pitch + i];
-      entries(at_.least)[i] = LEAST_PIVOT * diagonal;
-    }
-    for (int l = 0; l < L; ++l) {
-      const std::int32_t* own = kept(l);
-      const int count = n_kept(l);
-      for (int i = common; i < count_; ++i) {
-        double* row = at_.factor + i * pitch * L + l;
-        if (i < count) {
-          const double* line = from + static_cast<Index>(own[i]) * g_.n;
-          for (int j = 0; j <= i; ++j) row[j * L] = line[own[j]];
-        } else {
-          for (int j = 0; j < i; ++j) row[j * L] = 0;
-          row[i * L] = 1;
-        }
-        at_.least[i * L + l] = LEAST_PIVOT * row[i * L];
+    for (int i = 0; i < common; ++i)
+      entries(at_.least)[i] = LEAST_PIVOT * entries(at_.factor)[i * pitch + i];
+    for (int i = common; i < count_; ++i) {
+      Entry* row = entries(at_.factor) + i * pitch;
+      for (int j = 0; j < i; ++j) row[j] = Entry{};
+      row[i] = Entry{} + 1.0;
+      for (int l = 0; l < L; ++l) {
+        if (i >= n_kept(l)) continue;
+        const std::int32_t* own = kept(l);
+        const double* line = from + static_cast<Index>(own[i]) * g_.n;
+        double* entry = reinterpret_cast<double*>(row) + l;
+        for (int j = 0; j <= i; ++j) entry[j * L] = line[own[j]];
       }
+      entries(at_.least)[i] = LEAST_PIVOT * row[i];
     }
     const LogProduct determinant = factorise(entries(at_.factor), pitch, count_, entries(at_.least),
                                              entries(at_.reciprocals));
@@ -274,7 +324,7 @@ inline void condition(const Gaussian& g, const GappedRows& signals, Index first,
   for (Index r = first; r < last; r += L) {
     group.take(signals.order + r, static_cast<int>(last - r < L ? last - r : L),
                is_counted(r, signals.every), sum);
-    group.fill();
+    if (signals.rows) group.fill();
   }
   group.add_covariance(sum);
 }

@@ -14,8 +14,8 @@ struct Gaussian {
   double log_determinant;   // of the covariance
 };
 
-// Signals with gaps (rows of n), and what is found about them. All but `rows`, `missing` and `order`
-// may be null, where it is not asked for.
+// Signals with gaps (rows of n), and what is found about them. All but `missing` and `order` may be
+// null, where it is not asked for; without `rows`, conditional covariances are.
 struct GappedRows {
   double* rows;         // what is missing is replaced by its conditional mean
   const bool* missing;
@@ -56,5 +56,27 @@ struct GapMemory {
   double* rows;            // LARGEST_BLOCK x wide
   double* variances;       // wide
 };
+
+// Memory for the inverses of MOST_LANES matrices at once.
+struct InverseMemory {
+  Index pitch;          // of rows of matrices, with room for blocks
+  double* factor;       // pitch x pitch
+  double* solved;       // pitch x pitch
+  double* scales;       // pitch
+  double* least;        // pitch
+  double* reciprocals;  // pitch
+};
+
+// Signals (rows of n) and Gaussians, whose inverse covariances have their lower triangles read.
+struct Distances {
+  int n, members;
+  const float* rows;
+  const float* means;       // members x n
+  const float* precisions;  // members x n x n
+  float* energies;          // one for each signal and member
+};
+
+// Floats that `energies` needs for a feature of its tiles.
+constexpr int MOST_ENERGIES = 64;
 
 }  // namespace fost

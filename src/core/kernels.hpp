@@ -85,6 +85,12 @@ template <class T> struct Kernels {
   void (*shrink)(const CoderProgram<T>&, const BlockGrid<T>&, T level, T sharpness,
                  const Overlay<T>&, const FilterMemory<T>&, const Workspace<T>&);
 
+  // Samples first:last of an estimate go on towards the means of an overlay, `relaxation` times as
+  // far, where something is missing, and the share `momentum` of the last step again. The overlay is
+  // empty then.
+  void (*advance)(const Motion<T>&, const Overlay<T>&, const bool* missing, T relaxation, T momentum,
+                  Index first, Index last);
+
   // Adds the blocks of the groups of a range, filtered together (see group_filter.hpp).
   void (*filter_groups)(const GroupTask<T>&, const GroupRange&, const GroupSums<T>&,
                         const GroupMemory<T>&);
@@ -119,6 +125,15 @@ struct Algebra {
   // Where `sum` is not null, adds their weighted conditional covariances to its lower triangle.
   void (*condition)(const Gaussian&, const GappedRows&, Index first, Index last, double* sum,
                     const GapMemory&);
+
+  // The inverses of up to MOST_LANES covariances, `lanes` at most, and the logarithms of their
+  // determinants.
+  int lanes;
+  void (*invert_lanes)(const double* const* covariances, int n, int active, double* const* inverses,
+                       double* logarithms, const InverseMemory&);
+
+  // How far the signals first:last are from the means of Gaussians, by their inverse covariances.
+  void (*find_energies)(const Distances&, Index first, Index last, float* memory);
 };
 
 namespace baseline {

@@ -6,6 +6,7 @@
 #include "decode.hpp"
 #include "gaps.hpp"
 #include "group_pass.hpp"
+#include "members.hpp"
 #include "omp.hpp"
 #include "omp_observed.hpp"
 #include "passes.hpp"
@@ -48,6 +49,7 @@ template <class T> constexpr Kernels<T> table() {
           Clean<pursue_residuals<T>>::call,
           Clean<sweep_atoms<T>>::call,
           Clean<shrink<T>>::call,
+          Clean<advance_samples<T>>::call,
           Clean<filter_groups<T>>::call};
 }
 
@@ -57,7 +59,8 @@ extern const Kernels<float> single = table<float>();
 extern const Kernels<double> full = table<double>();
 extern const Algebra algebra = {Clean<sweep_reflectors>::call, Clean<lowest_eigenvectors>::call,
                                 Clean<solve_procrustes>::call, Clean<sweep_rotations>::call,
-                                Clean<condition>::call};
+                                Clean<condition>::call, LANES<double>, Clean<invert_lanes>::call,
+                                Clean<find_energies>::call};
 
 }  // namespace FOST_NAMESPACE
 }  // namespace fost

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "volume_types.hpp"
+#include "shuffle.hpp"
 #include "simd.hpp"
 
 namespace fost {
@@ -20,6 +21,16 @@ template <class T> FOST_INLINE void store_lanes(const PerLane<T>& lanes, T* to) 
   for (int k = 0; k < UNROLL; ++k) store(to + k * LANES<T>, lanes.v[k]);
 }
 
+// Subtracts its mean from each block, whose sums become means.
+template <class T> void remove_mean(int n, T* tile, int width, PerLane<T>& sums) {
+  for (int k = 0; k < UNROLL; ++k) sums.v[k] *= T(1) / static_cast<T>(n);
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < UNROLL; ++k) {
+      T* at = tile + i * static_cast<Index>(width) + k * LANES<T>;
+      store(at, load(at) - sums.v[k]);
+    }
+}
+
 inline bool side_by_side(const Places& lefts, int width) {
   return lefts.count == width && lefts.at[width - 1] - lefts.at[0] == width - 1;
 }
@@ -30,36 +41,54 @@ template <class T, class Use> FOST_INLINE void each_row(const BlockGrid<T>& grid
     for (int i = 0; i < grid.height; ++i) use(k * grid.slice + i * grid.pitch);
 }
 
-// tile[feature * width + l] = feature of the block at lefts[l], and 0 beyond the last.
 template <class T>
-void load_blocks(const BlockGrid<T>& grid, const T* rows, const Places& lefts, T* tile, int width) {
-  const bool plain = side_by_side(lefts, width);
+void load_plain(const BlockGrid<T>& grid, const T* rows, T* tile, int width, T* means) {
+  PerLane<T> sums = {};
+  T* to = tile;
   each_row(grid, [&](Index offset) {
-    for (int j = 0; j < grid.width; ++j, tile += width) {
-      const T* from = rows + offset + j;
-      if (plain) {
-        from += lefts.at[0];
-        for (int l = 0; l < width; l += LANES<T>) store(tile + l, load(from + l));
-      } else {
-        for (int l = 0; l < lefts.count; ++l) tile[l] = from[lefts.at[l]];
-        for (int l = lefts.count; l < width; ++l) tile[l] = T(0);
+    const T* from = rows + offset;
+    for (int j = 0; j < grid.width; ++j, to += width)
+      for (int k = 0; k < UNROLL; ++k) {
+        const Vec<T> own = load(from + j + k * LANES<T>);
+        store(to + k * LANES<T>, own);
+        sums.v[k] += own;
       }
-    }
   });
+  remove_mean(static_cast<int>(grid.size()), tile, width, sums);
+  store_lanes(sums, means);
 }
 
-// Subtracts its mean from each block.
-template <class T> void remove_mean(int n, T* tile, int width, PerLane<T>& means) {
-  means = {};
-  for (int i = 0; i < n; ++i)
-    for (int k = 0; k < UNROLL; ++k)
-      means.v[k] += load(tile + i * static_cast<Index>(width) + k * LANES<T>);
-  for (int k = 0; k < UNROLL; ++k) means.v[k] *= T(1) / static_cast<T>(n);
-  for (int i = 0; i < n; ++i)
-    for (int k = 0; k < UNROLL; ++k) {
-      T* at = tile + i * static_cast<Index>(width) + k * LANES<T>;
-      store(at, load(at) - means.v[k]);
+template <class T>
+void load_one_by_one(const BlockGrid<T>& grid, const T* rows, const Places& lefts, T* tile, int width,
+                     T* means) {
+  T* to = tile;
+  each_row(grid, [&](Index offset) {
+    for (int j = 0; j < grid.width; ++j, to += width) {
+      const T* from = rows + offset + j;
+      for (int l = 0; l < lefts.count; ++l) to[l] = from[lefts.at[l]];
+      for (int l = lefts.count; l < width; ++l) to[l] = T(0);
     }
+  });
+  const int n = static_cast<int>(grid.size());
+  for (int lane = 0; lane < width; lane += WIDTH<T>) {
+    PerLane<T> sums = {};
+    for (int i = 0; i < n; ++i)
+      for (int k = 0; k < UNROLL; ++k)
+        sums.v[k] += load(tile + lane + i * static_cast<Index>(width) + k * LANES<T>);
+    remove_mean(n, tile + lane, width, sums);
+    store_lanes(sums, means + lane);
+  }
+}
+
+// tile[feature * width + l] = feature of the block at lefts[l] without its mean, and 0 beyond the last.
+template <class T>
+void load_blocks(const BlockGrid<T>& grid, const T* rows, const Places& lefts, T* tile, int width,
+                 T* means) {
+  if (side_by_side(lefts, width))
+    for (int lane = 0; lane < width; lane += WIDTH<T>)
+      load_plain(grid, rows + lefts.at[0] + lane, tile + lane, width, means + lane);
+  else
+    load_one_by_one(grid, rows, lefts, tile, width, means);
 }
 
 // Keeps coefficients larger than the threshold. The weight of a block is one over the number of
@@ -146,34 +175,131 @@ template <class T> void add_line(const BlockGrid<T>& grid, const T* line, T* wei
   });
 }
 
-// Adds weight * (block + mean) to the rows of the sums, and the weights to the line.
-template <class T>
-void add_blocks(const BlockGrid<T>& grid, const T* tile, const T* means, const T* weights,
-                const Places& lefts, int width, T* sums, T* line) {
-  constexpr int L = LANES<T>;
-  const bool plain = side_by_side(lefts, width);
-  for (int j = 0; j < grid.width; ++j) {
-    if (plain)
-      for (int l = 0; l < width; l += L) {
-        T* to = line + lefts.at[0] + j + l;
-        store(to, load(to) + load(weights + l));
-      }
-    else
-      for (int l = 0; l < lefts.count; ++l) line[lefts.at[l] + j] += weights[l];
+// Adds columns R, R + 1, ... of blocks side by side, where value(r, k) is vector k of column r: what
+// column r has in one lane belongs r samples further.
+template <class T, int R = 0, class Value>
+FOST_INLINE void add_columns(int columns, const Value& value, Vec<T> (&sums)[UNROLL + 1]) {
+  if constexpr (R < LANES<T>) {
+    if (R >= columns) return;
+    Vec<T> own[UNROLL + 2] = {};  // between zeros
+#pragma GCC unroll 2
+    for (int k = 0; k < UNROLL; ++k) own[k + 1] = value(R, k);
+#pragma GCC unroll 3
+    for (int k = 0; k <= UNROLL; ++k) sums[k] += moved_up<LANES<T>, R>(own[k], own[k + 1]);
+    add_columns<T, R + 1>(columns, value, sums);
   }
-  each_row(grid, [&](Index offset) {
-    for (int j = 0; j < grid.width; ++j, tile += width) {
-      T* to = sums + offset + j;
-      if (plain) {
-        to += lefts.at[0];
-        for (int l = 0; l < width; l += L)
-          store(to + l, load(to + l) + load(weights + l) * (load(tile + l) + load(means + l)));
-      } else {
-        for (int l = 0; l < lefts.count; ++l)
-          to[lefts.at[l]] += weights[l] * (tile[l] + means[l]);
-      }
+}
+
+// Adds blocks to the rows that they cover, times their weights, and the weights to a line.
+//
+// A sample gets something from every column of the blocks around it. They are added up in registers:
+// vectors that are loaded where others, a sample beside them, have just been stored wait for these.
+// What reaches beyond the blocks of one tile is carried on to the next one.
+template <class T> class BlockAdder {
+ public:
+  BlockAdder(const BlockGrid<T>& grid, T* sums, T* line, T* carry)
+      : grid_(grid), sums_(sums), line_(line), carry_(carry) {
+    for (Index i = 0; i < carried_per_row(); ++i) carry_[i] = T(0);
+  }
+
+  // weight * (block + mean), for blocks at these places.
+  void add(const T* tile, const T* means, const T* weights, const Places& lefts, int width) {
+    const bool plain = side_by_side(lefts, width);
+    if (!plain || lefts.at[0] != next_) flush();
+    if (plain)
+      for (int lane = 0; lane < width; lane += WIDTH<T>)
+        add_plain(tile + lane, means + lane, weights + lane, lefts.at[0] + lane, width);
+    else
+      add_one_by_one(tile, means, weights, lefts, width);
+  }
+
+  // Adds what is still carried.
+  void flush() {
+    if (next_ < 0) return;
+    T* carried = carry_;
+    flush_row(line_ + next_, carried);
+    each_row(grid_, [&](Index offset) { flush_row(sums_ + offset + next_, carried); });
+    next_ = -1;
+  }
+
+ private:
+  static constexpr int L = LANES<T>;
+
+  Index carried_per_row() const {
+    const Index rows = Index(grid_.depth) * grid_.height + 1, parts = (grid_.width + L - 1) / L;
+    return rows * parts * L;
+  }
+
+  void add_plain(const T* tile, const T* means, const T* weights, Index left, int width) {
+    PerLane<T> mean, weight;
+    for (int k = 0; k < UNROLL; ++k) {
+      mean.v[k] = load(means + k * L);
+      weight.v[k] = load(weights + k * L);
     }
-  });
+    T* carried = carry_;
+    for (int j = 0; j < grid_.width; j += L, carried += L)
+      add_part(line_ + left + j, grid_.width - j, [&](int, int k) { return weight.v[k]; }, carried);
+    each_row(grid_, [&](Index offset) {
+      for (int j = 0; j < grid_.width; j += L, carried += L) {
+        const T* from = tile + j * static_cast<Index>(width);
+        const auto value = [&](int r, int k) {
+          return weight.v[k] * (load(from + r * static_cast<Index>(width) + k * L) + mean.v[k]);
+        };
+        add_part(sums_ + offset + left + j, grid_.width - j, value, carried);
+      }
+      tile += grid_.width * static_cast<Index>(width);
+    });
+    next_ = left + WIDTH<T>;
+  }
+
+  // Up to L columns of a row of blocks.
+  template <class Value>
+  FOST_INLINE void add_part(T* to, int columns, const Value& value, T* carried) const {
+    Vec<T> sums[UNROLL + 1] = {};
+    for (int k = 0; k < UNROLL; ++k) sums[k] = load(to + k * L);
+    sums[0] += load(carried);
+    add_columns<T>(columns, value, sums);
+    for (int k = 0; k < UNROLL; ++k) store(to + k * L, sums[k]);
+    store(carried, sums[UNROLL]);
+  }
+
+  void flush_row(T* to, T*& carried) const {
+    for (int j = 0; j < grid_.width; j += L, carried += L) {
+      const int columns = grid_.width - j < L ? grid_.width - j : L;
+      for (int i = 0; i + 1 < columns; ++i) to[j + i] += carried[i];
+      for (int i = 0; i < L; ++i) carried[i] = T(0);
+    }
+  }
+
+  void add_one_by_one(const T* tile, const T* means, const T* weights, const Places& lefts,
+                      int width) const {
+    for (int j = 0; j < grid_.width; ++j)
+      for (int l = 0; l < lefts.count; ++l) line_[lefts.at[l] + j] += weights[l];
+    each_row(grid_, [&](Index offset) {
+      for (int j = 0; j < grid_.width; ++j, tile += width)
+        for (int l = 0; l < lefts.count; ++l)
+          sums_[offset + j + lefts.at[l]] += weights[l] * (tile[l] + means[l]);
+    });
+  }
+
+  const BlockGrid<T>& grid_;
+  T *sums_, *line_, *carry_;
+  Index next_ = -1;  // where that begins which is carried; negative where nothing is
+};
+
+// Samples first:last of an estimate go on towards the means of an overlay where something is missing.
+// The overlay is empty then, for the next pass.
+template <class T>
+void advance_samples(const Motion<T>& motion, const Overlay<T>& towards, const bool* missing,
+                     T relaxation, T momentum, Index first, Index last) {
+  T *__restrict estimate = motion.estimate, *__restrict velocity = motion.velocity;
+  T *__restrict sums = towards.sums, *__restrict weights = towards.weights;
+  for (Index i = first; i < last; ++i) {
+    const T way = (sums[i] / weights[i] - estimate[i]) * (static_cast<T>(missing[i]) * relaxation);
+    velocity[i] = velocity[i] * momentum + way;
+    estimate[i] += velocity[i];
+    sums[i] = weights[i] = T(0);
+  }
 }
 
 }  // namespace FOST_NAMESPACE

@@ -50,6 +50,16 @@ template <int L, int STEP, class V> FOST_INLINE void transpose_steps(V* v) {
 // Transposes LANES vectors of LANES entries in registers.
 template <class T> FOST_INLINE void transpose(Vec<T>* v) { transpose_steps<LANES<T>, 1>(v); }
 
+// Lanes moved up by STEP; the last ones of the vector before come first.
+#define FOST_MOVED(j, step, lanes) ((j) + (lanes) - (step))
+template <int L, int STEP, class V> FOST_INLINE V moved_up(V before, V own) {
+  if constexpr (STEP == 0) return own;
+  else if constexpr (L == 2) return FOST_SHUFFLE(before, own, FOST_INDICES_2(FOST_MOVED, STEP, 2, 0));
+  else if constexpr (L == 4) return FOST_SHUFFLE(before, own, FOST_INDICES_4(FOST_MOVED, STEP, 4, 0));
+  else if constexpr (L == 8) return FOST_SHUFFLE(before, own, FOST_INDICES_8(FOST_MOVED, STEP, 8, 0));
+  else return FOST_SHUFFLE(before, own, FOST_INDICES_16(FOST_MOVED, STEP, 16, 0));
+}
+
 // The largest of the lanes, by exchanging halves, quarters and so on.
 #define FOST_SWAPPED(j, step, lanes) ((j) ^ (step))
 template <int L, int STEP, class V> FOST_INLINE V swapped(V v) {

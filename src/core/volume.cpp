@@ -14,6 +14,8 @@ namespace {
 // little work for a thread.
 constexpr Index BAND_ROWS = 16;
 constexpr Index BAND_BLOCKS = 2048;
+// Samples of a range where each is by itself.
+constexpr Index STEP_SAMPLES = 16384;
 
 // A grid cut into bands along the outermost axis with several places. Bands overlap their
 // neighbours only, since each has at least as many places as a block is long.
@@ -58,18 +60,19 @@ template <class T> class FilterBuffers {
         guides_(grid.pilot ? coder.n_atoms() * width_ : 0),
         sum_(members_ ? tile_ : 0),
         line_(grid.pitch),
+        carry_((Index(grid.depth) * grid.height + 1) * (grid.width + kernels.width)),
         numbers_(3 * width_ + members_ * (tile_ + width_)) {}
 
   FilterMemory<T> memory() const {
     T* next = numbers_.get();
     const auto take = [&next](Index count) { return (next += count) - count; };
-    return {line_.get(),            take(width_), take(width_),            guides_.get(),
+    return {line_.get(),   carry_.get(),           take(width_), take(width_),            guides_.get(),
             take(members_ * tile_), sum_.get(),   take(members_ * width_), take(width_)};
   }
 
  private:
   Index width_, tile_, members_;
-  Buffer<T> guides_, sum_, line_, numbers_;
+  Buffer<T> guides_, sum_, line_, carry_, numbers_;
 };
 
 }  // namespace
@@ -98,6 +101,21 @@ void shrink(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
     });
 }
 
+template <class T>
+void advance(const Motion<T>& motion, const Overlay<T>& towards, const bool* missing, T relaxation,
+             T momentum, Index count) {
+  const Kernels<T>& kernels = fost::kernels<T>();
+  const Index ranges = (count + STEP_SAMPLES - 1) / STEP_SAMPLES;
+  parallel_for(ranges, threads_for(double(count)), [&](Index k, int) {
+    kernels.advance(motion, towards, missing, relaxation, momentum, k * STEP_SAMPLES,
+                    std::min(count, (k + 1) * STEP_SAMPLES));
+  });
+}
+
+template void advance<float>(const Motion<float>&, const Overlay<float>&, const bool*, float,
+                             float, Index);
+template void advance<double>(const Motion<double>&, const Overlay<double>&, const bool*, double,
+                              double, Index);
 template void shrink<float>(const Coder&, const BlockGrid<float>&, float, float,
                             const Overlay<float>&);
 template void shrink<double>(const Coder&, const BlockGrid<double>&, double, double,

@@ -14,4 +14,10 @@ template <class T>
 void shrink(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
             const Overlay<T>& out);
 
+// Goes on towards the means that an overlay holds, `relaxation` times as far, where something is
+// missing, and the share `momentum` of the last step again. The overlay is empty then.
+template <class T>
+void advance(const Motion<T>& motion, const Overlay<T>& towards, const bool* missing, T relaxation,
+             T momentum, Index count);
+
 }  // namespace fost

@@ -31,9 +31,16 @@ template <class T> struct Overlay {
   T* weights;
 };
 
+// An estimate of a volume and its last step.
+template <class T> struct Motion {
+  T* estimate;
+  T* velocity;
+};
+
 // Memory of one thread to filter blocks in.
 template <class T> struct FilterMemory {
   T* line;          // pitch: the weights of a row of blocks
+  T* carry;         // for each row of a block and one more, its width rounded up to vectors
   T* means;         // width
   T* weights;       // width
   T* guides;        // n x width for each member, or once: squared coefficients of the pilot

@@ -165,6 +165,41 @@ def condition(
     sum: NDArray[np.float64] | None,
     every: int = 1,
 ) -> None: ...
+def condition_members(
+    means: Sequence[NDArray[np.float64]],
+    covariances: Sequence[NDArray[np.float64]],
+    precisions: Sequence[NDArray[np.float64]],
+    log_determinants: Sequence[float],
+    rows: NDArray[np.float64],
+    missing: NDArray[np.bool_],
+    used: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+    filled: NDArray[np.float64] | None,
+    densities: NDArray[np.float64] | None,
+    variances: NDArray[np.float64] | None,
+    sums: NDArray[np.float64] | None,
+) -> None: ...
+def invert_covariances(
+    covariances: Sequence[NDArray[np.float64]],
+    inverses: Sequence[NDArray[np.float64]],
+    log_determinants: NDArray[np.float64],
+) -> None: ...
+def find_energies(
+    rows: NDArray[np.float32],
+    means: NDArray[np.float32],
+    precisions: NDArray[np.float32],
+    energies: NDArray[np.float32],
+) -> None: ...
+def advance(
+    estimate: Numbers,
+    velocity: Numbers,
+    sums: Numbers,
+    weights: Numbers,
+    missing: NDArray[np.bool_],
+    relaxation: float,
+    momentum: float,
+) -> None: ...
 def filter_groups(
     images: Numbers,
     pilots: Numbers,

@@ -114,12 +114,14 @@ def shrink(
     starts: Sequence[NDArray[np.int32]],
     level: float,
     sharpness: float,
+    out: tuple[Floats, Floats] | None = None,
 ) -> tuple[Floats, Floats]:
     """The blocks of an array, shrunk, as sums and weights; see `fost.restoration.shrinkage`.
 
     The core knows volumes only: an array of fewer axes is one whose first are one sample long.
+    Where there is `out`, they are added to that.
     """
-    sums, weights = np.zeros_like(array), np.zeros_like(array)
+    sums, weights = out or (np.zeros_like(array), np.zeros_like(array))
     flat = (1,) * (3 - array.ndim)
     depth, height, width = flat + shape
     fronts, tops, lefts = [np.zeros(1, np.int32)] * len(flat) + list(starts)

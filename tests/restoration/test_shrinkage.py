@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fost
+from fost import _core
 from fost.restoration import shrinkage
 from fost.restoration.grid import Grid
-from fost.restoration.shrinkage import threshold, wiener
+from fost.restoration.shrinkage import threshold, threshold_at, wiener
 from tests import reference
 from tests.cases import dtypes, random_orthonormal, seeds
 
@@ -91,3 +92,67 @@ def test_flat_axes_change_nothing():
         )
         for a, b in zip(flat, deep, strict=True):
             np.testing.assert_allclose(a, b[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 3, 8, 16, 17, 40])
+@pytest.mark.parametrize("more", [0, 1, 15, 31, 32, 64, 101])
+def test_blocks_side_by_side_equal_their_twin(isa, dtype, width, more):
+    """Whole tiles of neighbours, the last ones among them, and what they carry to the next."""
+    rng = np.random.default_rng(1)
+    shape, size = (2, width), (4, width + more)
+    array, pilot = rng.standard_normal((2, *size)).astype(dtype)
+    transform, grid = fost.DCT(shape), Grid.over(size, shape, 1)
+    ours = wiener(array, pilot, transform, grid, 0.5)
+    theirs = reference.shrink_patches(
+        array,
+        [transform.matrix],
+        shape,
+        list(product(*grid.starts)),
+        0.5**2,
+        pilot,
+        shrinkage._SHARPNESS_OF_WIENER,
+    )
+    # Sums of at most 80 numbers around 1.
+    margin = 1e-12 if dtype == np.float64 else 1e-4
+    for mine, twin in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(mine, twin, rtol=margin, atol=margin)
+
+
+def test_rows_of_neighbours_with_places_left_out_equal_their_twin(isa):
+    rng = np.random.default_rng(2)
+    shape, size = (3, 8), (9, 260)
+    array = rng.standard_normal(size)
+    transform = fost.DCT(shape)
+    lefts = [k for k in range(253) if k not in (40, 72, 73, 104, 150)]
+    starts = [[0, 2, 6], lefts]
+    out = np.zeros(size), np.zeros(size)
+    sums, weights = threshold_at(array, transform, shape, starts, 0.5, out)
+    assert sums is out[0]
+    assert weights is out[1]
+    theirs = reference.shrink_patches(array, [transform.matrix], shape, list(product(*starts)), 0.5)
+    # No coefficient is so near to the threshold that rounding decides.
+    np.testing.assert_allclose(sums, theirs[0], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(weights, theirs[1], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1, 7, 1000, 40_000])
+def test_steps_equal_their_twin(isa, dtype, size, set_threads):
+    rng = np.random.default_rng(3)
+    estimate, velocity, sums = rng.standard_normal((3, size)).astype(dtype)
+    weights = (0.5 + rng.random(size)).astype(dtype)
+    missing = rng.random(size) < 0.5
+    theirs = reference.advance(estimate, velocity, sums / weights, missing, 1.7, 0.3)
+    found = []
+    for count in (1, 3):
+        set_threads(count)
+        mine = estimate.copy(), velocity.copy()
+        overlay = sums.copy(), weights.copy()
+        _core.advance(*mine, *overlay, missing, 1.7, 0.3)
+        assert not np.any(overlay)
+        found.append(mine)
+    for a, b, twin in zip(*found, theirs, strict=True):
+        np.testing.assert_array_equal(a, b)
+        # A few operations on numbers around 1.
+        np.testing.assert_allclose(a, twin, atol=1e-12 if dtype == np.float64 else 1e-5)

@@ -17,7 +17,7 @@ from fost._typing import Floats
 from fost._validation import check_flag, check_integer
 from fost.estimators.checks import naming_signals
 from fost.gaps import Mixture, learn
-from fost.gaps.conditioning import Gaps
+from fost.gaps.conditioning import Gaps, blanked, merged
 
 # Features whose largest entries differ by more than this power of two are scaled differently.
 _REACH = 100
@@ -129,7 +129,7 @@ class Imputer(TransformerMixin, BaseEstimator):
             values, _ = self.mixture_.filled(self._scaled(signals, gaps), holes)
             with np.errstate(over="ignore"):
                 back = self._rescaled(values, self._exponents).astype(signals.dtype, copy=False)
-            filled = np.where(holes, back, known)
+            filled = merged(back, known, holes)
         if self.keep_empty_features and not self._seen.all():
             whole = np.where(gaps, signals.dtype.type(0), signals)
             whole[:, self._seen] = filled
@@ -225,7 +225,7 @@ def _exponents(signals: Floats, gaps: Gaps) -> NDArray[np.int64]:
     The same for all features but those that are beyond comparison; none at all where
     squares are within it anyway.
     """
-    largest = np.abs(signals).max(axis=0, initial=0, where=~gaps).astype(np.float64)
+    largest = np.abs(blanked(signals, gaps)).max(axis=0, initial=0).astype(np.float64)
     own = np.frexp(largest)[1].astype(np.int64)
     if np.abs(own).max(initial=0) <= _REACH:
         return np.zeros_like(own)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Self
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from fost import _core
 from fost._threads import single_threaded_blas
 from fost._validation import check_parameters
 from fost.transforms import Dense, Transform
@@ -16,6 +18,8 @@ from fost.transforms import Dense, Transform
 # Variances are at least this share of the largest one: below is rounding, and the inverse of a
 # covariance has no digits beyond.
 _LEAST = 1e-12
+# Features of covariances that are inverted by the core, several at once; LAPACK has the others.
+_SIDE_BY_SIDE = 128
 
 
 class Gaussian:
@@ -114,6 +118,10 @@ class Gaussian:
         By the Cholesky factor of correlations; by their eigenvalues, of which none is below
         rounding, where there is none.
         """
+        invert([self])
+        if "_inverse" in self.__dict__:
+            found: tuple[NDArray[np.float64], float] = self.__dict__["_inverse"]
+            return found
         units = np.sqrt(np.diag(self.covariance))
         scale = 1 / units
         correlations = self.covariance * scale * scale[:, None]
@@ -150,3 +158,24 @@ class Gaussian:
 
     def __repr__(self) -> str:
         return f"Gaussian(n_features={self.n_features})"
+
+
+def invert(gaussians: Iterable[Gaussian]) -> None:
+    """Find the inverse covariances of several Gaussians at once, to the bits that each would find.
+
+    Only those that will be computed anyway, and that are not too large for that, nor singular but
+    for rounding.
+    """
+    found = {
+        id(one): one
+        for one in gaussians
+        if one.n_features <= _SIDE_BY_SIDE and not one.has_transform and "_inverse" not in vars(one)
+    }
+    if not found:
+        return
+    covariances = [one.covariance for one in found.values()]
+    inverses, logarithms = [np.empty_like(one) for one in covariances], np.empty(len(found))
+    _core.invert_covariances(covariances, inverses, logarithms)
+    for one, inverse, logarithm in zip(found.values(), inverses, logarithms.tolist(), strict=True):
+        if np.isfinite(logarithm):
+            vars(one)["_inverse"] = inverse, logarithm

@@ -7,6 +7,7 @@ missing: scattered, or in runs, or always the same features.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,8 +132,16 @@ class Trial:
         return self._errors(filled)
 
     def _errors(self, filled: Floats) -> NDArray[np.float64]:
-        truth = self.signals[: len(self.hidden)]
-        return np.asarray((np.where(self.hidden, filled - truth, 0) ** 2).sum(axis=1))
+        shown, truth = self._judged
+        wrong = filled * shown
+        wrong -= truth
+        return np.asarray(np.einsum("ij,ij->i", wrong, wrong))
+
+    @cached_property
+    def _judged(self) -> tuple[Rows, Rows]:
+        """One where entries are hidden and zero elsewhere, and what these are."""
+        truth = np.where(self.hidden, self.signals[: len(self.hidden)], 0)
+        return self.hidden.astype(np.float64), truth
 
     def error(self, mixture: Mixture) -> float:
         """The sum of these errors; infinite where nothing is hidden that could decide."""

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fost import _core
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost._validation import check_flag, check_parameters, check_signals
-from fost.gaps.conditioning import Conditioned, Gaps, Rows, condition
+from fost.gaps.conditioning import Conditioned, Gaps, Rows, condition, condition_members, merged
 from fost.gaps.conjugate import conjugate, is_cheaper
-from fost.gaps.gaussian import Gaussian
+from fost.gaps.gaussian import Gaussian, invert
 from fost.pursuit import check_missing
 from fost.streams import as_stream, is_lazy
 from fost.transforms import Transform
@@ -144,7 +145,8 @@ class Mixture:
             known = None if candidates is None else candidates[rows]
             taken, holes = signals[rows].astype(np.float64, copy=False), gaps[rows]
             values, squares = self._posterior(taken, holes, known, std)
-            out[rows] = np.where(holes, values, taken)
+            # Means by several members have other last bits where something is observed.
+            out[rows] = merged(values, taken, holes) if len(self.members) > 1 else values
             if std:
                 deviations[rows] = np.sqrt(np.maximum(squares, 0))
         return out, deviations
@@ -183,12 +185,9 @@ class Mixture:
         """For each member, the signals it may suit, and these under it."""
         if candidates is None:
             candidates = self.candidates(rows, gaps)
-        found = []
-        for member, own in zip(self.members, candidates.T, strict=True):
-            used = np.flatnonzero(own)
-            one = condition(member, rows, gaps, used, densities=True, variances=variances)
-            found.append((used, one))
-        return found
+        used = [np.flatnonzero(own) for own in np.ascontiguousarray(candidates.T)]
+        found = condition_members(self.members, rows, gaps, used, variances=variances)
+        return list(zip(used, found, strict=True))
 
     def candidates(self, rows: Rows, gaps: Gaps) -> NDArray[np.bool_]:
         """Which members may suit a signal, once all of them together have filled its gaps."""
@@ -201,21 +200,23 @@ class Mixture:
         """Which members suit signals without gaps: the few that suit each of them best, whose
         log-likelihoods are not too far behind the first one's."""
         count = len(self.members)
+        invert(self.members)
         scores = np.empty((len(filled), count), np.float32)
         # Single precision is enough to see who is far behind; what it cannot hold is.
         with np.errstate(over="ignore", invalid="ignore"):
-            whole = filled.astype(np.float32)
-            for k, member in enumerate(self.members):
-                centred, precision = whole - member.mean.astype(np.float32), member.precision
-                energies = np.einsum("ij,ij->i", centred @ precision.astype(np.float32), centred)
-                scores[:, k] = np.log(self.shares[k]) - (energies + member.log_determinant) / 2
+            means = np.array([member.mean for member in self.members]).astype(np.float32)
+            precisions = np.array([member.precision.astype(np.float32) for member in self.members])
+            _core.find_energies(filled.astype(np.float32), means, precisions, scores)
+            volumes = np.array([member.log_determinant for member in self.members])
+            scores /= -2
+            scores += (np.log(self.shares) - volumes / 2).astype(np.float32)
         scores[np.isnan(scores)] = -np.inf
-        few = min(_CANDIDATES, count)
-        best = np.argpartition(scores, count - few, axis=1)[:, count - few :]
-        likely = np.take_along_axis(scores, best, axis=1)
-        near = likely >= likely.max(axis=1, keepdims=True) - behind
-        chosen = np.zeros(scores.shape, np.bool_)
-        np.put_along_axis(chosen, best, near, axis=1)
+        chosen, every = np.zeros(scores.shape, np.bool_), np.arange(len(scores))
+        least = scores.max(axis=1) - behind
+        for _ in range(min(_CANDIDATES, count)):
+            best = np.argmax(scores, axis=1)
+            chosen[every, best] |= scores[every, best] >= least
+            scores[every, best] = -np.inf
         return chosen
 
     @cached_property
@@ -268,7 +269,7 @@ def means(found: list[tuple[NDArray[np.int64], Conditioned]], weights: Rows) -> 
 def gaps_of(signals: Floats, missing: ArrayLike | None, name: str) -> Gaps:
     """Where signals have gaps: those of a mask, or NaN; what is observed must be finite."""
     gaps = np.isnan(signals) if missing is None else check_missing(missing, signals.shape)
-    if not np.isfinite(signals).all(where=~gaps):
+    if not (np.isfinite(signals) | gaps).all():
         what = "infinity" if missing is None else "NaN or infinity where it is not missing"
         raise ValueError(f"{name} contains {what}")
     return gaps

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
-from fost.gaps.conditioning import Conditioned, Gaps, Rows, condition
+from fost.gaps.conditioning import Conditioned, Gaps, Rows, condition, conditional_covariances
 from fost.gaps.gaussian import Gaussian
 from fost.gaps.mixture import Mixture, gaps_of, means
 from fost.gaps.units import Units
@@ -72,7 +72,9 @@ def moments(
         if filled is not None and part.start < len(filled):
             asked = filled[part]
             asked[:] = means(found, weights[: len(asked)])
-        sums.append(weighted_moments(mixture, weights, rows, holes, found, likelihood, every))
+        sums.append(weighted_moments(mixture, weights, holes, found, likelihood, every))
+    if len(sums) == 1:
+        return sums[0]
     return tuple(np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
 
 
@@ -91,39 +93,43 @@ def divided_moments(
     for k in range(count):
         used = np.flatnonzero(labels == k)
         found.append((used, Conditioned(filled[used])))
-    return same, weighted_moments(same, np.eye(count)[labels], filled, gaps, found, 0.0, every)
+    return same, weighted_moments(same, np.eye(count)[labels], gaps, found, 0.0, every)
 
 
 @single_threaded_blas
 def weighted_moments(
     mixture: Mixture,
     weights: Rows,
-    rows: Rows,
     gaps: Gaps,
     found: list[tuple[NDArray[np.int64], Conditioned]],
     likelihood: float,
     every: int,
 ) -> Sums:
-    """The sums where each signal has a weight for each member, under which it was found."""
+    """The sums where each signal has a weight for each member, under which it was found.
+
+    The filled signals that were found are overwritten.
+    """
     n, count, centre = mixture.n_features, len(mixture.members), mixture.mean
     firsts, seconds = np.zeros((count, n)), np.zeros((count, n, n))
-    for k, (member, (used, one)) in enumerate(zip(mixture.members, found, strict=True)):
+    counted, thinned = [], []
+    for k, (used, one) in enumerate(found):
         own, filled = weights[used, k], one.rows
         counts = own > _LEAST_LIKELY
         if not counts.all():
             used, own, filled = used[counts], own[counts], filled[counts]
-        centred = filled - centre
+        centred = np.subtract(filled, centre, out=filled)  # nobody looks at them any more
         firsts[k] = own @ centred
-        missing = one.covariance
-        if missing is None:
-            thinned = _thinned(own, every)
-            missing = condition(member, rows, gaps, used[::every], weights=thinned).covariance
-            assert missing is not None
-        if len(mixture.members) > 1:
+        if count > 1:
             centred *= np.sqrt(own)[:, None]
-        seconds[k] = centred.T @ centred + missing
+        seconds[k] = centred.T @ centred
+        counted.append(used[::every])
+        thinned.append(_thinned(own, every))
+    if found[0][1].covariance is None:
+        seconds += conditional_covariances(mixture.members, gaps, counted, thinned)
+    else:
+        seconds += np.array([one.covariance for _, one in found])
     counts = np.where(weights > _LEAST_LIKELY, weights, 0).sum(axis=0)
-    return counts, firsts, seconds, likelihood, int((~gaps).sum())
+    return counts, firsts, seconds, likelihood, gaps.size - int(np.count_nonzero(gaps))
 
 
 def _thinned(weights: NDArray[np.float64], every: int) -> NDArray[np.float64]:
@@ -181,27 +187,26 @@ def maximised(
     middle = firsts.sum(axis=0) / total
     # A member without signals is like all others.
     means = (firsts + middle) / (counts + 1)[:, None] if len(counts) > 1 else middle[None]
-    spreads = np.array([_about(*one) for one in zip(counts, firsts, seconds, means, strict=True)])
+    crosses = firsts[:, :, None] * means[:, None, :]
+    spreads = seconds - crosses
+    spreads -= crosses.transpose(0, 2, 1)
+    spreads += (counts[:, None] * means)[:, :, None] * means[:, None, :]
     pooled = spreads.sum(axis=0)
     variances = np.maximum(np.diag(pooled), 0) / total
     floor = _FLOOR * variances + _LOWEST * (variances.mean() or 1.0)
     common = (pooled + shrinkage.alone * np.diag(variances)) / (total + shrinkage.alone)
-    members = []
-    for k, (count, mean, spread) in enumerate(zip(counts, means, spreads, strict=True)):
-        if len(counts) > 1:
-            covariance = (spread + shrinkage.apart * common) / (count + shrinkage.apart)
-        else:
-            covariance = common.copy()
-        covariance = (covariance + covariance.T) / 2  # which sums are but for rounding
-        covariance.flat[:: len(covariance) + 1] += floor
-        member = Gaussian.of_covariance(mixture.mean + mean, covariance)
-        members.append(member.in_domain(transforms[k]) if transforms else member)
+    if len(counts) > 1:
+        spreads += shrinkage.apart * common
+        spreads /= (counts + shrinkage.apart)[:, None, None]
+    else:
+        spreads = common[None]
+    covariances = (spreads + spreads.transpose(0, 2, 1)) / 2  # which they are but for rounding
+    places = np.arange(len(floor))
+    covariances[:, places, places] += floor
+    members = [
+        Gaussian.of_covariance(mean, covariance)
+        for mean, covariance in zip(mixture.mean + means, covariances, strict=True)
+    ]
+    if transforms:
+        members = [one.in_domain(to) for one, to in zip(members, transforms, strict=True)]
     return Mixture(members, (counts + 1) / (total + len(counts)))
-
-
-def _about(
-    count: float, first: NDArray[np.float64], second: Rows, mean: NDArray[np.float64]
-) -> Rows:
-    """Second moments about another mean."""
-    cross = np.outer(first, mean)
-    return second - cross - cross.T + count * np.outer(mean, mean)

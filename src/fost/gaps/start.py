@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
-from fost.gaps.conditioning import Gaps, Rows
+from fost.gaps.conditioning import Gaps, Rows, blanked
 from fost.gaps.gaussian import Gaussian
 from fost.gaps.mixture import Mixture, gaps_of
 from fost.gaps.moments import Shrinkage, divided_moments, maximised
@@ -49,9 +49,9 @@ class CountsOf:
     name: str
 
     def __call__(self, block: Floats) -> Sums:
-        seen = ~gaps_of(block, None, self.name)
-        sums = np.where(seen, block, 0).sum(axis=0, dtype=np.float64)
-        return seen.sum(axis=0, dtype=np.float64), sums, len(block)
+        gaps = gaps_of(block, None, self.name)
+        sums = blanked(block, gaps).sum(axis=0, dtype=np.float64)
+        return (~gaps).sum(axis=0, dtype=np.float64), sums, len(block)
 
 
 @single_threaded_blas
@@ -59,9 +59,10 @@ def pairwise(signals: Rows, gaps: Gaps) -> list[Mixture]:
     """One Gaussian, by means and products of what is observed; for each of the least eigenvalues
     that its correlations may have."""
     ones = (~gaps).astype(np.float64)
-    mean = np.where(gaps, 0, signals).sum(axis=0) / np.maximum(ones.sum(axis=0), 1)
-    centred = np.where(gaps, 0, signals - mean)
-    products = centred.T @ centred / np.maximum(ones.T @ ones, 1)
+    known = blanked(signals, gaps)
+    mean = known.sum(axis=0) / np.maximum(ones.sum(axis=0), 1)
+    known -= mean * ones
+    products = known.T @ known / np.maximum(ones.T @ ones, 1)
     scale = np.sqrt(np.diag(products))
     scale = np.where(scale > 0, scale, scale.max() * 1e-6 or 1.0)
     values, vectors = np.linalg.eigh(products / np.outer(scale, scale))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost._typing import Floats
-from fost.gaps.conditioning import Gaps, Rows
+from fost.gaps.conditioning import Gaps, Rows, blanked
 from fost.gaps.gaussian import Gaussian
 from fost.gaps.mixture import Mixture
 
@@ -26,10 +26,10 @@ class Units:
     @classmethod
     def of(cls, signals: Rows, gaps: Gaps, common: bool = False) -> Units:
         """Means and deviations; the same size for all features that seem to be of one kind."""
-        counts = np.maximum((~gaps).sum(axis=0), 1)
-        means = np.where(gaps, 0, signals).sum(axis=0) / counts
-        squares = np.where(gaps, 0, signals - means) ** 2
-        deviations = np.sqrt(squares.sum(axis=0) / counts)
+        counts = np.maximum(len(gaps) - np.count_nonzero(gaps, axis=0), 1)
+        means = blanked(signals, gaps).sum(axis=0) / counts
+        centred = blanked(signals - means, gaps)
+        deviations = np.sqrt(np.einsum("ij,ij->j", centred, centred) / counts)
         if common or deviations.max() <= _ALIKE * np.median(deviations):
             deviations = np.full_like(deviations, np.sqrt(np.mean(deviations**2)))
         return cls(means, np.where(deviations > 0, deviations, 1.0))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost._typing import Numbers
+from fost.gaps.conditioning import blanked, merged
 from fost.restoration.arrays import cropped
 
 # Where at least this share of samples has observed neighbours, the others lie alone.
@@ -33,9 +34,8 @@ def fill(array: Numbers, missing: NDArray[np.bool_]) -> tuple[Numbers, int]:
         How many times the size was halved: the logarithm of the size of the largest hole.
     """
     dtype = array.dtype
-    sums = np.where(missing, dtype.type(0), array)
-    filled, n_scales = _fill(sums, (~missing).astype(dtype))
-    return np.where(missing, filled, array), n_scales
+    filled, n_scales = _fill(blanked(array, missing), (~missing).astype(dtype))
+    return merged(filled, array, missing), n_scales
 
 
 def _fill(sums: Numbers, weights: Numbers) -> tuple[Numbers, int]:

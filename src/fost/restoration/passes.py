@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fost import _core
 from fost._progress import progress
 from fost._typing import Numbers
 from fost.restoration.adaptation import adapted, general
@@ -143,10 +145,9 @@ class Passes:
         transform: Coder = dictionary if dictionary is not None else DCT(self.shape)
         share = float(holes.mean()) if share is None else share
         first = _LAST + (_FIRST - _LAST) * share
-        relaxation = holes * estimate.dtype.type(self.relaxation)
         found, error, idle = Reached(estimate, learned, 0), np.inf, 0
-        velocity = np.zeros_like(estimate)
-        momentum = velocity.dtype.type(_MOMENTUM if self.relaxation > 1 else 0)
+        velocity, overlay = np.zeros_like(estimate), (np.zeros_like(start), np.zeros_like(start))
+        momentum = _MOMENTUM if self.relaxation > 1 else 0.0
         most = self.count + (_MORE if judge else self.more)
         with progress("iteration", most, verbose) as advance:
             for k, level in enumerate(self._levels(first, most)):
@@ -155,22 +156,19 @@ class Passes:
                     transform = learned
                 sizes = zip(estimate.shape, self.shape, self.steps, strict=True)
                 starts = [_starts(*each, random) for each in sizes]
-                sums, weights = threshold_at(estimate, transform, self.shape, starts, level)
-                sums /= weights
-                sums -= estimate
+                sums, weights = threshold_at(
+                    estimate, transform, self.shape, starts, level, overlay
+                )
                 last = k == most - 1
                 if last if judge is None else self._judged(k):
-                    reached = estimate + sums * holes
+                    reached = estimate + (sums / weights - estimate) * holes
                     now = judge(reached) if judge else 0.0
                     idle = 0 if now < _PAYS * error else idle + 1
                     if idle > _PATIENCE:
                         break
                     if now < error:
                         found, error = Reached(reached, learned, k + 1), now
-                sums *= relaxation
-                velocity *= momentum
-                velocity += sums
-                estimate += velocity
+                _core.advance(estimate, velocity, sums, weights, holes, self.relaxation, momentum)
                 advance(k + 1, "")
         return found
 
@@ -194,8 +192,15 @@ class Judge:
     hidden: Mask
 
     def __call__(self, estimate: Numbers) -> float:
-        apart = (estimate - self.known)[self.hidden].astype(np.float64)
+        places, truth = self._truth
+        apart = estimate.ravel()[places].astype(np.float64) - truth
         return float(apart @ apart)
+
+    @cached_property
+    def _truth(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Where the hidden samples are, and what they are."""
+        places = np.flatnonzero(self.hidden)
+        return places, self.known.ravel()[places].astype(np.float64)
 
 
 def _some_of(observed: Mask, share: float, random: np.random.Generator) -> Mask:
@@ -211,9 +216,11 @@ def _some_of(observed: Mask, share: float, random: np.random.Generator) -> Mask:
 
 def share_of(near: Numbers, far: Numbers, known: Numbers, hidden: Mask) -> float:
     """How far from one estimate to another known samples lie that are hidden from both."""
-    way = (far - near)[hidden].astype(np.float64)
+    places = np.flatnonzero(hidden)
+    start, end, truth = (each.ravel()[places].astype(np.float64) for each in (near, far, known))
+    way = end - start
     length = float(way @ way)
-    part = float((known - near)[hidden].astype(np.float64) @ way) / length if length > 0 else 0.0
+    part = float((truth - start) @ way) / length if length > 0 else 0.0
     return min(max(part, 0.0), 1.0)
 
 
@@ -242,10 +249,13 @@ def _adapted(
 
 def _starts(size: int, side: int, step: int, random: np.random.Generator) -> NDArray[np.int32]:
     """Places `step` apart from a random one on, with the first and the last possible one."""
-    last = size - side
-    offset = int(random.integers(step))
-    starts = [0] if offset > 0 else []
-    starts += range(offset, last + 1, step)
-    if starts[-1] < last:
-        starts.append(last)
-    return np.array(starts, np.int32)
+    return _places(size - side, step, int(random.integers(step)))
+
+
+@lru_cache(maxsize=256)
+def _places(last: int, step: int, offset: int) -> NDArray[np.int32]:
+    starts = np.arange(offset, last + 1, step, dtype=np.int32)
+    before = np.zeros(int(offset > 0), np.int32)
+    reached = starts[-1] if starts.size else 0
+    after = np.full(int(reached < last), last, np.int32)
+    return np.concatenate([before, starts, after])

@@ -57,9 +57,10 @@ def threshold_at(
     shape: tuple[int, ...],
     starts: Sequence[ArrayLike],
     level: float,
+    out: tuple[Numbers, Numbers] | None = None,
 ) -> tuple[Numbers, Numbers]:
-    """As `threshold`, for patches at any places, ascending along each axis."""
-    return _shrink(array, None, transform, shape, starts, level, _SHARPNESS_OF_THRESHOLD)
+    """As `threshold`, for patches at any places, ascending along each axis; added to `out`."""
+    return _shrink(array, None, transform, shape, starts, level, _SHARPNESS_OF_THRESHOLD, out)
 
 
 def wiener(
@@ -82,8 +83,9 @@ def _shrink(
     starts: Sequence[ArrayLike],
     level: float,
     sharpness: float,
+    out: tuple[Numbers, Numbers] | None = None,
 ) -> tuple[Numbers, Numbers]:
     places = [np.asarray(k, dtype=np.int32) for k in starts]
     # Zero in the denominator of Wiener's filter would make 0 / 0 of a flat patch.
     level = max(level, float(np.finfo(array.dtype).tiny))
-    return coding.shrink(transform._plan, array, pilot, shape, places, level, sharpness)
+    return coding.shrink(transform._plan, array, pilot, shape, places, level, sharpness, out)
