@@ -54,28 +54,51 @@ void product(Index n, Index rows, const T* left, Index along, Index across, cons
                          out + a * out_pitch + b, out_pitch);
 }
 
-// to[c] -= factor * from[c] for first <= c < last, which are multiples of LANES.
-template <class T> FOST_INLINE void subtract_row(T factor, const T* from, T* to, Index first, Index last) {
-  for (Index c = first; c < last; c += LANES<T>) store(to + c, load(to + c) - factor * load(from + c));
+// V vectors of a row, which lose factors[k] times those of other rows, `count` of them. Row k is k steps
+// away from `from`, so that a negative step goes up.
+template <class T, int V>
+FOST_INLINE void subtract_part(const T* factors, const T* from, Index step, int count, T* to) {
+  constexpr int L = LANES<T>;
+  Vec<T> left[V];
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) left[v] = load(to + v * L);
+  for (int k = 0; k < count; ++k, from += step)
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) left[v] -= factors[k] * load(from + v * L);
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) store(to + v * L, left[v]);
+}
+
+// The same for `width` numbers, a multiple of LANES.
+template <class T>
+FOST_INLINE void subtract_rows(const T* factors, const T* from, Index step, int count, T* to, Index width) {
+  constexpr int L = LANES<T>;
+  Index c = 0;
+  for (; c + 8 * L <= width; c += 8 * L) subtract_part<T, 8>(factors, from + c, step, count, to + c);
+  for (; c + 4 * L <= width; c += 4 * L) subtract_part<T, 4>(factors, from + c, step, count, to + c);
+  for (; c + 2 * L <= width; c += 2 * L) subtract_part<T, 2>(factors, from + c, step, count, to + c);
+  for (; c < width; c += L) subtract_part<T, 1>(factors, from + c, step, count, to + c);
 }
 
 // Solves A X = B for a system of `count` rows [A B], of which A's upper triangle is given, and
 // leaves X in the place of B. A is positive semidefinite plus `least` on its diagonal, so that no
-// pivot is less, whatever rounding says.
-template <class T> void solve(int count, T* system, Index pitch, T least) {
+// pivot is less, whatever rounding says. Row by row, each of which stays in registers until it is
+// done; `factors` has room for `count`.
+template <class T> void solve(int count, T* system, Index pitch, T least, T* factors) {
   const Index width = 2 * pitch;
-  for (int k = 0; k < count; ++k) {
-    T* row = system + k * width;
-    const T pivot = row[k] > least ? row[k] : least;
-    const T scale = T(1) / pivot;
-    for (int a = k + 1; a < count; ++a)
-      subtract_row(row[a] * scale, row, system + a * width, Index(a) / LANES<T> * LANES<T>, width);
-    for (Index c = pitch; c < width; c += LANES<T>) store(row + c, load(row + c) * scale);
-    for (int a = k + 1; a < count; ++a) row[a] *= scale;
+  for (int a = 0; a < count; ++a) {
+    T* row = system + a * width;
+    for (int k = 0; k < a; ++k) factors[k] = system[k * width + a] * system[k * width + k];
+    const Index first = Index(a) / LANES<T> * LANES<T>;
+    subtract_rows(factors, system + first, width, a, row + first, width - first);
+    row[a] = T(1) / (row[a] > least ? row[a] : least);  // from now on its reciprocal
   }
-  for (int k = count - 1; k > 0; --k)
-    for (int a = 0; a < k; ++a)
-      subtract_row(system[a * width + k], system + k * width, system + a * width, pitch, width);
+  for (int a = count - 1; a >= 0; --a) {
+    T *row = system + a * width, *right = row + pitch;
+    for (Index c = 0; c < pitch; c += LANES<T>) store(right + c, load(right + c) * row[a]);
+    for (int k = count - 1; k > a; --k) factors[count - 1 - k] = row[k] * row[a];
+    subtract_rows(factors, system + (count - 1) * width + pitch, -width, count - 1 - a, right, pitch);
+  }
 }
 
 // memory.blocks = the estimate, from memory.pilots and memory.blocks, n x pitch both, with zeros in
@@ -93,7 +116,7 @@ template <class T> void filter_group(Index n, int count, T level, const GroupMem
   // Noise below the rounding of the products is as good as that.
   const T floor = EPSILON<T> * energy, least = (level > floor ? level : floor) * static_cast<T>(count);
   for (int k = 0; k < count; ++k) memory.system[k * width + k] += least;
-  solve(count, memory.system, pitch, least);
+  solve(count, memory.system, pitch, least, memory.distances);
   product(count, n, memory.pilots, Index(1), pitch, memory.system + pitch, pitch, width, memory.blocks, pitch,
           false);
 }

@@ -39,7 +39,7 @@ template <class T> struct GroupSums {
 // kernels' width.
 template <class T> struct GroupMemory {
   Index pitch;
-  T* distances;   // most
+  T* distances;   // most; when a system is solved, factors of its rows
   Index* places;  // most: where the blocks of a group begin
   T* rows;        // pitch x n, block by block
   T* means;       // n
