@@ -215,8 +215,8 @@ ESTIMATORS = [
     fost.BankDictionary(3, 2, max_iter=8, random_state=0),
     fost.BankDictionary(3, 2, fost.Full(), init="subsets", max_iter=8, random_state=0),
     fost.UnionDictionary(2, 2, max_iter=8, random_state=0),
-    fost.AutoDictionary(2, max_iter=4, random_state=0),
-    fost.AutoDictionary(threshold=3.0, max_transforms=2, max_iter=4, random_state=0),
+    fost.AutoDictionary(2, max_transforms=2, max_iter=2, random_state=0),
+    fost.AutoDictionary(threshold=3.0, max_transforms=2, max_iter=2, random_state=0),
     fost.baselines.KSVD(12, 2, batch_size=30, max_iter=8, random_state=0),
     fost.baselines.MOD(12, 2, max_iter=8, random_state=0),
 ]
