@@ -28,6 +28,10 @@ NUMERICAL = (
         "pursuit", "selection", "statistic")),
     *(f"src/fost/{room}" for room in (
         "baselines", "diagnostics", "estimators", "gaps", "learning", "transforms")),
+    # Parts of arrays in files and on clusters: what is computed of them is tested by the others.
+    *(f"--ignore=tests/{name}.py" for name in (
+        "learning/test_sources", "restoration/test_docs", "restoration/test_lazy",
+        "restoration/test_tiles")),
 )  # fmt: skip
 
 
