@@ -60,6 +60,13 @@ def isa(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers of a test's own: one generator for a whole module would give each test others
+    with every order of the tests and every number of processes."""
+    return np.random.default_rng(5)
+
+
+@pytest.fixture
 def set_threads() -> Iterator[Callable[[int], None]]:
     """`fost.set_num_threads`, undone after the test."""
     before = fost.get_num_threads()

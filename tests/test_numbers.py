@@ -13,9 +13,8 @@ from fost import _validation, diagnostics, images, paper
 from fost.baselines import KSVD, MOD, GeneralDictionary, StagewiseKSVD
 from fost.learning.structure import Problem
 
-RNG = np.random.default_rng(0)
-Y = RNG.standard_normal((60, 8))
-PICTURE = RNG.random((20, 24))
+Y = np.random.default_rng(0).standard_normal((60, 8))
+PICTURE = np.random.default_rng(1).random((20, 24))
 DCT = fost.DCT(8)
 RESULT = fost.learn(Y, fost.Reflectors(2), 2, max_iter=2)
 

@@ -19,8 +19,6 @@ from tests import cases
 from tests.learning.test_loop import STRUCTURES, correlated, structures
 from tests.learning.test_sources import PLACES, OddBlocks
 
-RNG = np.random.default_rng(9)
-
 
 def smooth(count: int = 600, n: int = 16, seed: int = 0, dtype: Any = np.float64) -> Any:
     """Random walks around zero, and where a third of them is missing."""
@@ -112,9 +110,9 @@ def test_refills_never_raise_what_is_lost():
         assert np.diff(lost, axis=0).max() <= 1e-9 * np.max(lost)
 
 
-def test_first_guesses_are_conditional_means():
+def test_first_guesses_are_conditional_means(rng):
     n = 12
-    A = RNG.standard_normal((n, n))
+    A = rng.standard_normal((n, n))
     prior = np.eye(n) + A @ A.T
     Y, missing = smooth(40, n)
     missing[0] = True
@@ -195,10 +193,10 @@ def test_threads_and_checkpoints_change_nothing(tmp_path: Path) -> None:
         assert other.transform == results[0].transform
 
 
-def test_signals_without_observed_entries_contribute_nothing() -> None:
+def test_signals_without_observed_entries_contribute_nothing(rng) -> None:
     Y, missing = smooth(300)
     blank = np.concatenate([missing, np.ones((40, 16), bool)])
-    more = np.concatenate([Y, RNG.standard_normal((40, 16))])
+    more = np.concatenate([Y, rng.standard_normal((40, 16))])
     a = as_source(Y, missing).statistic(None, fost.DCT(16), 3)
     b = as_source(more, blank).statistic(None, fost.DCT(16), 3)
     np.testing.assert_allclose(a.matrix, b.matrix, rtol=1e-10, atol=1e-9)

@@ -14,15 +14,14 @@ from fost.selection import Rule
 from tests import reference
 from tests.learning.test_loop import STRUCTURES, correlated, structures
 
-RNG = np.random.default_rng(5)
-WEIGHTS = RNG.integers(0, 4, 400)
+WEIGHTS = np.random.default_rng(5).integers(0, 4, 400)
 
 
 @pytest.mark.parametrize("rule", [Rule(3), Rule(16, threshold=1.0)])
 @pytest.mark.parametrize("gaps", [False, True])
-def test_sums_are_those_of_repetitions(isa, rule, gaps):
+def test_sums_are_those_of_repetitions(isa, rule, gaps, rng):
     Y = correlated(400, 16)
-    missing = RNG.random(Y.shape) < 0.3 if gaps else None
+    missing = rng.random(Y.shape) < 0.3 if gaps else None
     again = np.repeat(np.arange(400), WEIGHTS)
     one = as_source(Y, missing, WEIGHTS)
     many = as_source(Y[again], None if missing is None else missing[again])
@@ -57,16 +56,17 @@ def test_a_signal_of_no_weight_does_not_count():
 
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("kind", [fost.Bank, fost.Union])
-def test_errors_are_those_of_repetitions(kind, gaps):
+def test_errors_are_those_of_repetitions(kind, gaps, rng):
     Y = correlated(400, 16)
-    missing = RNG.random(Y.shape) < 0.3 if gaps else None
+    Y[WEIGHTS == 3] = rng.standard_normal((np.sum(WEIGHTS == 3), 16))  # far worse to code
+    missing = rng.random(Y.shape) < 0.3 if gaps else None
     again = np.repeat(np.arange(400), WEIGHTS)
     one = as_source(Y, missing, WEIGHTS)
     many = as_source(Y[again], None if missing is None else missing[again])
     coder = kind([fost.DCT(16), fost.Hadamard(16)])
     want = many.relative_error(coder, 3)
     assert one.relative_error(coder, 3) == pytest.approx(want, rel=1e-10)
-    assert as_source(Y, missing).relative_error(coder, 3) != pytest.approx(want, rel=1e-3)
+    assert as_source(Y, missing).relative_error(coder, 3) != pytest.approx(want, rel=0.1)
 
 
 class Thirds:
@@ -77,8 +77,8 @@ class Thirds:
         yield from np.array_split(self.Y, 3)
 
 
-def test_weights_go_with_blocks_and_with_dask():
-    Y, weights = correlated(500, 8), RNG.uniform(0, 2, 500)
+def test_weights_go_with_blocks_and_with_dask(rng):
+    Y, weights = correlated(500, 8), rng.uniform(0, 2, 500)
     want = as_source(Y, None, weights).statistic(None, fost.DCT(8), 2)
     da = pytest.importorskip("dask.array")
     lazy = da.from_array(Y, chunks=(120, 8))
@@ -92,8 +92,8 @@ def test_weights_go_with_blocks_and_with_dask():
         assert found.energy == pytest.approx(want.energy, rel=1e-10)
 
 
-def test_estimators_take_weights():
-    Y, weights = correlated(300, 8), RNG.uniform(0.5, 2, 300)
+def test_estimators_take_weights(rng):
+    Y, weights = correlated(300, 8), rng.uniform(0.5, 2, 300)
     for estimator in (
         fost.OrthonormalDictionary(2, max_iter=4),
         fost.BankDictionary(2, 2, fost.Full(), max_iter=4, random_state=0),
@@ -105,8 +105,8 @@ def test_estimators_take_weights():
         estimator.partial_fit(Y, sample_weight=weights)
 
 
-def test_threads_change_nothing():
-    Y, weights = correlated(3000, 16), RNG.uniform(0, 2, 3000)
+def test_threads_change_nothing(rng):
+    Y, weights = correlated(3000, 16), rng.uniform(0, 2, 3000)
     before, results = fost.get_num_threads(), []
     try:
         for count in (1, 3):
@@ -143,8 +143,8 @@ def test_what_is_refused(weights, message):
 
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("share", [None, 1.0, 40.5, 1e9])
-def test_weights_are_dealt_like_repetitions(count, share):
-    order = RNG.permutation(400)
+def test_weights_are_dealt_like_repetitions(count, share, rng):
+    order = rng.permutation(400)
     again = np.repeat(order, WEIGHTS[order])
     one = list(dealt(order, WEIGHTS.astype(float), share, count))
     many = list(dealt(again, None, share, count))
@@ -154,8 +154,8 @@ def test_weights_are_dealt_like_repetitions(count, share):
         np.testing.assert_array_equal(np.repeat(places, weights.astype(int)), repeated)
 
 
-def test_any_weights_are_dealt_in_equal_parts():
-    weights = RNG.random(50)
+def test_any_weights_are_dealt_in_equal_parts(rng):
+    weights = rng.random(50)
     parts = list(dealt(np.arange(50), weights, None, 4))
     sums = [own.sum() for _, own in parts]
     np.testing.assert_allclose(sums, weights.sum() / 4)
@@ -268,20 +268,20 @@ def test_parts_of_weights_add_up(estimator):
 
 @pytest.mark.parametrize("init", BankOf.starts)
 @pytest.mark.parametrize("kind", [fost.BankOf, fost.UnionOf])
-def test_what_many_signals_start_from_is_drawn_by_what_they_hold(kind, init, monkeypatch):
+def test_what_many_signals_start_from_is_drawn_by_what_they_hold(kind, init, monkeypatch, rng):
     """They are left in their order; sums differ in their last bits then."""
     monkeypatch.setattr("fost.learning.sources._FEW_ENTRIES", 0)
     Y = correlated(400, 8)
-    again = RNG.permutation(np.repeat(np.arange(400), WEIGHTS))
+    again = rng.permutation(np.repeat(np.arange(400), WEIGHTS))
     options = {"init": init, "max_iter": 2, "tol": 0, "random_state": 0}
     one = fost.learn(Y, kind(fost.Full(), 3), 2, sample_weight=WEIGHTS, **options)
     many = fost.learn(Y[again], kind(fost.Full(), 3), 2, **options)
     np.testing.assert_allclose(one.errors, many.errors, rtol=1e-6)
 
 
-def test_partial_fit_starts_alike():
+def test_partial_fit_starts_alike(rng):
     Y = correlated(400, 8)
-    again = RNG.permutation(np.repeat(np.arange(400), WEIGHTS))
+    again = rng.permutation(np.repeat(np.arange(400), WEIGHTS))
     bank = fost.BankDictionary(3, 2, fost.Full(), init="subsets", random_state=0)
     one = clone(bank).partial_fit(Y, sample_weight=WEIGHTS)
     many = clone(bank).partial_fit(Y[again])
@@ -299,8 +299,8 @@ def test_one_signal_many_times_is_one_signal():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [1, 7, 16, 65])
-def test_marks_are_those_of_the_reference(dtype, n):
-    Y = RNG.standard_normal((50, n)).astype(dtype)
+def test_marks_are_those_of_the_reference(dtype, n, rng):
+    Y = rng.standard_normal((50, n)).astype(dtype)
     Y[3], Y[4], Y[5, 0] = 0, np.round(Y[4]), np.nan
     want = reference.marks(Y)
     for same in (Y, np.asfortranarray(Y), np.repeat(Y, 2, axis=1)[:, ::2], Y[::-1][::-1]):
@@ -308,8 +308,8 @@ def test_marks_are_those_of_the_reference(dtype, n):
     np.testing.assert_array_equal(marks(Y.repeat(2, axis=0)), want.repeat(2))
 
 
-def test_threads_change_no_mark():
-    Y = RNG.standard_normal((20_000, 16))
+def test_threads_change_no_mark(rng):
+    Y = rng.standard_normal((20_000, 16))
     before, found = fost.get_num_threads(), []
     try:
         for count in (1, 3):
@@ -320,18 +320,18 @@ def test_threads_change_no_mark():
     np.testing.assert_array_equal(*found)
 
 
-def test_signals_of_few_digits_are_told_apart():
+def test_signals_of_few_digits_are_told_apart(rng):
     """Whose bits are mostly zeros."""
-    Y = np.unique(RNG.integers(0, 4, (20_000, 8)), axis=0).astype(float)
+    Y = np.unique(rng.integers(0, 4, (20_000, 8)), axis=0).astype(float)
     assert len(np.unique(marks(Y))) == len(Y)
     ones = np.arange(-5000.0, 5000.0)[:, None]  # all of which look alike
     assert len(np.unique(marks(ones))) == len(ones)
 
 
-def test_neither_units_nor_last_bits_change_the_order():
-    Y = RNG.standard_normal((2000, 32))
+def test_neither_units_nor_last_bits_change_the_order(rng):
+    Y = rng.standard_normal((2000, 32))
     order = np.argsort(marks(Y))
-    noise = 1 + 4e-16 * RNG.standard_normal(Y.shape)
+    noise = 1 + 4e-16 * rng.standard_normal(Y.shape)
     for same in (1000 * Y, 2.0**-900 * Y, noise * Y):
         np.testing.assert_array_equal(np.argsort(marks(same)), order)
     single = np.argsort(marks(Y.astype(np.float32)))
