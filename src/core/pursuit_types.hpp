@@ -52,10 +52,13 @@ template <class T> struct UnionMember {
 // strongest as they appear, and few are stored. Of each rotation, rows of the board (see BankMember)
 // to read, and to write where something is kept.
 template <class T> struct ScreenMember {
-  // Rotations of which both coefficients are kept (two pairs of rows; alpha, beta), those of which
-  // the first is an atom's and the second is kept (two pairs; factors of the first, beta), and those
-  // of which both are atoms' (one pair; four factors).
-  int kept, first, both;
+  // Rotations of which both coefficients are kept, by turns some pairs and some alone: of a pair the
+  // one coefficient goes from the first rotation to the second without being stored. (Rows to read and
+  // to write of that coefficient, and of the other one in each rotation; factors of the same.) Then
+  // those of which the first is an atom's and the second is kept (two pairs of rows; factors of the
+  // first, beta), and those of which both are atoms' (one pair; four factors).
+  int turns, first, both;
+  const std::int32_t* kept;  // per turn: pairs, and those alone
   const RowPair* rows;
   const T* factors;
   // Coefficients of other atoms: rows of the board, and factors.

@@ -75,6 +75,33 @@ template <class T> struct TwoRows {
   }
 };
 
+// So many rotations in a row, of one coefficient and others; see ScreenMember.
+template <int LENGTH, class T>
+FOST_INLINE void turn_chain(T* board, const RowPair* rows, const T* factors) {
+  const auto at = [board](Index row) { return board + row * WIDTH<T>; };
+  Vec<T> one[UNROLL];
+#pragma GCC unroll 4
+  for (int v = 0; v < UNROLL; ++v) one[v] = load(at(first_row(rows[0])) + v * LANES<T>);
+#pragma GCC unroll 2
+  for (int k = 0; k < LENGTH; ++k) {
+    const T* from = at(first_row(rows[k + 1]));
+    T* to = at(second_row(rows[k + 1]));
+    Vec<T> alpha = factors[2 * k] - Vec<T>{}, beta = factors[2 * k + 1] - Vec<T>{};
+    hold(alpha);
+    hold(beta);
+    Vec<T> other[UNROLL];
+#pragma GCC unroll 4
+    for (int v = 0; v < UNROLL; ++v) other[v] = load(from + v * LANES<T>);
+#pragma GCC unroll 4
+    for (int v = 0; v < UNROLL; ++v) {
+      store(to + v * LANES<T>, other[v] + beta * one[v]);
+      one[v] += alpha * other[v];
+    }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < UNROLL; ++v) store(at(second_row(rows[0])) + v * LANES<T>, one[v]);
+}
+
 // to = x + factor y
 template <class T> FOST_INLINE void keep(const Vec<T>* x, const Vec<T>* y, T factor, T* to) {
   Vec<T> all = factor - Vec<T>{};
@@ -108,10 +135,9 @@ FOST_INLINE void screen_member(const ScreenMember<T>& member, T* board, Screenin
   const RowPair* rows = member.rows;
   const T* factors = member.factors;
   const auto at = [board](Index row) { return board + row * WIDTH<T>; };
-  for (int k = 0; k < member.kept; ++k, rows += 2, factors += 2) {
-    const TwoRows<T> in(board, rows[0]);
-    keep(in.a, in.b, factors[0], at(first_row(rows[1])));
-    keep(in.b, in.a, factors[1], at(second_row(rows[1])));
+  for (int turn = 0; turn < member.turns; ++turn) {
+    for (int k = member.kept[2 * turn]; k > 0; --k, rows += 3, factors += 4) turn_chain<2>(board, rows, factors);
+    for (int k = member.kept[2 * turn + 1]; k > 0; --k, rows += 2, factors += 2) turn_chain<1>(board, rows, factors);
   }
   Screening<T> local = screening;
   for (int k = 0; k < member.first; ++k, rows += 2, factors += 3) {

@@ -62,6 +62,67 @@ std::vector<int> last_turns(const MemberTurns& member) {
   return last;
 }
 
+// One of the two coefficients of a rotation: the first or the second.
+struct Side {
+  int turn;
+  bool first;
+};
+
+// An order of the rotations that are kept, in pairs where the second rotation of a coefficient can follow the
+// first at once.
+class KeptOrder {
+ public:
+  KeptOrder(const MemberTurns& member, const std::vector<Way>& ways) : turns_(ways.size()) {
+    std::vector<int> last(member.scales.size(), -1);
+    const int count = static_cast<int>(ways.size());
+    for (int k = 0; k < count; ++k) {
+      if (ways[k] != Way::kept) continue;
+      const Turned& turn = member.turns[k];
+      for (const bool first : {true, false}) {
+        const std::int32_t feature = first ? turn.p : turn.q;
+        const int before = last[feature];
+        if (before < 0) continue;
+        ++turns_[k].waits;
+        turns_[before].next[member.turns[before].i == feature] = {k, first};
+      }
+      last[turn.i] = last[turn.j] = k;
+    }
+    for (int k = 0; k < count; ++k)
+      if (ways[k] == Way::kept && turns_[k].waits == 0) ready_.push_back(k);
+  }
+
+  // Two, one, or in the end none, with the coefficient that they have in common.
+  std::vector<Side> next() {
+    for (const int turn : ready_)
+      for (const bool first : {true, false}) {
+        const Side then = turns_[turn].next[first];
+        if (then.turn < 0) continue;
+        const bool twice = turns_[turn].next[!first].turn == then.turn;  // the next of both coefficients
+        if (turns_[then.turn].waits == (twice ? 2 : 1)) return done({{turn, first}, then});
+      }
+    if (ready_.empty()) return {};
+    return done({{ready_.front(), true}});
+  }
+
+ private:
+  struct Turn {
+    int waits = 0;                           // coefficients that are not computed yet
+    Side next[2] = {{-1, false}, {-1, false}};  // where the second and the first one go
+  };
+
+  std::vector<Side> done(std::vector<Side> sides) {
+    for (const Side& side : sides) {
+      ready_.erase(std::find(ready_.begin(), ready_.end(), side.turn));
+      for (const Side& next : turns_[side.turn].next)
+        if (next.turn >= 0 && --turns_[next.turn].waits == 0) ready_.push_back(next.turn);
+    }
+    return sides;
+  }
+
+  std::vector<Turn> turns_;
+  std::vector<int> ready_;
+};
+
 }  // namespace
 
 std::vector<MemberTurns> turns_of(const std::vector<const Plan*>& members) {
@@ -103,36 +164,53 @@ void ScreenTables<T>::add(const MemberTurns& member, const std::vector<std::int3
   std::vector<RowPair> rows[3];
   std::vector<T> factors[3];
   std::vector<std::int32_t> atoms[3];
+  const auto row_of = [&](std::int32_t feature) {  // to write to
+    if (now[feature] < n) now[feature] = n + touched++;
+    return now[feature];
+  };
+  auto& kept = kept_.emplace_back();
+  KeptOrder order(member, ways);
+  for (std::vector<Side> sides = order.next(); !sides.empty(); sides = order.next()) {
+    const bool alone = sides.size() == 1;
+    if (kept.empty() || (!alone && kept.back() > 0)) kept.insert(kept.end(), {0, 0});
+    ++kept[kept.size() - (alone ? 1 : 2)];
+    const Turned& begin = member.turns[sides[0].turn];
+    const std::int32_t read = now[sides[0].first ? begin.p : begin.q];
+    const std::size_t ends = rows[0].size();
+    rows[0].push_back({});
+    std::int32_t common = 0;
+    for (const Side& side : sides) {
+      const Turned& turn = member.turns[side.turn];
+      const T alpha = static_cast<T>(turn.alpha), beta = static_cast<T>(turn.beta);
+      const std::int32_t other = now[side.first ? turn.q : turn.p];
+      rows[0].push_back(row_pair(other, row_of(side.first ? turn.j : turn.i)));
+      factors[0].insert(factors[0].end(), {side.first ? alpha : beta, side.first ? beta : alpha});
+      common = side.first ? turn.i : turn.j;
+    }
+    rows[0][ends] = row_pair(read, row_of(common));
+  }
+  made.turns = static_cast<int>(kept.size() / 2);
+  made.kept = kept.data();
   for (int k = 0; k < static_cast<int>(member.turns.size()); ++k) {
     const Turned& turn = member.turns[k];
     const int way = static_cast<int>(ways[k]);
     const RowPair from = row_pair(now[turn.p], now[turn.q]), swapped = row_pair(now[turn.q], now[turn.p]);
-    const T alpha = static_cast<T>(turn.alpha), beta = static_cast<T>(turn.beta);
     const double di = member.scales[turn.i], dj = member.scales[turn.j];
     const T one[] = {static_cast<T>(di), static_cast<T>(di * turn.alpha)};
     const T other[] = {static_cast<T>(dj), static_cast<T>(dj * turn.beta)};
-    const auto row_of = [&](std::int32_t feature) {  // to write to
-      if (now[feature] < n) now[feature] = n + touched++;
-      return now[feature];
-    };
     auto& to_rows = rows[way];
     auto& to_factors = factors[way];
     switch (ways[k]) {
-      case Way::kept: {
-        const std::int32_t i = row_of(turn.i), j = row_of(turn.j);
-        to_rows.insert(to_rows.end(), {from, row_pair(i, j)});
-        to_factors.insert(to_factors.end(), {alpha, beta});
-        ++made.kept;
+      case Way::kept:
         break;
-      }
       case Way::first:
         if (is_atom(turn.i, k)) {
           to_rows.insert(to_rows.end(), {from, row_pair(row_of(turn.j), 0)});
-          to_factors.insert(to_factors.end(), {one[0], one[1], beta});
+          to_factors.insert(to_factors.end(), {one[0], one[1], static_cast<T>(turn.beta)});
           atoms[way].push_back(numbers[turn.i]);
         } else {
           to_rows.insert(to_rows.end(), {swapped, row_pair(row_of(turn.i), 0)});
-          to_factors.insert(to_factors.end(), {other[0], other[1], alpha});
+          to_factors.insert(to_factors.end(), {other[0], other[1], static_cast<T>(turn.alpha)});
           atoms[way].push_back(numbers[turn.j]);
         }
         ++made.first;

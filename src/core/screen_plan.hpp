@@ -44,7 +44,7 @@ template <class T> class ScreenTables {
   std::vector<std::int32_t> atoms_;
   std::deque<std::vector<RowPair>> rows_;
   std::deque<std::vector<T>> numbers_;
-  std::deque<std::vector<std::int32_t>> places_;
+  std::deque<std::vector<std::int32_t>> places_, kept_;
 };
 
 }  // namespace fost
