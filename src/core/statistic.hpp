@@ -75,19 +75,25 @@ template <class T> void add_energies(const Batch<T>& batch, Statistic& sums) {
 
 // VECTORS vectors of columns of M, from `column` on, signal by signal.
 template <class T, int VECTORS, class Order>
-void scatter_columns(const Batch<T>& batch, const Order& order, int column, const Statistic& sums) {
+void scatter_columns(const Batch<T>& batch, const Order order, int column, const Statistic& sums) {
   constexpr int L = LANES<double>;
-  const Codes<T>& codes = batch.codes;
-  for (int k = 0; k < batch.rows; ++k) {
+  // Copies, which need not be read again after each store.
+  const Codes<T> codes = batch.codes;
+  const T* const signals = batch.signals + column;
+  double* const matrix = sums.matrix + column;
+  const Index stride = batch.stride, pitch = sums.pitch;
+  const int rows = batch.rows;
+  for (int k = 0; k < rows; ++k) {
     const int r = order(k);
-    const T* signal = batch.signals + r * batch.stride + column;
+    const T* signal = signals + r * stride;
     Vec<double> y[VECTORS];
 #pragma GCC unroll 8
     for (int v = 0; v < VECTORS; ++v) y[v] = load_double(signal + v * L);
-    const int first = r * codes.s, last = first + codes.counts[r];
-    for (int entry = first; entry < last; ++entry) {
+    const Index first = static_cast<Index>(r) * codes.s, last = first + codes.counts[r];
+    for (Index entry = first; entry < last; ++entry) {
       const double value = codes.values[entry];
-      double* row = sums.matrix + codes.indices[entry] * sums.pitch + column;
+      double* row = matrix + codes.indices[entry] * pitch;
+      hold_address(row);
 #pragma GCC unroll 8
       for (int v = 0; v < VECTORS; ++v) store(row + v * L, load(row + v * L) + value * y[v]);
     }
