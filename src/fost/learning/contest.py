@@ -35,8 +35,7 @@ _ONE_OF = 4
 # share of the least error so far. The choice is learned to its end later.
 _ITERATIONS = 16
 _CHANGE = 3e-4
-# Of all learning here, the last too, see `State.step`: half of the iterations lead to the same
-# errors or to lower ones.
+# Of all learning here, the last too, see `State.step`: about half of the iterations for patches.
 MOMENTUM = 0.8
 # Iterations, and signals at most, of banks that are only there to be split. After more of them
 # the members have settled, and those of the next bank find less to differ in.
