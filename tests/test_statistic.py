@@ -191,3 +191,26 @@ def test_float32_signals_are_added_up_in_float64() -> None:
     expected = 1 + 20_000 * float(np.float32(1e-4)) ** 2
     assert energy == pytest.approx(expected, rel=1e-13)
     assert M[0, 0] == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize(("n", "members"), [(16, 3), (64, 2), (64, 9), (200, 3)])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_banks_member_by_member(
+    isa: str, n: int, members: int, threads: int, set_threads: Any
+) -> None:
+    """Statistics in the first-level cache and beyond it, of codes that may be empty."""
+    set_threads(threads)
+    rng = np.random.default_rng(n + members)
+    bank = fost.Bank([cases.make_transform("givens", n, rng) for _ in range(members)])
+    for dtype in cases.DTYPES:
+        Y = cases.make_signals("normal", 2500, n, dtype, rng)
+        Y[::7] = 0
+        M = np.full((bank.n_atoms, n), 7.0)
+        kept = bank._plan.accumulate(Y, 4, M)
+        X = bank.encode(Y, 4).astype(np.float64)
+        expected = X.T @ Y.astype(np.float64)
+        # As above.
+        scale = (abs(X).T @ np.abs(Y).astype(np.float64)).max()
+        assert np.abs(M - expected).max() <= 1e-12 * scale
+        energy = float(np.square(X.data).sum())
+        assert abs(kept - energy) <= 1e-12 * energy

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "compress.hpp"
 #include "dispatch.hpp"
+#include "ordered_sums.hpp"
 #include "parallel.hpp"
 #include "workspace.hpp"
 
@@ -141,15 +143,10 @@ namespace {
 // What rows of partial statistics are padded to: a line of the cache, which no vector crosses.
 constexpr Index STATISTIC_PITCH = 8;
 
-// The sum of the matrices, of so many rows and columns, and the sum of the energies.
-double add_in_order(const std::vector<Statistic>& sums, Index rows, Index columns, double* matrix) {
-  std::fill(matrix, matrix + rows * columns, 0.0);
-  for (Index row = 0; row < rows; ++row)
-    for (const Statistic& sum : sums)
-      for (Index i = 0; i < columns; ++i) matrix[row * columns + i] += sum.matrix[row * sum.pitch + i];
-  double energy = 0;
-  for (const Statistic& sum : sums) energy += sum.energy;
-  return energy;
+// Adds the matrix of a range to that of all, whose rows have no gaps between them.
+void add_matrix(const double* from, Index pitch, Index rows, Index columns, double* matrix) {
+  for (Index row = 0; row < rows; ++row, from += pitch, matrix += columns)
+    for (Index i = 0; i < columns; ++i) matrix[i] += from[i];
 }
 
 }  // namespace
@@ -175,19 +172,24 @@ double accumulate(const Coder& coder, const View<const T>& y, int s, double* mat
     banks.emplace_back(coder, kernels, y.rows);
     batches.emplace_back(coder, kernels, y.rows, s);
   }
-  const Buffer<double> partial(ranges * size);
-  std::vector<Statistic> sums(ranges);
+  OrderedSums partial(ranges, size);
+  std::vector<double> energies(ranges);
   std::atomic<bool> finite{true};
+  std::fill(matrix, matrix + coder.n_atoms() * coder.n, 0.0);
   parallel_for(ranges, threads, [&](Index k, int thread) {
-    sums[k] = {partial.get() + k * size, pitch, 0.0};
-    std::fill(sums[k].matrix, sums[k].matrix + size, 0.0);
-    if (!kernels.accumulate(program, y, y.rows * k / ranges, y.rows * (k + 1) / ranges, sums[k],
+    Statistic sums = {partial.take(), pitch, 0.0};
+    std::fill(sums.matrix, sums.matrix + size, 0.0);
+    if (!kernels.accumulate(program, y, y.rows * k / ranges, y.rows * (k + 1) / ranges, sums,
                             batches[thread].memory(), banks[thread].memory(),
                             memory[thread].workspace()))
       finite = false;
+    energies[k] = sums.energy;
+    partial.give(k, sums.matrix, [&](const double* from) {
+      add_matrix(from, pitch, coder.n_atoms(), coder.n, matrix);
+    });
   });
   if (!finite) return std::numeric_limits<double>::quiet_NaN();
-  return add_in_order(sums, coder.n_atoms(), coder.n, matrix);
+  return std::accumulate(energies.begin(), energies.end(), 0.0);
 }
 
 #define FOST_INSTANTIATE(T)                                                                    \

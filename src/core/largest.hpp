@@ -72,7 +72,21 @@ template <class T, int S, bool UP = false> FOST_INLINE void sort_bitonic(Vec<T>*
   }
 }
 
-// The KEEP = 2^k largest of KEEP sorted magnitudes and those of four more numbers, sorted.
+// The same for the last KEEP of S = 2^k, which fall and then rise: the others would be larger than
+// all, stay where they are, and need not be there.
+template <class T, int S, int KEEP> FOST_INLINE void sort_bitonic_last(Vec<T>* v) {
+  if constexpr (KEEP == S) {
+    sort_bitonic<T, S>(v);
+  } else if constexpr (KEEP > 1) {
+    constexpr int H = S / 2, UPPER = KEEP > H ? KEEP - H : 0;
+#pragma GCC unroll 8
+    for (int k = 0; k < UPPER; ++k) sort_two<T, false>(v[k], v[k + H]);
+    sort_bitonic_last<T, H, UPPER>(v);
+    sort_bitonic_last<T, H, KEEP - UPPER>(v + UPPER);
+  }
+}
+
+// The KEEP largest of KEEP sorted magnitudes and those of four more numbers, sorted.
 template <class T, int KEEP> FOST_INLINE void merge_magnitudes(Vec<T>* best, Vec<T>* a) {
   sort_magnitudes<T>(a[0], a[2]);
   sort_magnitudes<T>(a[1], a[3]);
@@ -86,12 +100,13 @@ template <class T, int KEEP> FOST_INLINE void merge_magnitudes(Vec<T>* best, Vec
 #pragma GCC unroll 4
     for (int k = 0; k < TAKE; ++k)
       best[KEEP - 1 - k] = maximum<T>(best[KEEP - 1 - k], a[k]);
-    sort_bitonic<T, KEEP>(best);
+    sort_bitonic_last<T, KEEP <= 2 ? 2 : KEEP <= 4 ? 4 : 8, KEEP>(best);
   }
 }
 
-// How many magnitudes are kept in registers to find the S-th largest.
-template <int S> constexpr int KEPT = S <= 2 ? S : S <= 4 ? 4 : 8;
+// How many magnitudes are kept in registers to find the S-th largest: for three as many as for
+// four, which take hardly longer.
+template <int S> constexpr int KEPT = S == 3 ? 4 : S;
 
 // The largest magnitudes so far, sorted, of UNROLL vectors side by side. Four rows are merged at
 // once and without branches: of so many lanes one nearly always has something to merge, and two

@@ -87,12 +87,13 @@ template <class T> struct Magnitudes {
   }
 };
 
-template <class T, bool UP>
+// out = sixteen rows from `first` on, sorted, or the first KEEP of these.
+template <class T, bool UP, int KEEP = 16>
 FOST_APART void sort_sixteen_rows(const Magnitudes<T>& rows, int first, T* out) {
   Vec<T> v[16];
   rows.load_sixteen(first, v);
   sort_sixteen<T, UP>(v);
-  store_rows<T, 16>(v, out, LANES<T>);
+  store_rows<T, KEEP>(v, out, LANES<T>);
 }
 
 // out = SIZE rows from `first` on, sorted.
@@ -107,17 +108,18 @@ void sort_rows(const Magnitudes<T>& rows, int first, T* out) {
   }
 }
 
-// The sixteen largest of those in `best`, which are sorted down, and of sixteen rows from `first`
+// The KEEP > 8 largest of those in `best`, which are sorted down, and of sixteen rows from `first`
 // on: sorted both ways, the larger ones lie side by side, as a bitonic sequence.
-template <class T, bool SORTED>
+template <class T, bool SORTED, int KEEP>
 FOST_APART void merge_sixteen_rows(const Magnitudes<T>& rows, int first, T* best) {
   Vec<T> v[16];
   rows.load_sixteen(first, v);
   sort_sixteen<T, true>(v);
+  Vec<T>* largest = v + 16 - KEEP;
 #pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) v[i] = maximum<T>(load(best + i * LANES<T>), v[i]);
-  if constexpr (SORTED) sort_bitonic<T, 16, false>(v);
-  store_rows<T, 16>(v, best, LANES<T>);
+  for (int i = 0; i < KEEP; ++i) largest[i] = maximum<T>(load(best + i * LANES<T>), largest[i]);
+  if constexpr (SORTED) sort_bitonic_last<T, 16, KEEP>(largest);
+  store_rows<T, KEEP>(largest, best, LANES<T>);
 }
 
 // The same for SIZE = 32 or 64, but not sorted in the end.

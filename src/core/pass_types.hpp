@@ -101,6 +101,7 @@ template <class T> struct BatchMemory {
   Codes<T> codes;       // of the batch
   std::int32_t* heads;  // one for each row of the statistic
   Link* links;          // size x s
+  std::int32_t* order;  // size
 };
 
 }  // namespace fost

@@ -100,7 +100,7 @@ bool accumulate_with(const Coder& coder, const View<const T>& y, Index first, In
     codes = batch.codes;
     for (int row = 0; row < count; row += part, signals += part * stride, advance(codes, part))
       add_outer_products<T>({signals, stride, rows_at(row, count, part), n, coder.n_rows(), codes,
-                             batch.heads, batch.links}, sums);
+                             batch.heads, batch.links, batch.order}, sums);
   }
   return true;
 }

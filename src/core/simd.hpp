@@ -94,6 +94,9 @@ template <class V> FOST_INLINE void hold(V& v) {
 #endif
 }
 
+// Keeps the compiler from computing an address anew for each number that is near it.
+template <class P> FOST_INLINE void hold_address(P*& p) { asm("" : "+r"(p)); }
+
 FOST_INLINE Vec<float> absolute(Vec<float> v) {
   return reinterpret_cast<Vec<float>>(reinterpret_cast<Mask<float>>(v) & 0x7fffffff);
 }

@@ -18,14 +18,15 @@ template <class T> constexpr Index level_scratch(Index n) {
   return (2 * n > 2 * MOST_SORTED + 16 ? 2 * n : 2 * MOST_SORTED + 16) * LANES<T>;
 }
 
-// The largest of them at `rank` < 16, from 0 ...
-template <class T> Vec<T> ranked_few(const Magnitudes<T>& rows, int rank, T* scratch) {
-  sort_sixteen_rows<T, false>(rows, 0, scratch);
+// The largest of them at `rank` < KEEP <= 16, from 0 ...
+template <class T, int KEEP> Vec<T> ranked_few(const Magnitudes<T>& rows, int rank, T* scratch) {
+  sort_sixteen_rows<T, false, KEEP>(rows, 0, scratch);
   if (rows.count <= 16) return load(scratch + rank * LANES<T>);
   int first = 16;
-  for (; first + 16 < rows.count; first += 16) merge_sixteen_rows<T, true>(rows, first, scratch);
-  merge_sixteen_rows<T, false>(rows, first, scratch);
-  return rank_bitonic<T, 16>(scratch, rank);
+  for (; first + 16 < rows.count; first += 16)
+    merge_sixteen_rows<T, true, KEEP>(rows, first, scratch);
+  merge_sixteen_rows<T, KEEP < 16, KEEP>(rows, first, scratch);
+  return KEEP < 16 ? load(scratch + rank * LANES<T>) : rank_bitonic<T, 16>(scratch, rank);
 }
 
 // ... or at `rank` < KEEP.
@@ -44,7 +45,8 @@ template <class T, int KEEP> Vec<T> ranked(const Magnitudes<T>& rows, int rank, 
 
 // The magnitude at `rank` < MOST_SORTED of those, or of the turned ones.
 template <class T> Vec<T> ranked_any(const Magnitudes<T>& rows, int rank, T* scratch) {
-  if (rank < 16) return ranked_few(rows, rank, scratch);
+  if (rank < 10) return ranked_few<T, 10>(rows, rank, scratch);
+  if (rank < 16) return ranked_few<T, 16>(rows, rank, scratch);
   if (rank < 32) return ranked<T, 32>(rows, rank, scratch);
   return ranked<T, MOST_SORTED>(rows, rank, scratch);
 }

@@ -65,11 +65,12 @@ template <class T> class BatchBuffers {
         indices_(Index(s) * size_),
         counts_(size_),
         heads_(coder.n_atoms()),
+        order_(size_),
         links_(Index(s) * size_) {}
 
   BatchMemory<T> memory() const {
     return {size_, rows_.get(), {values_.get(), indices_.get(), counts_.get(), s_}, heads_.get(),
-            links_.get()};
+            links_.get(), order_.get()};
   }
 
  private:
@@ -77,7 +78,7 @@ template <class T> class BatchBuffers {
 
   int size_, s_;
   Buffer<T> rows_, values_;
-  Buffer<std::int32_t> indices_, counts_, heads_;
+  Buffer<std::int32_t> indices_, counts_, heads_, order_;
   Buffer<Link> links_;
 };
 

@@ -19,10 +19,12 @@ from fost.estimators.base import CoderEstimator
 from fost.estimators.convergence import warn_unless_converged
 from fost.estimators.defaults import default_entries
 from fost.estimators.weighted import WeightedFit
-from fost.learning import InterruptedWarning, Source, as_source, learn
+from fost.learning import InterruptedWarning, Source, as_source
 from fost.learning.bank import most_members
-from fost.learning.contest import Contest, first_of, n_signals_of, rounds
+from fost.learning.contest import MOMENTUM, Contest, first_of, n_signals_of, rounds
 from fost.learning.frontier import Candidate, Frontier, Rung, relative_error, rungs
+from fost.learning.loop import run
+from fost.learning.task import Task
 from fost.learning.union_rungs import union_rungs
 from fost.selection import Rule, check_rule
 from fost.streams import Stream
@@ -297,17 +299,18 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         self.start_error_ = self.error_ = self.chosen_.train_error
         self.errors_, self.n_iter_ = np.array([self.error_]), 1
         if rung.structure is not None:
-            result = learn(
-                source,
+            task = Task(
                 rung.structure,
                 self.n_nonzero_coefs_,
-                base=rung.base,
-                init=self.dictionary_,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                random_state=random,
-                threshold=self.threshold,
+                rung.base,
+                self.dictionary_,
+                self.max_iter,
+                self.tol,
+                random,
+                self.threshold,
+                momentum=MOMENTUM,
             )
+            result = run(source, task, interruptible=True)
             self.dictionary_ = result.transform
             self.error_, self.start_error_ = result.error, result.start_error
             self.errors_, self.n_iter_ = result.errors, result.n_iter

@@ -35,6 +35,8 @@ _ONE_OF = 4
 # share of the least error so far. The choice is learned to its end later.
 _ITERATIONS = 16
 _CHANGE = 3e-4
+# Of all learning here, the last too, see `State.step`: about half of the iterations for patches.
+MOMENTUM = 0.8
 # Iterations, and signals at most, of banks that are only there to be split. After more of them
 # the members have settled, and those of the next bank find less to differ in.
 _ITERATIONS_BETWEEN = 4
@@ -142,7 +144,10 @@ class Contest:
         else:
             max_iter, tol = min(self.max_iter, iterations), max(self.tol, tol)
             s, random = self.n_nonzero_coefs, self.random
-            task = Task(rung.structure, s, rung.base, None, max_iter, tol, random, self.threshold)
+            task = Task(
+                rung.structure, s, rung.base, None, max_iter, tol, random, self.threshold,
+                momentum=MOMENTUM,
+            )  # fmt: skip
             results = [run(source, replace(task, init=init)) for init in starts]
             coder = min(results, key=lambda result: result.error).transform
         seen = source if isinstance(self.train, Source) else self.train[: source.n_signals]

@@ -168,12 +168,16 @@ def _posed(task: Task, Y: object) -> tuple[Problem, str | Coder]:
     return problem.but(source=problem.source.in_order()), start
 
 
-@single_threaded_blas
-def run(Y: ArrayLike | Stream, task: Task) -> LearningResult:
-    """`learn` as a part of something larger, which Ctrl-C shall end: it is a KeyboardInterrupt."""
-    problem, start = _posed(task, Y)
-    result = alternate(problem, task.structure.fit_to(problem), start)
-    return replace(result, transform=with_base(task.base, result.transform))
+def run(Y: ArrayLike | Stream, task: Task, interruptible: bool = False) -> LearningResult:
+    """`learn` as a part of something larger, which Ctrl-C shall end: it is a KeyboardInterrupt.
+
+    Unless it is the last part, whose result is one in any case.
+    """
+    with single_threaded_blas:
+        problem, start = _posed(task, Y)
+        structure = task.structure.fit_to(problem)
+        result = alternate(problem, structure, start, interruptible=interruptible)
+        return replace(result, transform=with_base(task.base, result.transform))
 
 
 @single_threaded_blas

@@ -57,8 +57,7 @@ class Coding:
     @single_threaded_blas
     def coded(self, block: Floats) -> Coded:
         """The codes of signals, of which what is missing is NaN."""
-        missing = np.isnan(block)
-        if self.prior is None or not missing.any():
+        if self.prior is None or not (missing := np.isnan(block)).any():
             return self._complete(block)
         if np.isinf(block).any():
             raise ValueError(f"{self.name} contains infinity")
@@ -156,9 +155,8 @@ def in_doubles(array: Floats, entries: int = 2**16) -> Iterator[NDArray[np.float
 
 
 def _row_squares(rows: Floats) -> NDArray[np.float64]:
-    wide = rows.astype(np.float64, copy=False)
-    sums: NDArray[np.float64] = np.einsum("ij,ij->i", wide, wide)
-    return sums
+    sums = [np.einsum("ij,ij->i", part, part) for part in in_doubles(rows)]
+    return np.concatenate(sums) if sums else np.zeros(0)
 
 
 def _parts(block: Floats) -> Iterator[slice]:

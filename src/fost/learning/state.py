@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +105,8 @@ class State:
     reseeded: list[int] = field(default_factory=list)
     # How often a pass fills signals with gaps from their codes.
     refills: int = REFILLS
+    # M of the step before, for momentum.
+    earlier: NDArray[np.float64] | None = None
 
     @classmethod
     def at(cls, problem: Problem, structure: Structure, start: Coder) -> State:
@@ -133,11 +135,20 @@ class State:
         return abs(before - self.errors[-1]) < tol
 
     def step(self, problem: Problem, structure: Structure) -> None:
-        """One iteration: update the transform, code the signals."""
+        """One iteration: update the transform, code the signals.
+
+        M is the gradient, by U, of ||X||_F^2 / 2, which is convex, and a step maximises <M, U^T>.
+        With momentum it does so for M taken further than the last step changed it, as Nesterov's
+        method takes gradients; where the error would rise, an ordinary step is taken instead.
+        """
         self.reseeded.append(structure.n_unused(self.statistic))
-        transform = structure.update(problem, self.statistic, self.transform)
+        ahead, before = self._ahead(problem, structure), self.last_error
+        transform = structure.update(problem, ahead or self.statistic, self.transform)
         statistic = structure.code(problem, transform, self.refills)
-        error, before = problem.error(statistic), self.last_error
+        if ahead and problem.error(statistic) > before:
+            transform = structure.update(problem, self.statistic, self.transform)
+            statistic = structure.code(problem, transform, self.refills)
+        error = problem.error(statistic)
         first = self.n_iter == 0 and not self.own_start
         if problem.source.gaps and structure.never_rises:
             # Codes of a pass do not begin with those of the pass before, and need not be better.
@@ -151,8 +162,21 @@ class State:
             _check_descent(problem, transform, error, before, self.n_iter + 1)
         if first or error <= self.best_error:
             self.best, self.best_error = transform, error
+        self.earlier = self.statistic.matrix if problem.momentum else None
         self.transform, self.statistic = transform, statistic
         self.errors.append(error)
+
+    def _ahead(self, problem: Problem, structure: Structure) -> Statistic | None:
+        """The statistic taken further, where that is known to pay.
+
+        Not with gaps, which other steps fill otherwise, nor where a member is to be replaced.
+        """
+        usual = structure.never_rises and not problem.source.gaps and not self.reseeded[-1]
+        if self.earlier is None or not usual:
+            return None
+        matrix = self.statistic.matrix
+        further = matrix + problem.momentum * (matrix - self.earlier)
+        return replace(self.statistic, matrix=further)
 
     def result(
         self,

@@ -45,6 +45,8 @@ class Problem:
     tol: float
     threshold: float | None = None
     rough: bool = False  # what is found is only a start, which need not be good
+    # How far steps go on in the direction of the last one, in terms of M.
+    momentum: float = 0.0
 
     @property
     def rule(self) -> Rule:

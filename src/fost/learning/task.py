@@ -27,6 +27,7 @@ class Task:
     threshold: float | None = None
     missing: object = None
     sample_weight: object = None
+    momentum: float = 0.0  # see `State.step`
 
     def problem(self, Y: object) -> tuple[Problem, str | Coder]:
         """The task for some signals, checked, and the start beyond the base."""
@@ -44,7 +45,8 @@ class Task:
             _check_size(self.base, "base", n)
         start = self._start(structure, n)
         random = as_generator(self.random_state)
-        return Problem(source, self.base, rule.s, random, max_iter, tol, rule.threshold), start
+        problem = Problem(source, self.base, rule.s, random, max_iter, tol, rule.threshold)
+        return problem.but(momentum=self.momentum), start
 
     def _start(self, structure: Structure, n_features: int) -> str | Coder:
         """What `init` stands for: a name, or what remains of a transform beyond the base."""
