@@ -3,9 +3,17 @@
 
 #include "filters.hpp"
 #include "shrinkage.hpp"
+#include "strip_pass.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
+
+// Calls use(offset) for each row of blocks, where offset is the way to the first sample of its slice and row.
+template <class T, class Use> void each_row_of_blocks(const BlockGrid<T>& grid, const Use& use) {
+  for (int i = 0; i < grid.fronts.count; ++i)
+    for (int j = 0; j < grid.tops.count; ++j)
+      use(grid.fronts.at[i] * grid.slice + grid.tops.at[j] * grid.pitch);
+}
 
 template <class T, class Filter>
 void shrink_with(const Filter& filter, const BlockGrid<T>& grid, const Overlay<T>& out,
@@ -37,9 +45,17 @@ void shrink_with(const Filter& filter, const BlockGrid<T>& grid, const Overlay<T
     adder.flush();
     add_line(grid, line, out.weights + at);
   };
-  for (int i = 0; i < grid.fronts.count; ++i)
-    for (int j = 0; j < grid.tops.count; ++j)
-      shrink_row(grid.fronts.at[i] * grid.slice + grid.tops.at[j] * grid.pitch);
+  each_row_of_blocks(grid, shrink_row);
+}
+
+// Whether there was a way by strips.
+template <class T, int N>
+bool shrink_strips(const Program<T>& program, const BlockGrid<T>& grid, T level, const Overlay<T>& out,
+                   const FilterMemory<T>& memory, const Workspace<T>& work) {
+  if (!in_strips<T, N>(program, grid, work)) return false;
+  const StripPass<T, N> pass(program, grid, level, memory, work);
+  each_row_of_blocks(grid, [&](Index at) { pass(at, out); });
+  return true;
 }
 
 template <class T>
@@ -49,7 +65,8 @@ void shrink(const CoderProgram<T>& program, const BlockGrid<T>& grid, T level, T
   if (program.count) {
     const BankFilter<T> filter = {program, memory, level, sharpness, guided};
     shrink_with<T>(filter, grid, out, memory, work);
-  } else {
+  } else if (!shrink_strips<T, 8>(program.base, grid, level, out, memory, work) &&
+             !shrink_strips<T, 16>(program.base, grid, level, out, memory, work)) {
     const TransformFilter<T> filter = {program.base, level, guided, memory.guides};
     shrink_with<T>(filter, grid, out, memory, work);
   }

@@ -5,6 +5,7 @@
 // is a piece of a row of the volume: no transposition, and no gather.
 #pragma once
 
+#include "dct.hpp"
 #include "volume_types.hpp"
 #include "shuffle.hpp"
 #include "simd.hpp"
@@ -211,6 +212,35 @@ template <class T> class BlockAdder {
         add_plain(tile + lane, means + lane, weights + lane, lefts.at[0] + lane, width);
     else
       add_one_by_one(tile, means, weights, lefts, width);
+  }
+
+  // weight * (block + constant) for a whole tile of blocks side by side from `left` on, whose rows are
+  // coefficients of a DCT of N samples; the constant counts in the first row.
+  template <int N>
+  void add_spectra(const T* tables, const T* tile, const T* constants, const T* weights, Index left) {
+    PerLane<T> weight;
+    for (int k = 0; k < UNROLL; ++k) weight.v[k] = load(weights + k * L);
+    T* carried = carry_;
+    for (int j = 0; j < N; j += L, carried += L)
+      add_part(line_ + left + j, N - j, [&](int, int k) { return weight.v[k]; }, carried);
+    bool first = true;
+    each_row(grid_, [&](Index offset) {
+      Vec<T> x[UNROLL][N];
+#pragma GCC unroll 2
+      for (int k = 0; k < UNROLL; ++k) {
+#pragma GCC unroll 16
+        for (int j = 0; j < N; ++j) x[k][j] = load(tile + j * WIDTH<T> + k * L);
+        if (first) x[k][0] += load(constants + k * L);
+        codelet_inverse<T, N>(tables, x[k]);
+      }
+      first = false;
+#pragma GCC unroll 8
+      for (int j = 0; j < N; j += L, carried += L)
+        add_part(sums_ + offset + left + j, N - j, [&](int r, int k) { return weight.v[k] * x[k][j + r]; },
+                 carried);
+      tile += N * WIDTH<T>;
+    });
+    next_ = left + WIDTH<T>;
   }
 
   // Adds what is still carried.

@@ -58,6 +58,7 @@ template <class T> class FilterBuffers {
         tile_(coder.n * width_),
         members_(coder.n_members),
         guides_(grid.pilot ? coder.n_atoms() * width_ : 0),
+        strips_((2 * Index(grid.depth) * grid.height + 1) * strip_pitch(grid, kernels.width)),
         sum_(members_ ? tile_ : 0),
         line_(grid.pitch),
         carry_((Index(grid.depth) * grid.height + 1) * (grid.width + kernels.width)),
@@ -67,12 +68,12 @@ template <class T> class FilterBuffers {
     T* next = numbers_.get();
     const auto take = [&next](Index count) { return (next += count) - count; };
     return {line_.get(),   carry_.get(),           take(width_), take(width_),            guides_.get(),
-            take(members_ * tile_), sum_.get(),   take(members_ * width_), take(width_)};
+            strips_.get(), take(members_ * tile_), sum_.get(),   take(members_ * width_), take(width_)};
   }
 
  private:
   Index width_, tile_, members_;
-  Buffer<T> guides_, sum_, line_, carry_, numbers_;
+  Buffer<T> guides_, strips_, sum_, line_, carry_, numbers_;
 };
 
 }  // namespace

@@ -25,6 +25,12 @@ template <class T> struct BlockGrid {
   Index size() const { return static_cast<Index>(depth) * height * width; }
 };
 
+// From one row to the next in a copy of the rows of a block and of its neighbours (see strip_pass.hpp):
+// the samples that they cover and what whole tiles of blocks read and write beyond.
+template <class T> Index strip_pitch(const BlockGrid<T>& grid, int width) {
+  return (Index(grid.lefts.count) + grid.width + 2 * width - 1) / width * width;
+}
+
 // A volume put together from weighted blocks: the sums are divided by the weights in the end.
 template <class T> struct Overlay {
   T* sums;
@@ -44,6 +50,7 @@ template <class T> struct FilterMemory {
   T* means;         // width
   T* weights;       // width
   T* guides;        // n x width for each member, or once: squared coefficients of the pilot
+  T* strips;        // for each row of a block twice and one more, `strip_pitch`
   // Of banks only:
   T* coefficients;  // n x width for each member
   T* sum;           // n x width, in the domain of the base
