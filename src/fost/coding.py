@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from math import isfinite
+from typing import Any
 
 import numpy as np
 import scipy.linalg.cython_blas
@@ -122,29 +123,49 @@ def shrink(
     Where there is `out`, they are added to that.
     """
     sums, weights = out or (np.zeros_like(array), np.zeros_like(array))
-    flat = (1,) * (3 - array.ndim)
-    depth, height, width = flat + shape
-    fronts, tops, lefts = [np.zeros(1, np.int32)] * len(flat) + list(starts)
+    as_volume, *blocks = _as_volume(array.ndim, shape, starts)
+    around = None if pilot is None else as_volume(pilot)
+    overlay = as_volume(sums), as_volume(weights)
+    with blas_threads(plan):
+        plan.shrink(as_volume(array), around, *blocks, level, sharpness, *overlay)
+    return sums, weights
 
-    def volume(samples: Floats) -> Floats:
+
+def shrink_on(
+    plan: _core.Coder,
+    estimate: Floats,
+    velocity: Floats,
+    missing: NDArray[np.bool_],
+    shape: tuple[int, ...],
+    starts: Sequence[NDArray[np.int32]],
+    level: float,
+    sharpness: float,
+    relaxation: float,
+    momentum: float,
+    overlay: tuple[Floats, Floats],
+) -> None:
+    """An estimate goes on towards its blocks, shrunk, as `_core.advance` does towards their means.
+
+    Where rows of blocks lie side by side that is one pass. The overlay, for others, is empty before
+    and after.
+    """
+    as_volume, *blocks = _as_volume(estimate.ndim, shape, starts)
+    motion = as_volume(estimate), as_volume(velocity), as_volume(missing)
+    numbers = level, sharpness, relaxation, momentum
+    with blas_threads(plan):
+        plan.shrink_on(*motion, *blocks, *numbers, *map(as_volume, overlay))
+
+
+def _as_volume(
+    ndim: int, shape: tuple[int, ...], starts: Sequence[NDArray[np.int32]]
+) -> tuple[Any, ...]:
+    """What makes volumes of arrays; sides of their blocks, and where these begin along each axis."""
+    flat = (1,) * (3 - ndim)
+
+    def as_volume(samples: NDArray[Any]) -> NDArray[Any]:
         return samples.reshape(flat + samples.shape)
 
-    with blas_threads(plan):
-        plan.shrink(
-            volume(array),
-            None if pilot is None else volume(pilot),
-            depth,
-            height,
-            width,
-            fronts,
-            tops,
-            lefts,
-            level,
-            sharpness,
-            volume(sums),
-            volume(weights),
-        )
-    return sums, weights
+    return as_volume, *flat, *shape, *[np.zeros(1, np.int32)] * len(flat), *starts
 
 
 def _sorted_csr(

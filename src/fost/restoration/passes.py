@@ -17,7 +17,7 @@ from fost.restoration.arrays import cropped, padded
 from fost.restoration.filling import fill
 from fost.restoration.gaps import Mask, checked_steps
 from fost.restoration.grid import Sizes
-from fost.restoration.shrinkage import threshold_at
+from fost.restoration.shrinkage import go_on, threshold_at
 from fost.transforms import DCT, Coder
 
 # Thresholds fall from the first to the last, for values from 0 to 1; the first is lower where
@@ -147,7 +147,7 @@ class Passes:
         first = _LAST + (_FIRST - _LAST) * share
         found, error, idle = Reached(estimate, learned, 0), np.inf, 0
         velocity, overlay = np.zeros_like(estimate), (np.zeros_like(start), np.zeros_like(start))
-        momentum = _MOMENTUM if self.relaxation > 1 else 0.0
+        pace = self.relaxation, _MOMENTUM if self.relaxation > 1 else 0.0
         most = self.count + (_MORE if judge else self.more)
         with progress("iteration", most, verbose) as advance:
             for k, level in enumerate(self._levels(first, most)):
@@ -156,11 +156,9 @@ class Passes:
                     transform = learned
                 sizes = zip(estimate.shape, self.shape, self.steps, strict=True)
                 starts = [_starts(*each, random) for each in sizes]
-                sums, weights = threshold_at(
-                    estimate, transform, self.shape, starts, level, overlay
-                )
-                last = k == most - 1
-                if last if judge is None else self._judged(k):
+                blocks = transform, self.shape, starts, level
+                if k == most - 1 if judge is None else self._judged(k):
+                    sums, weights = threshold_at(estimate, *blocks, overlay)
                     reached = estimate + (sums / weights - estimate) * holes
                     now = judge(reached) if judge else 0.0
                     idle = 0 if now < _PAYS * error else idle + 1
@@ -168,7 +166,10 @@ class Passes:
                         break
                     if now < error:
                         found, error = Reached(reached, learned, k + 1), now
-                _core.advance(estimate, velocity, sums, weights, holes, self.relaxation, momentum)
+                    if k < most - 1:
+                        _core.advance(estimate, velocity, *overlay, holes, *pace)
+                else:
+                    go_on(estimate, velocity, holes, *blocks, *pace, overlay)
                 advance(k + 1, "")
         return found
 
