@@ -39,6 +39,9 @@ _HIDDEN, _LEAST_HIDDEN, _WIDEST = 0.03, 64, 2
 # but for so many times in a row. Where a greater share is missing, hidden samples are too few.
 _MORE, _LOWEST, _EVERY, _PAYS, _PATIENCE = 40, 0.3, 5, 0.99, 1
 _JUDGED = 0.6
+# Errors that rise to more than this many times the least do not fall again, unless they are small:
+# what is found nearly exactly (something smooth, patterns) gains from lower thresholds by leaps.
+_RISEN, _ROUGH = 1.002, 0.015
 _ROTATIONS_PER_SAMPLE = 1
 _ITERATIONS = 2
 _PATCHES_PER_SAMPLE = 64
@@ -162,7 +165,7 @@ class Passes:
                     reached = estimate + (sums / weights - estimate) * holes
                     now = judge(reached) if judge else 0.0
                     idle = 0 if now < _PAYS * error else idle + 1
-                    if idle > _PATIENCE:
+                    if idle > _PATIENCE or (now > _RISEN * error and now > _ROUGH**2):
                         break
                     if now < error:
                         found, error = Reached(reached, learned, k + 1), now
@@ -187,7 +190,7 @@ class Passes:
 
 @dataclass(frozen=True)
 class Judge:
-    """The error of known samples that are hidden from an estimate."""
+    """The mean squared error of known samples that are hidden from an estimate."""
 
     known: Numbers
     hidden: Mask
@@ -195,7 +198,7 @@ class Judge:
     def __call__(self, estimate: Numbers) -> float:
         places, truth = self._truth
         apart = estimate.ravel()[places].astype(np.float64) - truth
-        return float(apart @ apart)
+        return float(apart @ apart) / len(truth)
 
     @cached_property
     def _truth(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
