@@ -107,12 +107,13 @@ template <class T, int N> class StripPass {
     for (Index i = 0; i < (rows_ + 1) * BEYOND * L; ++i) memory_.carry[i] = T(0);
     int left = 0;
     for (; left < count; left += WIDTH<T>) {
-      const T* tile = filter(left);
+      std::uint64_t held = 0;
+      const T* tile = filter(left, held);
       for (int l = count - left; l < WIDTH<T>; ++l) memory_.weights[l] = T(0);  // beyond the last
       if (rest_.n_stages)
-        add_tile<true>(tile, left);
+        add_tile<true>(tile, left, held);
       else
-        add_tile<false>(tile, left);
+        add_tile<false>(tile, left, held);
     }
     const T* carried = memory_.carry;
     for (int i = 0; i <= rows_; ++i)
@@ -143,10 +144,11 @@ template <class T, int N> class StripPass {
     }
   }
 
-  // The coefficients of blocks that are kept, and their weights; returns where they are.
-  const T* filter(int left) const {
+  // The coefficients of blocks that are kept, and their weights; returns where they are. (`held` is for
+  // a DCT alone: what comes back from rotations is not worth a look.)
+  const T* filter(int left, std::uint64_t& held) const {
     if (!rest_.n_stages) {
-      along<true>(left);
+      held = along<true>(left);
       return work_.tile;
     }
     along<false>(left);
@@ -157,10 +159,17 @@ template <class T, int N> class StripPass {
     return run_rest<true>(tile);
   }
 
+  // Which rows hold something; the last bit is for all from there on.
+  static std::uint64_t row_bit(int i) { return std::uint64_t(1) << (i < 63 ? i : 63); }
+
   // The last axis of the DCT, from the strip to a tile. Where nothing follows coefficients are shrunk
-  // at once.
-  template <bool SHRINKS> void along(int left) const {
+  // at once, and it returns which rows hold any then; many hold none at high thresholds.
+  template <bool SHRINKS> std::uint64_t along(int left) const {
+    std::uint64_t held = 0;
     const Vec<T> zero = {}, least = zero + level_;
+    // No coefficient is more than sqrt(N) times as large as all of its samples.
+    static_assert(N <= 16);
+    const Vec<T> small = least * T(N <= 8 ? 0.3535 : 0.2499);
     const Index pitch = pitch_;
     const T* tables = tables_;
     for (int k = 0; k < UNROLL; ++k) {
@@ -168,6 +177,14 @@ template <class T, int N> class StripPass {
       T* to = work_.tile + k * L;
       Mask<T> kept = {};
       for (int i = 0; i < rows_; ++i, from += pitch, to += N * WIDTH<T>) {
+        if constexpr (SHRINKS && N - 1 <= L) {
+          const Vec<T> most = maximum<T>(absolute(load(from)), absolute(load(from + N - 1)));
+          if (i && !any<T>(Mask<T>(most > small))) {
+#pragma GCC unroll 16
+            for (int j = 0; j < N; ++j) store(to + j * WIDTH<T>, zero);
+            continue;
+          }
+        }
         Vec<T> x[N];
 #pragma GCC unroll 16
         for (int j = 0; j < N; ++j) {
@@ -179,12 +196,15 @@ template <class T, int N> class StripPass {
           store(memory_.means + k * L, x[0]);
           x[0] = zero;
         }
+        const Mask<T> before = kept;
 #pragma GCC unroll 16
         for (int j = 0; j < N; ++j)
           store(to + j * WIDTH<T>, SHRINKS ? kept_above<T>(x[j], least, kept) : x[j]);
+        if (SHRINKS && any<T>(Mask<T>(kept != before))) held |= row_bit(i);
       }
       if constexpr (SHRINKS) store(memory_.weights + k * L, weight_of<T>(kept));
     }
+    return held;
   }
 
   // The stage whose factors are left to what comes next, if there is one: the last one that is run.
@@ -210,34 +230,37 @@ template <class T, int N> class StripPass {
     return tile;
   }
 
-  // Adds blocks, whose rows are coefficients, times their weights to the sums, and the weights to the line.
-  template <bool SCALES> void add_tile(const T* tile, int left) const {
+  // Adds blocks, whose rows are coefficients, times their weights to the sums, and the weights to the
+  // line. Without factors, rows that hold nothing are left out.
+  template <bool SCALES> void add_tile(const T* tile, int left, std::uint64_t held) const {
     const T* scales = scales_back_;
     const T* tables = tables_;
     PerLane<T> weight;
     for (int k = 0; k < UNROLL; ++k) weight.v[k] = load(memory_.weights + k * L);
     T *carried = memory_.carry, *to = sums_ + left;
     for (int i = 0; i <= rows_; ++i, tile += N * WIDTH<T>, scales += N, carried += BEYOND * L, to += pitch_) {
-      Vec<T> own[UNROLL][N];
-#pragma GCC unroll 2
-      for (int k = 0; k < UNROLL; ++k) {
-        Vec<T>* x = own[k];
-        if (i < rows_) {
-#pragma GCC unroll 16
-          for (int j = 0; j < N; ++j) {
-            x[j] = load(tile + j * WIDTH<T> + k * L);
-            if constexpr (SCALES) x[j] *= scales[j];
-          }
-          if (i == 0) x[0] += load(memory_.means + k * L);
-          codelet_inverse<T, N>(tables, x);
-        }
-#pragma GCC unroll 16
-        for (int j = 0; j < N; ++j) x[j] = i < rows_ ? Vec<T>(x[j] * weight.v[k]) : weight.v[k];
-      }
       Vec<T> sums[UNROLL + BEYOND] = {};
 #pragma GCC unroll 8
       for (int k = 0; k < BEYOND; ++k) sums[k] = load(carried + k * L);
-      add_shifted<T, N>(own, sums);
+      if (SCALES || i == 0 || i == rows_ || held & row_bit(i)) {
+        Vec<T> own[UNROLL][N];
+#pragma GCC unroll 2
+        for (int k = 0; k < UNROLL; ++k) {
+          Vec<T>* x = own[k];
+          if (i < rows_) {
+#pragma GCC unroll 16
+            for (int j = 0; j < N; ++j) {
+              x[j] = load(tile + j * WIDTH<T> + k * L);
+              if constexpr (SCALES) x[j] *= scales[j];
+            }
+            if (i == 0) x[0] += load(memory_.means + k * L);
+            codelet_inverse<T, N>(tables, x);
+          }
+#pragma GCC unroll 16
+          for (int j = 0; j < N; ++j) x[j] = i < rows_ ? Vec<T>(x[j] * weight.v[k]) : weight.v[k];
+        }
+        add_shifted<T, N>(own, sums);
+      }
 #pragma GCC unroll 2
       for (int k = 0; k < UNROLL; ++k) store(to + k * L, sums[k]);
 #pragma GCC unroll 8

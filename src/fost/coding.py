@@ -159,7 +159,7 @@ def shrink_on(
 def _as_volume(
     ndim: int, shape: tuple[int, ...], starts: Sequence[NDArray[np.int32]]
 ) -> tuple[Any, ...]:
-    """What makes volumes of arrays; sides of their blocks, and where these begin along each axis."""
+    """What makes volumes of arrays; sides of blocks, and where these begin along each axis."""
     flat = (1,) * (3 - ndim)
 
     def as_volume(samples: NDArray[Any]) -> NDArray[Any]:

@@ -342,3 +342,23 @@ def test_passes_go_on_while_they_pay():
     more = inpaint(np.where(missing, 0, smooth), missing)
     planned = inpaint(np.where(missing, 0, smooth), missing, max_iter=45)
     assert psnr(smooth, more) > psnr(smooth, planned) + 1
+
+
+def test_passes_end_where_errors_rise(monkeypatch):
+    """Noise is found no better by lower thresholds; one look tells."""
+    from fost.restoration.passes import Judge
+
+    looks = []
+    judged = Judge.__call__
+
+    def counted(self, estimate):
+        looks.append(judged(self, estimate))
+        return looks[-1]
+
+    monkeypatch.setattr(Judge, "__call__", counted)
+    noise = np.random.default_rng(0).random((96, 96))
+    inpaint(noise, np.random.default_rng(3).random(noise.shape) < 0.3)
+    # Means of squares, of errors a little above the deviation of what is hidden.
+    assert all(1 / 12 < look < 0.2 for look in looks)
+    assert looks[-1] > min(looks)
+    assert len(looks) <= 3
