@@ -81,9 +81,8 @@ def go_on(
     again. The overlay is memory, zeros before and after.
     """
     places, level = _places(starts), _positive(level, estimate)
-    motion = estimate, velocity, missing
-    rest = level, _SHARPNESS_OF_THRESHOLD, relaxation, momentum, overlay
-    coding.shrink_on(transform._plan, *motion, shape, places, *rest)
+    motion, numbers = (estimate, velocity, missing), (_SHARPNESS_OF_THRESHOLD, relaxation, momentum)
+    coding.shrink_on(transform._plan, *motion, shape, places, level, *numbers, overlay)
 
 
 def wiener(
