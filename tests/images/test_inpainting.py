@@ -344,21 +344,19 @@ def test_passes_go_on_while_they_pay():
     assert psnr(smooth, more) > psnr(smooth, planned) + 1
 
 
-def test_passes_end_where_errors_rise(monkeypatch):
-    """Noise is found no better by lower thresholds; one look tells."""
-    from fost.restoration.passes import Judge
+@pytest.mark.parametrize(("least", "looks"), [(0.02, 2), (0.002, 3)])
+def test_passes_end_where_errors_rise(camera, least, looks):
+    """At once where they are not small; else they may fall again."""
+    from fost.restoration.passes import Passes
 
-    looks = []
-    judged = Judge.__call__
+    image = np.ascontiguousarray(camera[:48, :48] / 255, dtype=np.float32)
+    errors = []
 
-    def counted(self, estimate):
-        looks.append(judged(self, estimate))
-        return looks[-1]
+    def judge(estimate):
+        errors.append(least**2 * (1 + 0.01 * len(errors)))
+        return errors[-1]
 
-    monkeypatch.setattr(Judge, "__call__", counted)
-    noise = np.random.default_rng(0).random((96, 96))
-    inpaint(noise, np.random.default_rng(3).random(noise.shape) < 0.3)
-    # Means of squares, of errors a little above the deviation of what is hidden.
-    assert all(1 / 12 < look < 0.2 for look in looks)
-    assert looks[-1] > min(looks)
-    assert len(looks) <= 3
+    rest = holes(image.shape, 0.3), fost.DCT((8, 8)), np.random.default_rng(0), False
+    found = Passes((8, 8), (8, 1), 6, 1.7).run(image, *rest, judge=judge)
+    assert len(errors) == looks
+    assert found.passes == 6
