@@ -69,8 +69,8 @@ void advance_array(const Packed<T>& estimate, const Packed<T>& velocity, const P
   require(velocity.size() == count && sums.size() == count && weights.size() == count &&
               missing.size() == count, "shapes do not agree");
   nb::gil_scoped_release release;
-  advance<T>({estimate.data(), velocity.data()}, {sums.data(), weights.data()}, missing.data(),
-             relaxation, momentum, Index(count));
+  advance<T>({estimate.data(), velocity.data(), missing.data(), relaxation, momentum, nullptr},
+             {sums.data(), weights.data()}, Index(count));
 }
 
 template <class T>
@@ -92,6 +92,30 @@ void shrink_array(const Coder& coder, const Packed<const T, nb::ndim<3>>& volume
   const Overlay<T> out = {sums.data(), weights.data()};
   nb::gil_scoped_release release;
   shrink<T>(coder, grid, level, sharpness, out);
+}
+
+template <class T>
+void shrink_on_array(const Coder& coder, const Packed<T, nb::ndim<3>>& estimate,
+                     const Packed<T, nb::ndim<3>>& velocity,
+                     const Packed<const bool, nb::ndim<3>>& missing, int depth, int height, int width,
+                     const Packed<const std::int32_t, Line>& fronts,
+                     const Packed<const std::int32_t, Line>& tops,
+                     const Packed<const std::int32_t, Line>& lefts, T level, T sharpness,
+                     T relaxation, T momentum, const Packed<T, nb::ndim<3>>& sums,
+                     const Packed<T, nb::ndim<3>>& weights) {
+  const auto same = [&](const auto& other) {
+    return other.shape(0) == estimate.shape(0) && other.shape(1) == estimate.shape(1) &&
+           other.shape(2) == estimate.shape(2);
+  };
+  const Index rows = Index(estimate.shape(0)) * Index(estimate.shape(1)), pitch = estimate.shape(2);
+  const BlockGrid<T> grid = {estimate.data(), nullptr, Index(estimate.shape(1)) * pitch, pitch,
+                             depth, height, width, places(fronts), places(tops), places(lefts)};
+  require(grid.size() == coder.n && same(velocity) && same(missing) && same(sums) && same(weights),
+          "shapes do not agree");
+  const Motion<T> motion = {estimate.data(), velocity.data(), missing.data(), relaxation, momentum,
+                            nullptr};
+  nb::gil_scoped_release release;
+  shrink_on<T>(coder, grid, level, sharpness, {sums.data(), weights.data()}, motion, rows);
 }
 
 template <class T>
@@ -125,6 +149,10 @@ template <class T> void bind_coding(nb::class_<Coder>& coder) {
             "depth"_a, "height"_a, "width"_a, "fronts"_a.noconvert(), "tops"_a.noconvert(),
             "lefts"_a.noconvert(), "level"_a, "sharpness"_a, "sums"_a.noconvert(),
             "weights"_a.noconvert());
+  coder.def("shrink_on", &shrink_on_array<T>, "estimate"_a.noconvert(), "velocity"_a.noconvert(),
+            "missing"_a.noconvert(), "depth"_a, "height"_a, "width"_a, "fronts"_a.noconvert(),
+            "tops"_a.noconvert(), "lefts"_a.noconvert(), "level"_a, "sharpness"_a, "relaxation"_a,
+            "momentum"_a, "sums"_a.noconvert(), "weights"_a.noconvert());
 }
 
 template <class T> void bind_transform(nb::class_<Plan, Coder>& plan) {

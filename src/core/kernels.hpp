@@ -81,15 +81,13 @@ template <class T> struct Kernels {
 
   // Adds the blocks of a grid, shrunk in the transform's domain (see shrinkage.hpp), or in the
   // domains of all members of a bank: of those that suit a block about equally well, by
-  // differences of cost against 1 / sharpness.
+  // differences of cost against 1 / sharpness. With a motion, of which the grid has the estimate, rows
+  // may go on at once instead, and are done then.
   void (*shrink)(const CoderProgram<T>&, const BlockGrid<T>&, T level, T sharpness,
-                 const Overlay<T>&, const FilterMemory<T>&, const Workspace<T>&);
+                 const Overlay<T>&, const Motion<T>*, const FilterMemory<T>&, const Workspace<T>&);
 
-  // Samples first:last of an estimate go on towards the means of an overlay, `relaxation` times as
-  // far, where something is missing, and the share `momentum` of the last step again. The overlay is
-  // empty then.
-  void (*advance)(const Motion<T>&, const Overlay<T>&, const bool* missing, T relaxation, T momentum,
-                  Index first, Index last);
+  // Samples first:last of an estimate go on towards the means of an overlay, which is empty then.
+  void (*advance)(const Motion<T>&, const Overlay<T>&, Index first, Index last);
 
   // Adds the blocks of the groups of a range, filtered together (see group_filter.hpp).
   void (*filter_groups)(const GroupTask<T>&, const GroupRange&, const GroupSums<T>&,

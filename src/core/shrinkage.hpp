@@ -91,22 +91,48 @@ void load_blocks(const BlockGrid<T>& grid, const T* rows, const Places& lefts, T
     load_one_by_one(grid, rows, lefts, tile, width, means);
 }
 
-// Keeps coefficients larger than the threshold. The weight of a block is one over the number of
-// those it keeps, its mean among them: the variance of the noise that is left is proportional.
+// x where it is larger than `least`, else zero; where it is, `count` grows by one.
+template <class T> FOST_INLINE Vec<T> kept_above(Vec<T> x, Vec<T> least, Mask<T>& count) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    const __mmask16 keep = _mm512_cmp_ps_mask((__m512)absolute(x), (__m512)least, _CMP_GT_OQ);
+    count = (Mask<T>)_mm512_mask_add_epi32((__m512i)count, keep, (__m512i)count, _mm512_set1_epi32(1));
+    return (Vec<T>)_mm512_maskz_mov_ps(keep, (__m512)x);
+  } else {
+    const __mmask8 keep = _mm512_cmp_pd_mask((__m512d)absolute(x), (__m512d)least, _CMP_GT_OQ);
+    count = (Mask<T>)_mm512_mask_add_epi64((__m512i)count, keep, (__m512i)count, _mm512_set1_epi64(1));
+    return (Vec<T>)_mm512_maskz_mov_pd(keep, (__m512d)x);
+  }
+#else
+  const Mask<T> keep = (Mask<T>)(absolute(x) > least);
+  count -= keep;
+  return reinterpret_cast<Vec<T>>(reinterpret_cast<Mask<T>>(x) & keep);
+#endif
+}
+
+// The weight of a block is one over the number of coefficients it keeps, its mean among them: the
+// variance of the noise that is left is proportional.
+template <class T> FOST_INLINE Vec<T> weight_of(Mask<T> kept) {
+  return T(1) / (__builtin_convertvector(kept, Vec<T>) + T(1));
+}
+
+// Keeps coefficients larger than the threshold, after they are multiplied by `scales`, if there are any.
 template <class T>
-void shrink_by_threshold(int n, T* tile, int width, T threshold, PerLane<T>& weights) {
-  const Vec<T> zero = {}, one = zero + T(1), least = zero + threshold;
-  PerLane<T> kept;
-  for (int k = 0; k < UNROLL; ++k) kept.v[k] = one;
-  for (int i = 0; i < n; ++i)
+void shrink_by_threshold(int n, T* tile, int width, T threshold, PerLane<T>& weights,
+                         const T* scales = nullptr) {
+  const Vec<T> least = Vec<T>{} + threshold;
+  Mask<T> kept[UNROLL] = {};
+  const auto shrink = [&](int i, T scale) {
     for (int k = 0; k < UNROLL; ++k) {
       T* at = tile + i * static_cast<Index>(width) + k * LANES<T>;
-      const Vec<T> c = load(at);
-      const auto keep = absolute(c) > least;
-      store(at, keep ? c : zero);
-      kept.v[k] += keep ? one : zero;
+      store(at, kept_above<T>(scale * load(at), least, kept[k]));
     }
-  for (int k = 0; k < UNROLL; ++k) weights.v[k] = one / kept.v[k];
+  };
+  if (scales)
+    for (int i = 0; i < n; ++i) shrink(i, scales[i]);
+  else
+    for (int i = 0; i < n; ++i) shrink(i, T(1));
+  for (int k = 0; k < UNROLL; ++k) weights.v[k] = weight_of<T>(kept[k]);
 }
 
 // Wiener's filter, with the squared coefficients of an estimate in the place of the truth:
@@ -288,17 +314,33 @@ template <class T> class BlockAdder {
 };
 
 // Samples first:last of an estimate go on towards the means of an overlay where something is missing.
-// The overlay is empty then, for the next pass.
+// (Truth values are taken for bytes: the compiler has no vectors of the others.) The overlay is empty then, for the next pass.
 template <class T>
-void advance_samples(const Motion<T>& motion, const Overlay<T>& towards, const bool* missing,
-                     T relaxation, T momentum, Index first, Index last) {
+void advance_samples(const Motion<T>& motion, const Overlay<T>& towards, Index first, Index last) {
   T *__restrict estimate = motion.estimate, *__restrict velocity = motion.velocity;
   T *__restrict sums = towards.sums, *__restrict weights = towards.weights;
+  const auto* missing = reinterpret_cast<const unsigned char*>(motion.missing);
+  const T relaxation = motion.relaxation, momentum = motion.momentum;
   for (Index i = first; i < last; ++i) {
     const T way = (sums[i] / weights[i] - estimate[i]) * (static_cast<T>(missing[i]) * relaxation);
     velocity[i] = velocity[i] * momentum + way;
     estimate[i] += velocity[i];
     sums[i] = weights[i] = T(0);
+  }
+}
+
+// The same for `count` samples from `first` on, where sums come with one over their weights. (Inlined,
+// the compiler would not know that nothing overlaps.)
+template <class T>
+FOST_APART void advance_row(const Motion<T>& motion, const T* __restrict sums, const T* __restrict shares, Index first,
+                 Index count) {
+  T *__restrict estimate = motion.estimate + first, *__restrict velocity = motion.velocity + first;
+  const auto* missing = reinterpret_cast<const unsigned char*>(motion.missing + first);
+  const T relaxation = motion.relaxation, momentum = motion.momentum;
+  for (Index i = 0; i < count; ++i) {
+    const T way = (sums[i] * shares[i] - estimate[i]) * (static_cast<T>(missing[i]) * relaxation);
+    velocity[i] = velocity[i] * momentum + way;
+    estimate[i] += velocity[i];
   }
 }
 

@@ -1,6 +1,7 @@
 #include "volume.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "dispatch.hpp"
@@ -58,6 +59,7 @@ template <class T> class FilterBuffers {
         tile_(coder.n * width_),
         members_(coder.n_members),
         guides_(grid.pilot ? coder.n_atoms() * width_ : 0),
+        strips_(strip_size(grid, kernels.width)),
         sum_(members_ ? tile_ : 0),
         line_(grid.pitch),
         carry_((Index(grid.depth) * grid.height + 1) * (grid.width + kernels.width)),
@@ -67,19 +69,18 @@ template <class T> class FilterBuffers {
     T* next = numbers_.get();
     const auto take = [&next](Index count) { return (next += count) - count; };
     return {line_.get(),   carry_.get(),           take(width_), take(width_),            guides_.get(),
-            take(members_ * tile_), sum_.get(),   take(members_ * width_), take(width_)};
+            strips_.get(), take(members_ * tile_), sum_.get(),   take(members_ * width_), take(width_)};
   }
 
  private:
   Index width_, tile_, members_;
-  Buffer<T> guides_, sum_, line_, carry_, numbers_;
+  Buffer<T> guides_, strips_, sum_, line_, carry_, numbers_;
 };
 
-}  // namespace
-
+// As `shrink`; with a motion, rows of the volume that one row of blocks covers go on at once.
 template <class T>
-void shrink(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
-            const Overlay<T>& out) {
+void run_pass(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness, const Overlay<T>& out,
+              const Motion<T>* motion) {
   const Kernels<T>& kernels = fost::kernels<T>();
   const CoderProgram<T> program = coder.program<T>();
   // All even bands can be added at the same time, then all odd ones, and every sample is summed up
@@ -96,26 +97,51 @@ void shrink(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
   }
   for (Index parity = 0; parity < 2; ++parity)
     parallel_for((bands.count() + 1 - parity) / 2, threads, [&](Index k, int thread) {
-      kernels.shrink(program, bands[2 * k + parity], level, sharpness, out,
+      kernels.shrink(program, bands[2 * k + parity], level, sharpness, out, motion,
                      filters[thread].memory(), memory[thread].workspace());
     });
 }
 
+}  // namespace
+
 template <class T>
-void advance(const Motion<T>& motion, const Overlay<T>& towards, const bool* missing, T relaxation,
-             T momentum, Index count) {
+void shrink(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
+            const Overlay<T>& out) {
+  run_pass<T>(coder, grid, level, sharpness, out, nullptr);
+}
+
+template <class T>
+void advance(const Motion<T>& motion, const Overlay<T>& towards, Index count) {
   const Kernels<T>& kernels = fost::kernels<T>();
   const Index ranges = (count + STEP_SAMPLES - 1) / STEP_SAMPLES;
   parallel_for(ranges, threads_for(double(count)), [&](Index k, int) {
-    kernels.advance(motion, towards, missing, relaxation, momentum, k * STEP_SAMPLES,
-                    std::min(count, (k + 1) * STEP_SAMPLES));
+    kernels.advance(motion, towards, k * STEP_SAMPLES, std::min(count, (k + 1) * STEP_SAMPLES));
   });
 }
 
-template void advance<float>(const Motion<float>&, const Overlay<float>&, const bool*, float,
-                             float, Index);
-template void advance<double>(const Motion<double>&, const Overlay<double>&, const bool*, double,
-                              double, Index);
+template <class T>
+void shrink_on(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
+               const Overlay<T>& between, Motion<T> motion, Index rows) {
+  const std::unique_ptr<bool[]> done(new bool[rows]());
+  motion.done = done.get();
+  run_pass(coder, grid, level, sharpness, between, &motion);
+  // The others, as many in a row as there are.
+  for (Index first = 0, last; first < rows; first = last) {
+    for (last = first + 1; last < rows && done[last] == done[first]; ++last) {}
+    if (done[first]) continue;
+    const Index from = first * grid.pitch;
+    const Motion<T> rest = {motion.estimate + from, motion.velocity + from, motion.missing + from,
+                            motion.relaxation, motion.momentum, nullptr};
+    advance<T>(rest, {between.sums + from, between.weights + from}, (last - first) * grid.pitch);
+  }
+}
+
+template void advance<float>(const Motion<float>&, const Overlay<float>&, Index);
+template void advance<double>(const Motion<double>&, const Overlay<double>&, Index);
+template void shrink_on<float>(const Coder&, const BlockGrid<float>&, float, float, const Overlay<float>&,
+                               Motion<float>, Index);
+template void shrink_on<double>(const Coder&, const BlockGrid<double>&, double, double,
+                                const Overlay<double>&, Motion<double>, Index);
 template void shrink<float>(const Coder&, const BlockGrid<float>&, float, float,
                             const Overlay<float>&);
 template void shrink<double>(const Coder&, const BlockGrid<double>&, double, double,

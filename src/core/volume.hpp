@@ -14,10 +14,14 @@ template <class T>
 void shrink(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
             const Overlay<T>& out);
 
-// Goes on towards the means that an overlay holds, `relaxation` times as far, where something is
-// missing, and the share `momentum` of the last step again. The overlay is empty then.
+// Goes on towards the means that an overlay holds, for `count` samples. The overlay is empty then.
 template <class T>
-void advance(const Motion<T>& motion, const Overlay<T>& towards, const bool* missing, T relaxation,
-             T momentum, Index count);
+void advance(const Motion<T>& motion, const Overlay<T>& towards, Index count);
+
+// Both: an estimate, which is the volume of the grid and has so many rows, goes on towards its shrunk
+// blocks. `between` is empty, before and after.
+template <class T>
+void shrink_on(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
+               const Overlay<T>& between, Motion<T> motion, Index rows);
 
 }  // namespace fost

@@ -47,6 +47,24 @@ class Coder:
         sums: Numbers,
         weights: Numbers,
     ) -> None: ...
+    def shrink_on(
+        self,
+        estimate: Numbers,
+        velocity: Numbers,
+        missing: NDArray[np.bool_],
+        depth: int,
+        height: int,
+        width: int,
+        fronts: NDArray[np.int32],
+        tops: NDArray[np.int32],
+        lefts: NDArray[np.int32],
+        level: float,
+        sharpness: float,
+        relaxation: float,
+        momentum: float,
+        sums: Numbers,
+        weights: Numbers,
+    ) -> None: ...
     def accumulate(self, y: Numbers, s: int, matrix: NDArray[np.float64]) -> float: ...
 
 class Plan(Coder):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from math import isfinite
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg.cython_blas
@@ -25,6 +26,9 @@ from fost._validation import check_integer, float_type, not_finite
 _blas = scipy.linalg.cython_blas.__pyx_capi__
 _core.set_gemm(_blas["sgemm"], _blas["dgemm"])
 _core.set_stemr(scipy.linalg.cython_lapack.__pyx_capi__["dstemr"])
+
+# Where blocks begin along each axis of a volume.
+Places: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 
 _INT32_MAX = np.iinfo(np.int32).max
 _AS_BEFORE = nullcontext()
@@ -122,29 +126,52 @@ def shrink(
     Where there is `out`, they are added to that.
     """
     sums, weights = out or (np.zeros_like(array), np.zeros_like(array))
-    flat = (1,) * (3 - array.ndim)
+    as_volume, sides, places = _volume_of(array.ndim, shape, starts)
+    around = None if pilot is None else as_volume(pilot)
+    overlay = as_volume(sums), as_volume(weights)
+    with blas_threads(plan):
+        plan.shrink(as_volume(array), around, *sides, *places, level, sharpness, *overlay)
+    return sums, weights
+
+
+def shrink_on(
+    plan: _core.Coder,
+    estimate: Floats,
+    velocity: Floats,
+    missing: NDArray[np.bool_],
+    shape: tuple[int, ...],
+    starts: Sequence[NDArray[np.int32]],
+    level: float,
+    sharpness: float,
+    relaxation: float,
+    momentum: float,
+    overlay: tuple[Floats, Floats],
+) -> None:
+    """An estimate goes on towards its blocks, shrunk, as `_core.advance` does towards their means.
+
+    Where rows of blocks lie side by side that is one pass. The overlay, for others, is empty before
+    and after.
+    """
+    as_volume, sides, places = _volume_of(estimate.ndim, shape, starts)
+    motion = as_volume(estimate), as_volume(velocity), as_volume(missing)
+    numbers = level, sharpness, relaxation, momentum
+    sums, weights = overlay
+    with blas_threads(plan):
+        plan.shrink_on(*motion, *sides, *places, *numbers, as_volume(sums), as_volume(weights))
+
+
+def _volume_of(
+    ndim: int, shape: tuple[int, ...], starts: Sequence[NDArray[np.int32]]
+) -> tuple[Callable[[NDArray[Any]], NDArray[Any]], tuple[int, int, int], Places]:
+    """What makes volumes of arrays; sides of blocks, and where these begin along each axis."""
+    flat = (1,) * (3 - ndim)
     depth, height, width = flat + shape
     fronts, tops, lefts = [np.zeros(1, np.int32)] * len(flat) + list(starts)
 
-    def volume(samples: Floats) -> Floats:
+    def as_volume(samples: NDArray[Any]) -> NDArray[Any]:
         return samples.reshape(flat + samples.shape)
 
-    with blas_threads(plan):
-        plan.shrink(
-            volume(array),
-            None if pilot is None else volume(pilot),
-            depth,
-            height,
-            width,
-            fronts,
-            tops,
-            lefts,
-            level,
-            sharpness,
-            volume(sums),
-            volume(weights),
-        )
-    return sums, weights
+    return as_volume, (depth, height, width), (fronts, tops, lefts)
 
 
 def _sorted_csr(

@@ -342,3 +342,21 @@ def test_passes_go_on_while_they_pay():
     more = inpaint(np.where(missing, 0, smooth), missing)
     planned = inpaint(np.where(missing, 0, smooth), missing, max_iter=45)
     assert psnr(smooth, more) > psnr(smooth, planned) + 1
+
+
+@pytest.mark.parametrize(("least", "looks"), [(0.02, 2), (0.002, 3)])
+def test_passes_end_where_errors_rise(camera, least, looks):
+    """At once where they are not small; else they may fall again."""
+    from fost.restoration.passes import Passes
+
+    image = np.ascontiguousarray(camera[:48, :48] / 255, dtype=np.float32)
+    errors = []
+
+    def judge(estimate):
+        errors.append(least**2 * (1 + 0.01 * len(errors)))
+        return errors[-1]
+
+    rest = holes(image.shape, 0.3), fost.DCT((8, 8)), np.random.default_rng(0), False
+    found = Passes((8, 8), (8, 1), 6, 1.7).run(image, *rest, judge=judge)
+    assert len(errors) == looks
+    assert found.passes == 6

@@ -11,6 +11,7 @@ from fost import images
 from fost.restoration import inpaint
 from fost.restoration.autoregressive import predicted
 from fost.restoration.filling import fill
+from fost.restoration.gaps import without
 from tests.restoration.test_denoising import ball, beats, rms
 
 
@@ -157,3 +158,19 @@ def test_bad_input(arguments, error, message):
     missing = np.arange(50) == 7
     with pytest.raises(error, match=message):
         inpaint(**{"array": np.arange(50.0), "missing": missing} | arguments)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", ">f4", "f8", "i8", "?", "g"])
+def test_others_in_gaps(dtype):
+    """By bits where there are as many, also from a value and with gaps of one channel."""
+    rng = np.random.default_rng(0)
+    samples = (rng.random((4, 5, 3)) * 100).astype(dtype)
+    others = (rng.random((4, 5, 3)) * 100).astype(dtype)
+    gaps = np.broadcast_to(rng.random((4, 5, 1)) < 0.5, samples.shape)
+    for turned in (samples, samples.swapaxes(0, 1)):
+        there = gaps if turned is samples else gaps.swapaxes(0, 1)
+        found = without(turned, there)
+        np.testing.assert_array_equal(found, np.where(there, 0, turned))
+        assert found.dtype == turned.dtype
+    np.testing.assert_array_equal(without(samples, gaps, others), np.where(gaps, others, samples))
+    np.testing.assert_array_equal(without(samples, gaps, 1), np.where(gaps, 1, samples))

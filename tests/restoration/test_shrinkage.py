@@ -13,9 +13,9 @@ import fost
 from fost import _core
 from fost.restoration import shrinkage
 from fost.restoration.grid import Grid
-from fost.restoration.shrinkage import threshold, threshold_at, wiener
+from fost.restoration.shrinkage import go_on, threshold, threshold_at, wiener
 from tests import reference
-from tests.cases import dtypes, random_orthonormal, seeds
+from tests.cases import dtypes, random_blocks, random_orthonormal, random_pairs, seeds
 
 AXES = {1: (40, 3000), 2: (6, 40), 3: (4, 12)}
 
@@ -134,6 +134,82 @@ def test_rows_of_neighbours_with_places_left_out_equal_their_twin(isa):
     # No coefficient is so near to the threshold that rounding decides.
     np.testing.assert_allclose(sums, theirs[0], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(weights, theirs[1], rtol=1e-12, atol=1e-12)
+
+
+def _after_dct(kind, shape, rng):
+    """The DCT of a patch, and what follows it."""
+    dct = fost.DCT(shape)
+    n = dct.n_features
+    some = fost.Givens(random_pairs(rng, n, n), random_blocks(rng, n), n)
+    dense = fost.Dense(random_orthonormal(rng, n))
+    return {
+        "nothing": dct,
+        "rotations": fost.Chain([dct, some]),
+        "turned rotations": fost.Chain([dct, some.T]),
+        "a matrix": fost.Chain([dct, dense]),
+        "a matrix and rotations": fost.Chain([dct, dense, some]),
+        "rotations and a matrix": fost.Chain([dct, some, dense]),
+    }[kind]
+
+
+AFTER = ["nothing", "rotations", "turned rotations", "a matrix"]
+AFTER += ["a matrix and rotations", "rotations and a matrix"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(8,), (3, 8), (8, 8), (2, 16), (16, 16), (2, 3, 8), (1, 4, 16)])
+@pytest.mark.parametrize("kind", AFTER)
+def test_strips_equal_their_twin(isa, dtype, shape, kind):
+    """Blocks a sample apart after a DCT, whose rows of blocks overlap or leave gaps."""
+    rng = np.random.default_rng(4)
+    transform = _after_dct(kind, shape, rng)
+    more = int(rng.choice([0, 1, 15, 31, 32, 64, 101]))
+    size = (*(3 * k + 1 for k in shape[:-1]), shape[-1] + more)
+    array = rng.standard_normal(size).astype(dtype)
+    rows = [[0, k, 2 * k + 1] if k > 1 else [0, 1, 3] for k in shape[:-1]]
+    starts = [*rows, range(more + 1)]
+    ours = threshold_at(array, transform, shape, starts, 0.5)
+    places = list(product(*starts))
+    theirs = reference.shrink_patches(array, [transform.matrix], shape, places, 0.5)
+    if dtype == np.float64:
+        # No coefficient is so near to the threshold that rounding decides.
+        for mine, twin in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(mine, twin, rtol=1e-12, atol=1e-12)
+    else:
+        # Now and then one is: then what is found differs by its block's share of a sample.
+        covered = theirs[1] > 0
+        apart = [a[covered] / b[covered] for a, b in (ours, theirs)]
+        assert np.abs(apart[0] - apart[1]).max() < 0.5
+        assert np.median(np.abs(apart[0] - apart[1])) < 1e-5
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(64,), (5, 5), (8, 8), (16, 16), (4, 8, 8)])
+@pytest.mark.parametrize("kind", ["nothing", "rotations"])
+@pytest.mark.parametrize("first", [0, 3])
+def test_going_on_equals_its_twin(isa, dtype, shape, kind, first, set_threads):
+    """Rows of blocks side by side, but for the first and the last where they begin inside."""
+    rng = np.random.default_rng(5)
+    transform = _after_dct(kind, shape, rng)
+    size = {1: (900,), 2: (7 * shape[0] + 2, 50), 3: (14, 26, 30)}[len(shape)]
+    estimate, velocity = rng.standard_normal((2, *size)).astype(dtype)
+    missing = rng.random(size) < 0.5
+    sides = list(zip(size, shape, strict=True))
+    starts = [sorted({0, *range(first, n - k + 1, k), n - k}) for n, k in sides[:-1]]
+    starts.append(list(range(size[-1] - shape[-1] + 1)))
+    sums, weights = threshold_at(estimate, transform, shape, starts, 0.5)
+    theirs = reference.advance(estimate, velocity, sums / weights, missing, 1.7, 0.3)
+    found = []
+    for count in (1, 3):
+        set_threads(count)
+        mine, overlay = (estimate.copy(), velocity.copy()), np.zeros((2, *size), dtype)
+        go_on(*mine, missing, transform, shape, starts, 0.5, 1.7, 0.3, tuple(overlay))
+        assert not np.any(overlay)
+        found.append(mine)
+    for a, b, twin in zip(*found, theirs, strict=True):
+        np.testing.assert_array_equal(a, b)
+        # A few operations on numbers around 1.
+        np.testing.assert_allclose(a, twin, atol=1e-12 if dtype == np.float64 else 1e-5)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,29 +35,33 @@ def fill(array: Numbers, missing: NDArray[np.bool_]) -> tuple[Numbers, int]:
     n_scales : int
         How many times the size was halved: the logarithm of the size of the largest hole.
     """
-    dtype = array.dtype
-    filled, n_scales = _fill(blanked(array, missing), (~missing).astype(dtype))
+    filled, n_scales = _fill(blanked(array, missing), (~missing).view(np.uint8))
     return merged(filled, array, missing), n_scales
 
 
-def _fill(sums: Numbers, weights: Numbers) -> tuple[Numbers, int]:
-    """Means of weighted samples, given as products with their weights."""
-    near, seen = _neighbourhood(sums), _neighbourhood(weights)
-    known = seen > 0
-    means = np.divide(near, seen, out=near, where=known)
-    if known.all():
+def _fill(sums: Numbers, weights: NDArray[Any]) -> tuple[Numbers, int]:
+    """Means of weighted samples, given as products with their weights.
+
+    Weights may be small integers, of which there are up to 27 in a neighbourhood.
+    """
+    near, counts = _neighbourhood(sums), _neighbourhood(weights)
+    known = counts > 0
+    whole = bool(known.all())
+    seen = counts.astype(sums.dtype, copy=False)
+    means = np.divide(near, seen, out=near, where=True if whole else known)
+    if whole:
         return means, 0
-    coarse, n_scales = _fill(_halved(sums), _halved(weights))
+    coarse, n_scales = _fill(_halved(sums), _halved(weights.astype(sums.dtype, copy=False)))
     wide = coarse
     for axis in range(sums.ndim):
         wide = np.repeat(wide, 2, axis=axis)
     wide = cropped(wide, sums.shape)
-    filled = np.where(known, means, wide)
+    filled = merged(wide, means, ~known)
     if known.mean() < _SCATTERED:
         # Inside holes the steps between the coarser samples are smoothed away.
-        counts = _neighbourhood(np.ones_like(filled))
+        around = _neighbourhood(np.ones_like(filled))
         for _ in range(_SMOOTHINGS):
-            filled = np.where(known, means, _neighbourhood(filled) / counts)
+            filled = np.where(known, means, _neighbourhood(filled) / around)
     return filled, n_scales + 1
 
 
@@ -72,7 +78,8 @@ def _neighbourhood(plane: Numbers) -> Numbers:
 
 def _halved(plane: Numbers) -> Numbers:
     """Sums over two samples along each axis."""
-    plane = np.pad(plane, [(0, k % 2) for k in plane.shape])
+    if any(k % 2 for k in plane.shape):
+        plane = np.pad(plane, [(0, k % 2) for k in plane.shape])
     for axis in range(plane.ndim):
         lines = np.moveaxis(plane, axis, 0)
         plane = np.moveaxis(lines[::2] + lines[1::2], 0, axis)

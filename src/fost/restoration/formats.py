@@ -126,6 +126,8 @@ def extremes(array: Numbers) -> tuple[float, float]:
     if array.dtype.kind != "f":
         return float(array.min()), float(array.max())
     finite = np.isfinite(array)
+    if finite.all() and array.size:
+        return float(array.min()), float(array.max())
     if not finite.any():
         return 0.0, 0.0
     low = float(array.min(where=finite, initial=np.inf))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fost._typing import DType, Numbers
 from fost._validation import check_array, check_each
+from fost.gaps.conditioning import merged
 from fost.restoration.arrays import channels_first
 from fost.restoration.formats import extremes, ranges_by_values
 from fost.restoration.grid import Sizes
@@ -40,7 +41,9 @@ class Survey:
         low, high = np.inf, -np.inf
         # What lies under the gaps says nothing about the range of the array.
         if ranges_by_values(samples.dtype) and not gaps.all():
-            low, high = extremes(samples[~gaps])
+            # Boolean indices guess each gap, and are wrong about every other one.
+            some = samples[np.unravel_index(gaps.argmin(), gaps.shape)]
+            low, high = extremes(without(samples, gaps, some))
         channels = channels_first(gaps, channel_axis)
         return cls(low, high, channels.sum(axis=tuple(range(1, channels.ndim)), dtype=np.int64))
 
@@ -139,8 +142,19 @@ class Gapped:
 
 
 def check_observed(samples: Numbers, gaps: Mask, name: str) -> None:
-    if samples.dtype.kind == "f" and not np.isfinite(samples[~gaps]).all():
+    if samples.dtype.kind == "f" and not (np.isfinite(samples) | gaps).all():
         raise ValueError(f"{name} contains NaN or infinity where it is not missing")
+
+
+def without(samples: Numbers, gaps: Mask, others: Any = 0) -> Numbers:
+    """Samples with others in the gaps: those of an array, or one value."""
+    others = np.asarray(others)
+    if others.ndim == 0:
+        others = others.astype(samples.dtype).reshape((1,) * samples.ndim)
+    # By bits, where there are as many.
+    if others.dtype == samples.dtype and samples.itemsize <= np.dtype(np.int64).itemsize:
+        return merged(others, samples, gaps)
+    return np.where(gaps, others, samples)
 
 
 def check_mask(dtype: DType, shape: tuple[int, ...], source: Source) -> int | None:

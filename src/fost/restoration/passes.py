@@ -17,7 +17,7 @@ from fost.restoration.arrays import cropped, padded
 from fost.restoration.filling import fill
 from fost.restoration.gaps import Mask, checked_steps
 from fost.restoration.grid import Sizes
-from fost.restoration.shrinkage import threshold_at
+from fost.restoration.shrinkage import go_on, threshold_at
 from fost.transforms import DCT, Coder
 
 # Thresholds fall from the first to the last, for values from 0 to 1; the first is lower where
@@ -39,6 +39,9 @@ _HIDDEN, _LEAST_HIDDEN, _WIDEST = 0.03, 64, 2
 # but for so many times in a row. Where a greater share is missing, hidden samples are too few.
 _MORE, _LOWEST, _EVERY, _PAYS, _PATIENCE = 40, 0.3, 5, 0.99, 1
 _JUDGED = 0.6
+# Errors that rise to more than this many times the least do not fall again, unless they are small:
+# what is found nearly exactly (something smooth, patterns) gains from lower thresholds by leaps.
+_RISEN, _ROUGH = 1.002, 0.015
 _ROTATIONS_PER_SAMPLE = 1
 _ITERATIONS = 2
 _PATCHES_PER_SAMPLE = 64
@@ -147,7 +150,7 @@ class Passes:
         first = _LAST + (_FIRST - _LAST) * share
         found, error, idle = Reached(estimate, learned, 0), np.inf, 0
         velocity, overlay = np.zeros_like(estimate), (np.zeros_like(start), np.zeros_like(start))
-        momentum = _MOMENTUM if self.relaxation > 1 else 0.0
+        pace = self.relaxation, _MOMENTUM if self.relaxation > 1 else 0.0
         most = self.count + (_MORE if judge else self.more)
         with progress("iteration", most, verbose) as advance:
             for k, level in enumerate(self._levels(first, most)):
@@ -156,19 +159,20 @@ class Passes:
                     transform = learned
                 sizes = zip(estimate.shape, self.shape, self.steps, strict=True)
                 starts = [_starts(*each, random) for each in sizes]
-                sums, weights = threshold_at(
-                    estimate, transform, self.shape, starts, level, overlay
-                )
-                last = k == most - 1
-                if last if judge is None else self._judged(k):
+                blocks = transform, self.shape, starts, level
+                if k == most - 1 if judge is None else self._judged(k):
+                    sums, weights = threshold_at(estimate, *blocks, overlay)
                     reached = estimate + (sums / weights - estimate) * holes
                     now = judge(reached) if judge else 0.0
                     idle = 0 if now < _PAYS * error else idle + 1
-                    if idle > _PATIENCE:
+                    if idle > _PATIENCE or (now > _RISEN * error and now > _ROUGH**2):
                         break
                     if now < error:
                         found, error = Reached(reached, learned, k + 1), now
-                _core.advance(estimate, velocity, sums, weights, holes, self.relaxation, momentum)
+                    if k < most - 1:
+                        _core.advance(estimate, velocity, *overlay, holes, *pace)
+                else:
+                    go_on(estimate, velocity, holes, *blocks, *pace, overlay)
                 advance(k + 1, "")
         return found
 
@@ -186,7 +190,7 @@ class Passes:
 
 @dataclass(frozen=True)
 class Judge:
-    """The error of known samples that are hidden from an estimate."""
+    """The mean squared error of known samples that are hidden from an estimate."""
 
     known: Numbers
     hidden: Mask
@@ -194,7 +198,7 @@ class Judge:
     def __call__(self, estimate: Numbers) -> float:
         places, truth = self._truth
         apart = estimate.ravel()[places].astype(np.float64) - truth
-        return float(apart @ apart)
+        return float(apart @ apart) / len(truth)
 
     @cached_property
     def _truth(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

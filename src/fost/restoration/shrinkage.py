@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fost import coding
 from fost._typing import Numbers
@@ -63,6 +63,28 @@ def threshold_at(
     return _shrink(array, None, transform, shape, starts, level, _SHARPNESS_OF_THRESHOLD, out)
 
 
+def go_on(
+    estimate: Numbers,
+    velocity: Numbers,
+    missing: NDArray[np.bool_],
+    transform: Coder,
+    shape: tuple[int, ...],
+    starts: Sequence[ArrayLike],
+    level: float,
+    relaxation: float,
+    momentum: float,
+    overlay: tuple[Numbers, Numbers],
+) -> None:
+    """Moves an estimate towards what `threshold_at` makes of it, where something is missing.
+
+    `relaxation` times as far as there, and the share `momentum` of the last step, the velocity,
+    again. The overlay is memory, zeros before and after.
+    """
+    places, level = _places(starts), _positive(level, estimate)
+    motion, numbers = (estimate, velocity, missing), (_SHARPNESS_OF_THRESHOLD, relaxation, momentum)
+    coding.shrink_on(transform._plan, *motion, shape, places, level, *numbers, overlay)
+
+
 def wiener(
     array: Numbers, pilot: Numbers, transform: Coder, grid: Grid, sigma: float
 ) -> tuple[Numbers, Numbers]:
@@ -85,7 +107,14 @@ def _shrink(
     sharpness: float,
     out: tuple[Numbers, Numbers] | None = None,
 ) -> tuple[Numbers, Numbers]:
-    places = [np.asarray(k, dtype=np.int32) for k in starts]
-    # Zero in the denominator of Wiener's filter would make 0 / 0 of a flat patch.
-    level = max(level, float(np.finfo(array.dtype).tiny))
+    places, level = _places(starts), _positive(level, array)
     return coding.shrink(transform._plan, array, pilot, shape, places, level, sharpness, out)
+
+
+def _places(starts: Sequence[ArrayLike]) -> list[NDArray[np.int32]]:
+    return [np.asarray(k, dtype=np.int32) for k in starts]
+
+
+def _positive(level: float, array: Numbers) -> float:
+    """Zero in the denominator of Wiener's filter would make 0 / 0 of a flat patch."""
+    return max(level, float(np.finfo(array.dtype).tiny))

@@ -14,7 +14,7 @@ from fost.restoration.adaptation import general
 from fost.restoration.arrays import channels_back, channels_first
 from fost.restoration.expected import ORDERS, by_expectation
 from fost.restoration.formats import ArrayFormat, to_restore
-from fost.restoration.gaps import Mask
+from fost.restoration.gaps import Mask, without
 from fost.restoration.grid import Sizes, patch_shape
 from fost.restoration.passes import by_shrinkage
 from fost.restoration.pursued import Pursuing
@@ -130,7 +130,7 @@ class Way:
         self, samples: Numbers, gaps: Mask, channel_axis: int | None, form: ArrayFormat
     ) -> tuple[list[Numbers], list[Mask]]:
         """From 0 to 1, with zeros in the gaps; and the gaps."""
-        known = np.where(gaps, samples.dtype.type(0), samples)
+        known = without(samples, gaps)
         unit = form.unit_of(known) if self._free else to_restore(form, known)
         each = (channels_first(array, channel_axis) for array in (unit, gaps))
         planes, holes = ([np.ascontiguousarray(k) for k in array] for array in each)
@@ -150,7 +150,7 @@ class Way:
         form: ArrayFormat,
     ) -> Numbers:
         found = form.of_unit(channels_back(planes, channel_axis), bounded=not self._free)
-        return np.where(gaps, found, samples)
+        return without(samples, gaps, found)
 
     def _learned(
         self,
