@@ -314,7 +314,8 @@ template <class T> class BlockAdder {
 };
 
 // Samples first:last of an estimate go on towards the means of an overlay where something is missing.
-// (Truth values are taken for bytes: the compiler has no vectors of the others.) The overlay is empty then, for the next pass.
+// The overlay is empty then, for the next pass. (Truth values are taken for bytes, 0 or 1: the compiler has
+// no vectors of the others.)
 template <class T>
 void advance_samples(const Motion<T>& motion, const Overlay<T>& towards, Index first, Index last) {
   T *__restrict estimate = motion.estimate, *__restrict velocity = motion.velocity;

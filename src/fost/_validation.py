@@ -34,6 +34,12 @@ def check_array(array: object, name: str) -> Numbers:
         raise kind(f"{name} must be an array of numbers: {error}") from error
 
 
+def truths(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """A mask whose bytes are 0 and 1, which kernels count on; a view of others may have any."""
+    ones: NDArray[np.bool_] = mask.view(np.uint8) != 0
+    return ones
+
+
 def has_masked(array: object) -> bool:
     """Whether entries are masked, in a masked array or in a list of them."""
     parts = array if isinstance(array, list | tuple) else (array,)

@@ -22,6 +22,7 @@ from fost._validation import (
     check_signals,
     hint_at_missing,
     not_finite,
+    truths,
 )
 from fost.atoms import Atoms, PreparedAtoms, examine
 
@@ -214,4 +215,4 @@ def check_missing(missing: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool
         raise TypeError(f"missing must be boolean, got dtype {mask.dtype}")
     if mask.shape != shape:
         raise ValueError(f"missing must have the shape of Y, {shape}, got {mask.shape}")
-    return mask
+    return truths(mask)

@@ -102,6 +102,13 @@ def test_types_and_forms_are_kept() -> None:
     np.testing.assert_allclose(whole[0], mixture.mean)
 
 
+def test_masks_of_other_bytes() -> None:
+    mixture = two_kinds()
+    Y, missing = drawn(mixture, 40), np.random.default_rng(1).random((40, 12)) < 0.4
+    other = (np.uint8(255) * missing).view(bool)
+    np.testing.assert_array_equal(mixture.fill(Y, other), mixture.fill(Y, missing))
+
+
 def test_wrong_arguments_are_named() -> None:
     mixture, Y = two_kinds(), np.zeros((3, 12))
     with pytest.raises(ValueError, match="missing must have the shape of Y"):

@@ -99,6 +99,21 @@ def test_pictures_are_a_case_of_arrays():
         )
 
 
+@pytest.mark.parametrize("options", [{}, {"max_iter": 4}])
+def test_masks_of_other_bytes(options, rng):
+    """A view of what is 255 where something is missing is a mask too."""
+    picture = np.cumsum(rng.standard_normal((48, 40)), axis=1)
+    missing = rng.random(picture.shape) < 0.3
+    other = np.uint8(255) * missing
+    options = {"random_state": 0, **options}
+    want = inpaint(picture, missing, **options)
+    np.testing.assert_array_equal(inpaint(picture, other.view(bool), **options), want)
+    da = pytest.importorskip("dask.array")
+    lazy = [da.from_array(each) for each in (picture, missing, other.view(bool))]
+    want, found = (inpaint(lazy[0], each, **options).compute() for each in lazy[1:])
+    np.testing.assert_array_equal(found, want)
+
+
 def test_nan_for_what_is_missing():
     rng = np.random.default_rng(0)
     for shape, axis in (((500,), None), ((30, 40), None), ((30, 40, 3), -1)):
