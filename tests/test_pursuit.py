@@ -511,7 +511,7 @@ def test_threads_do_not_change_codes_in_prepared_atoms(isa, set_threads, count):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_atoms", [5, 8, 55])
-@pytest.mark.parametrize("n", [1, 3, 8, 31, 33])
+@pytest.mark.parametrize("n", [1, 3, 8, 31, 33, 1030])
 def test_few_signals_find_the_inner_products_of_prepared_atoms(isa, n, n_atoms, dtype):
     """A row of inner products alone is that of all of them, to the last bit."""
     _, Y, D = problem(n, n, n_atoms, 7)
