@@ -123,7 +123,7 @@ def table(task: str, clean: Image, methods: dict[str, Callable[[], Image]]) -> l
 
 def draw(path: Path, pictures: dict[str, Image]) -> None:
     plt = pyplot()
-    size = (4.6 * len(pictures), 4.75)
+    size = (4.6 * len(pictures), 5)
     fig, axes = plt.subplots(1, len(pictures), figsize=size, layout="constrained")
     for axis, (title, image) in zip(axes, pictures.items(), strict=True):
         axis.imshow(image[20:276, 90:346])
