@@ -135,10 +135,10 @@ def test_auto_stops_where_rotations_stop_paying():
 @pytest.mark.parametrize(
     ("g", "error", "match"),
     [
-        (0, ValueError, "g must be between 1"),
-        (-1, ValueError, "g must be between 1"),
-        (1.5, TypeError, "g must be an integer"),
-        ("some", ValueError, "g must be an integer or 'auto'"),
+        (0, ValueError, "n_rotations must be between 1"),
+        (-1, ValueError, "n_rotations must be between 1"),
+        (1.5, TypeError, "n_rotations must be an integer"),
+        ("some", ValueError, "n_rotations must be an integer or 'auto'"),
     ],
 )
 def test_bad_numbers_of_rotations(g, error, match):
