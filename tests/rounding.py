@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fost import coding
-from fost.learning import sources
+from fost.learning import passes, sources
 
 # Relative to the largest entry of a row of M, or to an entry of a signal: four units in the last
 # place of float64, in which all sums are added up.
@@ -28,7 +27,7 @@ _FEW = 16
 
 def disturb(seed: int) -> None:
     """Give the sums of this process errors that follow from `seed` and the sums themselves."""
-    statistic, gram_of = coding.statistic, sources.GramOf.__call__
+    statistic, gram_of = passes.code_statistic, sources.GramOf.__call__
 
     def errors_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         random = np.random.default_rng([seed, zlib.crc32(np.ascontiguousarray(matrix))])
@@ -52,5 +51,5 @@ def disturb(seed: int) -> None:
         errors = errors_of(total) if len(block) >= _FEW else np.zeros_like(total)
         return total + (errors + errors.T) / 2, nonzero
 
-    coding.statistic = disturbed_statistic
+    passes.code_statistic = disturbed_statistic
     sources.GramOf.__call__ = disturbed_gram_of  # type: ignore[method-assign]

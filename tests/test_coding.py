@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import fost
-from fost import _core, decoding
+from fost import _core
+from fost.coding import decode as decoding
 from tests import cases, reference
 
 Array = NDArray[Any]

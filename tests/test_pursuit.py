@@ -391,7 +391,7 @@ def test_atoms_beyond_the_type_of_the_signals():
 def test_codes_that_cannot_be_held_are_errors():
     with pytest.raises(ValueError, match="Y is too large for these atoms: its codes overflow"):
         fost.omp([[1e200, 0.0]], 1e-200 * np.eye(2), 1)
-    with pytest.raises(ValueError, match="Y is too small for these atoms: its codes vanish"):
+    with pytest.raises(ValueError, match="Y is too small for these atoms: its codes underflow"):
         fost.omp([[1e-200, 0.0]], 1e200 * np.eye(2), 1)
 
 

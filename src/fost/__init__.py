@@ -8,7 +8,9 @@ from fost import _core as _core  # at once, to complain of wrong environment var
 if TYPE_CHECKING:
     from fost import baselines, diagnostics, gaps, images, paper, restoration
     from fost._threads import get_num_threads, set_num_threads
-    from fost.atoms import Atoms
+    from fost.coding.atoms import Atoms
+    from fost.coding.omp import omp
+    from fost.coding.selection import select
     from fost.estimators import (
         AutoDictionary,
         BankDictionary,
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
         learn,
     )
     from fost.plotting import plot_frontier
-    from fost.pursuit import omp
-    from fost.selection import select
     from fost.transforms import (
         DCT,
         Bank,
@@ -94,7 +94,7 @@ __all__ = [
 # import, scikit-learn another, and the command line needs neither to print its help.
 _LATE = {
     "fost._threads": ("get_num_threads", "set_num_threads"),
-    "fost.atoms": ("Atoms",),
+    "fost.coding": ("Atoms", "omp", "select"),
     "fost.estimators": (
         "AutoDictionary",
         "BankDictionary",
@@ -115,8 +115,6 @@ _LATE = {
         "learn",
     ),
     "fost.plotting": ("plot_frontier",),
-    "fost.pursuit": ("omp",),
-    "fost.selection": ("select",),
     "fost.transforms": (
         "DCT",
         "Bank",

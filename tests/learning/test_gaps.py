@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import fost
+from fost.coding.selection import SelectionRule
 from fost.learning import as_source, moments
 from fost.learning.filling import Prior
 from fost.learning.passes import Coding
-from fost.selection import Rule
 from tests import cases
 from tests.learning.test_loop import STRUCTURES, correlated, structures
 from tests.learning.test_sources import PLACES, OddBlocks
@@ -102,7 +102,7 @@ def test_refills_never_raise_what_is_lost():
     Y, missing = smooth(300)
     marked = np.where(missing, np.nan, Y)
     prior = as_source(Y, missing).prior
-    for rule in (Rule(3), Rule(16, threshold=1.0)):
+    for rule in (SelectionRule(3), SelectionRule(16, threshold=1.0)):
         lost = [
             Coding(fost.DCT(16), rule, "Y", prior, refills).coded(marked).lost
             for refills in (1, 2, 3, 6, 12)
@@ -239,7 +239,7 @@ def test_nan_and_infinity_that_nobody_announced() -> None:
     Y = correlated(60, 8)
     whole = Y.copy()
     Y[3, 2] = np.nan
-    hint = 'Y contains NaN or infinity; where NaN means that an entry is missing, say missing="nan"'
+    hint = 'Y contains NaN or infinity; if NaN means that an entry is missing, pass missing="nan"'
     bank = fost.Bank([fost.DCT(8), fost.Hadamard(8)])
     union = fost.Union([fost.DCT(8), fost.Hadamard(8)])
     chunks = da.from_array(Y, chunks=(20, 8))

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fost
-from fost import _core, coding
+from fost import _core
+from fost.coding.encode import code_statistic
 from fost.learning import initialise
 from fost.learning.reflectors import lowest_eigenvectors
 from tests import reference_learning as twin
@@ -169,7 +170,7 @@ def test_full_reduces_the_objective_at_least_as_much_as_orthogonal_reflectors(n,
     m = data.draw(st.integers(1, n), label="m")
     s = data.draw(st.integers(1, n), label="s")
     Y = correlated(50, n, seed)
-    M, _ = coding.statistic(fost.DCT(n)._plan, Y, s)
+    M, _ = code_statistic(fost.DCT(n)._plan, Y, s)
     U = fost.Householder(lowest_eigenvectors(M, m)).matrix
     by_full = 2 * np.linalg.norm(M, "nuc")
     by_reflectors = 2 * np.trace(U.T @ M.T)

@@ -7,17 +7,17 @@ import pytest
 from sklearn.base import clone
 
 import fost
+from fost.coding.selection import SelectionRule
 from fost.learning import BankOf, as_source
 from fost.learning.content import MarksOf, marks, told_apart
 from fost.learning.copies import dealt
-from fost.selection import Rule
 from tests import reference
 from tests.learning.test_loop import STRUCTURES, correlated, structures
 
 WEIGHTS = np.random.default_rng(5).integers(0, 4, 400)
 
 
-@pytest.mark.parametrize("rule", [Rule(3), Rule(16, threshold=1.0)])
+@pytest.mark.parametrize("rule", [SelectionRule(3), SelectionRule(16, threshold=1.0)])
 @pytest.mark.parametrize("gaps", [False, True])
 def test_sums_are_those_of_repetitions(isa, rule, gaps, rng):
     Y = correlated(400, 16)

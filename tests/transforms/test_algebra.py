@@ -91,7 +91,7 @@ def test_products_of_transforms_are_chains() -> None:
     np.testing.assert_allclose((U @ V).matrix, U.matrix @ V.matrix, atol=1e-14)
     with pytest.raises(TypeError):
         U @ fost.Bank([V])
-    with pytest.raises(ValueError, match="members must have the same n_features"):
+    with pytest.raises(ValueError, match="stages must have the same n_features"):
         U @ fost.DCT(4)
 
 

@@ -250,7 +250,7 @@ def test_members_decode_what_atoms_do(seed, n, count, dtype, mixed, data):
     codes = bank.encode(Y, min(n, 3))
     if mixed:
         codes = csr_array(codes + csr_array(rng.permutation(codes.toarray(), axis=1)))
-    found = bank._decode_backwards(codes)
+    found = bank._decode_by_transforms(codes)
     assert "matrix" not in bank.__dict__
     assert found.dtype == dtype
     tolerance = 1e-12 if dtype == np.float64 else 1e-4
@@ -294,7 +294,7 @@ def test_decoding_by_members_finds_overflow():
     bank = fost.Bank([fost.DCT(2), fost.Dense(np.eye(2))])
     large = np.finfo(np.float64).max / 1.2
     for code in ([large, large, 0, 0], [large, 0, large, 0]):
-        for decode in (bank.decode, bank._decode_backwards):
+        for decode in (bank.decode, bank._decode_by_transforms):
             with pytest.raises(ValueError, match="codes are too large: decoding them overflows"):
                 decode(csr_array([code]))
 

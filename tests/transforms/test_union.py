@@ -45,7 +45,7 @@ def rotated(rng, n, count, g, base=True):
 
 def encode_by(union, Y, residuals, *arguments, **options):
     """Codes by residuals, or by inner products, whatever takes less time."""
-    dictionary = union._dictionary(Y.dtype, masked=False)
+    dictionary = union._pursuit_atoms(Y.dtype, masked=False)
     dictionary.residuals = residuals
     try:
         return union.encode(Y, *arguments, **options)
@@ -128,7 +128,7 @@ def test_residuals_within_an_error(isa, dtype, tol):
     union = fost.Union(rotated(rng, 24, 3, 20))
     Y = rng.standard_normal((100, 24)).astype(dtype)
     Y[7] = 0
-    found = [encode_by(union, Y, way, 9, tol=tol) for way in (True, False)]
+    found = [encode_by(union, Y, way, 9, max_error=tol) for way in (True, False)]
     for codes in found:
         assert np.diff(codes.indptr)[7] == 0
     counts = [np.diff(codes.indptr) for codes in found]

@@ -11,21 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fost._progress import progress
-from fost._random import RandomState, as_generator
-from fost._scaling import within_reach
+from fost._scaling import scale_to_safe_range
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost._validation import (
+    RandomState,
+    as_generator,
     check_callable,
     check_integer,
     check_number,
     check_verbose,
     not_finite,
 )
-from fost.atoms import Atoms, check_atoms
 from fost.baselines.dictionary import GeneralDictionary
 from fost.baselines.factorisation import Factorisation, Gaps, normalised, random_atoms, squared_norm
-from fost.decoding import decode_by_atoms
+from fost.coding.atoms import Atoms, check_atoms
+from fost.coding.decode import decode_by_atoms
 from fost.estimators.base import DictionaryEstimator
 from fost.estimators.checks import validated
 from fost.estimators.convergence import warn_of_change
@@ -78,7 +79,7 @@ class GeneralEstimator(DictionaryEstimator):
         if isinstance(self, WeightedFit):  # then equal signals may become one with a weight
             source = source.arranged()
         rows, missing = weighed(*completed(source.in_memory(), source), source)
-        Y = within_reach(rows)
+        Y = scale_to_safe_range(rows)
         n = self.n_features_in_
         n_components = n if self.n_components is None else self.n_components
         n_components = check_integer(n_components, "n_components", 1, MOST_COMPONENTS)
@@ -149,7 +150,9 @@ class GeneralEstimator(DictionaryEstimator):
         check_is_fitted(self, "dictionary_")
         rows = validated(self, X, reset=False)
         missing = np.isnan(rows)
-        Y = within_reach(np.where(missing, rows.dtype.type(0), rows) if missing.any() else rows)
+        Y = scale_to_safe_range(
+            np.where(missing, rows.dtype.type(0), rows) if missing.any() else rows
+        )
         atoms = self.dictionary_.atoms.astype(Y.dtype)
         left = total = 0.0
         for begin in range(0, len(Y), _BLOCK):

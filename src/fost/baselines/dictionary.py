@@ -12,9 +12,9 @@ from scipy.sparse import csr_array, issparse
 
 from fost._typing import Floats
 from fost._validation import check_signals
-from fost.atoms import Atoms, check_atoms
-from fost.decoding import as_atoms, decode_by_atoms, ready
-from fost.pursuit import omp
+from fost.coding.atoms import Atoms, check_atoms
+from fost.coding.decode import aligned_atoms, decode_by_atoms, prepare_codes
+from fost.coding.omp import omp
 from fost.streams import as_stream, is_lazy
 
 
@@ -105,9 +105,9 @@ class GeneralDictionary:
         owner = "this dictionary"
         if not issparse(codes):
             codes = csr_array(check_signals(codes, "codes", self.n_atoms, owner))
-        codes = ready(codes, self.n_atoms, owner)
+        codes = prepare_codes(codes, self.n_atoms, owner)
         with np.errstate(over="ignore"):
-            atoms = as_atoms(self.atoms, codes.dtype)
+            atoms = aligned_atoms(self.atoms, codes.dtype)
         return decode_by_atoms(atoms, codes)
 
     def __eq__(self, other: object) -> bool:

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fost import _core
-from fost._scaling import shifts
+from fost._scaling import scaling_exponents
 from fost._typing import Floats
 from fost._validation import not_finite
-from fost.decoding import decode_by_atoms
-from fost.pursuit import pursue
+from fost.coding.decode import decode_by_atoms
+from fost.coding.omp import unchecked_omp
 
 # Two atoms closer than this (the magnitude of their inner product) are one.
 _SAME = 1 - 1e-6
@@ -45,7 +45,7 @@ class Factorisation:
     def code(self) -> None:
         """X by orthogonal matching pursuit."""
         s = min(self.s, len(self.atoms))
-        codes = pursue(self.Y, self.atoms, s, missing=self.missing)
+        codes = unchecked_omp(self.Y, self.atoms, s, missing=self.missing)
         if codes is None:
             raise not_finite(self.Y, "Y")
         self.codes: csr_array = codes
@@ -163,7 +163,7 @@ def leading_directions(rows: Floats, count: int) -> NDArray[np.float64]:
 def normalised(atoms: Floats) -> NDArray[np.float64]:
     """Atoms of norm one; rows of zeros stay what they are."""
     wide = np.asarray(atoms, dtype=np.float64)
-    exponents = shifts(np.abs(wide).max(axis=1, initial=0), wide.dtype)
+    exponents = scaling_exponents(np.abs(wide).max(axis=1, initial=0), wide.dtype)
     if exponents is not None:  # squares of 1e200 overflow, those of 1e-200 vanish
         wide = np.ldexp(wide, -exponents[:, None])
     norms = np.linalg.norm(wide, axis=1, keepdims=True)

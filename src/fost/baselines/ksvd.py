@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fost._random import RandomState
 from fost._typing import Floats
-from fost._validation import check_flag
-from fost.atoms import Atoms
+from fost._validation import RandomState, check_flag
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
 from fost.baselines.batches import BatchedFactorisation, check_batch_size
 from fost.baselines.factorisation import Factorisation, Gaps
+from fost.coding.atoms import Atoms
 from fost.estimators.weighted import WeightedFit
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from fost._random import RandomState
 from fost._typing import Floats
-from fost.atoms import Atoms
+from fost._validation import RandomState
 from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
 from fost.baselines.factorisation import Factorisation, Gaps, normalised
-from fost.decoding import decode_by_atoms
+from fost.coding.atoms import Atoms
+from fost.coding.decode import decode_by_atoms
 from fost.estimators.weighted import WeightedFit
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fost._random import RandomState
 from fost._typing import Floats
-from fost._validation import check_flag, check_integer, check_number
+from fost._validation import RandomState, check_flag, check_integer, check_number
 from fost.baselines.base import Callback, GeneralEstimator
 from fost.baselines.factorisation import Factorisation, Gaps, leading_directions
 from fost.baselines.ksvd import improve

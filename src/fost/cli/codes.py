@@ -171,7 +171,7 @@ def _loaded(archive: zipfile.ZipFile, file_size: int) -> Codes:
     from scipy.sparse import csr_array
 
     from fost._validation import check_integer, check_number
-    from fost.decoding import check_codes
+    from fost.coding.decode import check_codes
 
     there = set(archive.namelist())
     if "metadata.npy" not in there:

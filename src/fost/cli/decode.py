@@ -105,13 +105,14 @@ def _holds(path: Path, picture: Numbers) -> bool:
 
 def _check_match(model: Model, codes: Codes, path: Path) -> None:
     """Raises a UserError for codes that another model made, or that do not hold together."""
-    from fost import decoding, images
+    from fost import images
+    from fost.coding.decode import check_codes
     from fost.transforms.storage import checksum
 
     if codes.model != checksum(model.transform):
         raise UserError(f"{str(path)!r} was encoded with another model than {str(model.path)!r}")
     try:
-        decoding.check_codes(codes.codes, model.transform.n_atoms, "the model")
+        check_codes(codes.codes, model.transform.n_atoms, "the model")
         if codes.picture is not None:
             count = images.Assembler(codes.picture.image_shape, codes.picture.patch).n_patches
             if count != codes.codes.shape[0]:

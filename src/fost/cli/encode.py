@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fost.cli.codes import Codes
     from fost.cli.models import Model
     from fost.cli.signals import Rows
-    from fost.selection import Rule
+    from fost.coding.selection import SelectionRule
 
 
 def encode(
@@ -125,9 +125,11 @@ def encode(
     show(lines, facts, as_json=as_json, quiet=quiet)
 
 
-def _rule(sparsity: int | None, tol: float | None, threshold: float | None, model: Model) -> Rule:
+def _rule(
+    sparsity: int | None, tol: float | None, threshold: float | None, model: Model
+) -> SelectionRule:
     """What the options ask for."""
-    from fost.selection import check_rule
+    from fost.coding.selection import check_rule
 
     n = model.transform.n_features
     if sparsity is not None and sparsity > n:
@@ -141,7 +143,9 @@ def _rule(sparsity: int | None, tol: float | None, threshold: float | None, mode
         raise UserError(f"--tol, --threshold: {error}") from error
 
 
-def encode_array(model: Model, path: Path, masks: list[Path], rule: Rule, quiet: bool) -> Codes:
+def encode_array(
+    model: Model, path: Path, masks: list[Path], rule: SelectionRule, quiet: bool
+) -> Codes:
     """The codes of signals in the rows of an array, of which a part is in memory at a time."""
     from fost.cli.signals import load_signals
 
@@ -153,7 +157,7 @@ def encode_array(model: Model, path: Path, masks: list[Path], rule: Rule, quiet:
 
 
 def encode_on_cluster(
-    model: Model, path: Path, masks: list[Path], rule: Rule, quiet: bool
+    model: Model, path: Path, masks: list[Path], rule: SelectionRule, quiet: bool
 ) -> Codes:
     """The same by a Dask cluster; the codes come here."""
     import dask
@@ -192,7 +196,7 @@ def _check_features(model: Model, rows: Rows, path: Path) -> None:
         )
 
 
-def _codes_of_array(model: Model, codes: csr_array, rule: Rule, error: float) -> Codes:
+def _codes_of_array(model: Model, codes: csr_array, rule: SelectionRule, error: float) -> Codes:
     import numpy as np
 
     from fost.cli.codes import Codes
@@ -202,7 +206,7 @@ def _codes_of_array(model: Model, codes: csr_array, rule: Rule, error: float) ->
     return Codes(codes, np.zeros(0), name, rule.s, error, codes.dtype.name, None)
 
 
-def encode_picture(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
+def encode_picture(model: Model, path: Path, rule: SelectionRule, quiet: bool) -> Codes:
     """The codes of a picture's patches, which do not overlap."""
     import numpy as np
 
@@ -233,7 +237,7 @@ def encode_picture(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
     return made(psnr_of(picture, model, made(None)))
 
 
-def _coded(model: Model, rows: object, rule: Rule, missing: object = None) -> csr_array:
+def _coded(model: Model, rows: object, rule: SelectionRule, missing: object = None) -> csr_array:
     return model.transform.encode(
         rows, rule.s, max_error=rule.max_error, threshold=rule.threshold, missing=missing
     )
@@ -243,7 +247,7 @@ def _encoded(
     model: Model,
     blocks: Iterable[Numbers],
     count: int,
-    rule: Rule,
+    rule: SelectionRule,
     path: Path,
     quiet: bool,
     gaps: bool = False,

@@ -22,7 +22,7 @@ from fost.cli.errors import UserError, reading, writing
 from fost.cli.options import format_patch, parse_patch
 
 if TYPE_CHECKING:
-    from fost.selection import Rule
+    from fost.coding.selection import SelectionRule
     from fost.transforms import DCT, Coder
 
 _DEFAULT_SPARSITY = 4
@@ -138,7 +138,7 @@ def save_model(
     *,
     kind: str,
     patch: tuple[int, int] | None,
-    rule: Rule,
+    rule: SelectionRule,
     error: float,
     usage: list[float] | None = None,
 ) -> None:

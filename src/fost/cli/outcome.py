@@ -11,14 +11,14 @@ from fost.cli.console import show
 if TYPE_CHECKING:
     from fost.cli.plan import Learned
     from fost.cli.signals import Signals
-    from fost.selection import Rule
+    from fost.coding.selection import SelectionRule
     from fost.transforms import Coder
 
 # Signals from which the usage of a bank's members is told.
 _JUDGED = 65536
 
 
-def usage_of(coder: Coder, signals: Signals, rule: Rule) -> list[float] | None:
+def usage_of(coder: Coder, signals: Signals, rule: SelectionRule) -> list[float] | None:
     """The share of signals that each member of a bank is used for, from some of them."""
     import numpy as np
 
@@ -43,10 +43,10 @@ def report(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from fost.transforms.orthonormal import dense_flops
+    from fost.transforms.coder import matrix_flops
 
     transform, n = learned.transform, learned.transform.n_features
-    share = transform.flops / dense_flops(n)
+    share = transform.flops / matrix_flops(n)
     shape = f" ({options.format_patch(signals.patch)} patches)" if signals.patch else ""
     compared = "" if fixed is None else f" (the DCT alone: {fixed:.4%})"
     stopped = {True: ", converged", False: ", not converged", None: ""}[learned.converged]

@@ -13,9 +13,9 @@ from fost.cli.errors import UserError
 
 if TYPE_CHECKING:
     from fost.cli.signals import Signals
+    from fost.coding.selection import SelectionRule
     from fost.learning.registry import Kind
     from fost.learning.structure import Structure
-    from fost.selection import Rule
     from fost.transforms import Coder
 
 # What `--structure` may be besides the names that structures are registered by.
@@ -112,11 +112,11 @@ class Plan:
         """Entries per code at most."""
         return self.sparsity or (_SPARSITY if self.threshold is None else n_features)
 
-    def rule(self, n_features: int) -> Rule:
+    def rule(self, n_features: int) -> SelectionRule:
         """What codes keep."""
-        from fost.selection import Rule
+        from fost.coding.selection import SelectionRule
 
-        return Rule(self.entries(n_features), threshold=self.threshold)
+        return SelectionRule(self.entries(n_features), threshold=self.threshold)
 
     @property
     def size(self) -> int | None:

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost._validation import check_parameters, check_real
+from fost.coding.omp import omp
 from fost.diagnostics.findings import check_entries
 from fost.learning import LearningResult
 from fost.learning.sources import ArraySource
-from fost.pursuit import omp
 from fost.transforms import Chain, Coder, Dense, Householder, Transform, Union
 
 # Atoms are orthonormal where max|D^T D - I| is at most this: more than rounding to float32 makes

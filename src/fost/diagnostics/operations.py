@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fost._validation import check_integer
 from fost.diagnostics.findings import Finding, check_entries, counted
-from fost.transforms import orthonormal
+from fost.transforms.coder import matrix_flops
 from fost.transforms.dct import _line_flops
 
 _MOST = 2**31 - 1
@@ -26,7 +26,7 @@ def dense_flops(n_features: int) -> int:
     8128
     """
     n = check_integer(n_features, "n_features", 1, _MOST)
-    return orthonormal.dense_flops(n)
+    return matrix_flops(n)
 
 
 def reflector_flops(n_features: int, n_reflectors: int) -> int:

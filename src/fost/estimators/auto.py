@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fost._progress import progress
-from fost._random import RandomState, as_generator
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
-from fost._validation import check_integer, check_number, check_verbose
+from fost._validation import RandomState, as_generator, check_integer, check_number, check_verbose
+from fost.coding.selection import SelectionRule, check_rule
 from fost.estimators.auto_choice import Wish, bases_for
 from fost.estimators.base import CoderEstimator
 from fost.estimators.convergence import warn_unless_converged
@@ -26,9 +26,8 @@ from fost.learning.frontier import Candidate, Frontier, Rung, relative_error, ru
 from fost.learning.loop import run
 from fost.learning.task import Task
 from fost.learning.union_rungs import union_rungs
-from fost.selection import Rule, check_rule
 from fost.streams import Stream
-from fost.transforms.orthonormal import dense_flops
+from fost.transforms.coder import matrix_flops
 
 # Signals that candidates are compared on where they are not all in memory.
 _EXPLORED = 100_000
@@ -167,7 +166,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         self.threshold = threshold
 
     @property
-    def _rule(self) -> Rule:
+    def _rule(self) -> SelectionRule:
         """What codes are made by."""
         n = self.n_features_in_
         return check_rule(self._learned_entries(n), None, self.threshold, n)
@@ -284,7 +283,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         if self.max_flops is None:
             return None
         if isinstance(self.max_flops, str) and self.max_flops == "auto":
-            return dense_flops(n_features) if self.max_relative_error is None else None
+            return matrix_flops(n_features) if self.max_relative_error is None else None
         return int(check_number(self.max_flops, "max_flops", 1))
 
     def _held_out_count(self, n_signals: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fost._random import RandomState
+from fost._validation import RandomState
 from fost.estimators.defaults import default_rotations
 from fost.estimators.learned import LearnedDictionary
 from fost.learning import BankOf, LearningResult, Rotations, Structure

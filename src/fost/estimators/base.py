@@ -12,12 +12,12 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fost._scaling import within_reach
+from fost._scaling import scale_to_safe_range
 from fost._typing import Floats
+from fost.coding.selection import SelectionRule, check_rule
 from fost.estimators.checks import checked, makes_frames
 from fost.estimators.defaults import default_entries
 from fost.learning import as_source
-from fost.selection import Rule, check_rule
 from fost.streams import Stream
 from fost.streams.local import Array
 from fost.transforms import Coder
@@ -191,7 +191,7 @@ class CoderEstimator(DictionaryEstimator):
     error_: float
 
     @property
-    def _rule(self) -> Rule:
+    def _rule(self) -> SelectionRule:
         """What `transform` codes by."""
         return check_rule(self._entries, None, None, self.n_features_in_)
 
@@ -211,7 +211,7 @@ class CoderEstimator(DictionaryEstimator):
         signals, rule = checked(self, X, reset=False), self._rule
         if isinstance(signals, Array) and rule.is_fixed:
             # A power of two, which changes no relative error.
-            signals = Array(within_reach(signals.rows), signals.name)
+            signals = Array(scale_to_safe_range(signals.rows), signals.name)
         return -as_source(signals).relative_error(self.dictionary_, rule)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Literal
 
-from fost._random import RandomState
+from fost._validation import RandomState
 from fost.estimators.defaults import default_rotations
 from fost.estimators.learned import LearnedDictionary
 from fost.learning import Rotations, Structure

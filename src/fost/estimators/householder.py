@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Literal
 
-from fost._random import RandomState
-from fost._validation import check_integer
+from fost._validation import RandomState, check_integer
 from fost.estimators.defaults import default_reflectors
 from fost.estimators.learned import LearnedDictionary
 from fost.learning import Reflectors, Structure

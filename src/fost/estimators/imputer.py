@@ -12,9 +12,8 @@ from sklearn.impute import MissingIndicator
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from fost._random import RandomState
 from fost._typing import Floats
-from fost._validation import check_flag, check_integer
+from fost._validation import RandomState, check_flag, check_integer
 from fost.estimators.checks import naming_signals
 from fost.gaps import Mixture, learn
 from fost.gaps.conditioning import Gaps, blanked, merged

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from fost._random import RandomState
+from fost._validation import RandomState
+from fost.coding.selection import SelectionRule, check_rule
 from fost.estimators.base import CoderEstimator
 from fost.estimators.checks import checked
 from fost.estimators.convergence import warn_unless_converged
@@ -20,7 +21,6 @@ from fost.learning import LearningResult, Structure, learn
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting, OnlineLearner
 from fost.learning.task import Task
-from fost.selection import Rule, check_rule
 from fost.streams import Stream
 from fost.transforms import Chain, Coder, Transform
 
@@ -80,7 +80,7 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
         return whole.stages[-1] if isinstance(whole, Chain) else whole
 
     @property
-    def _rule(self) -> Rule:
+    def _rule(self) -> SelectionRule:
         """What `transform` codes by."""
         n = self.n_features_in_
         if self.transform_max_error is None:

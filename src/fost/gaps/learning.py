@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fost._random import RandomState, as_generator
 from fost._threads import single_threaded_blas
-from fost._validation import check_integer, check_path
+from fost._validation import RandomState, as_generator, check_integer, check_path
 from fost.gaps.checkpoint import Checkpoint, Progress
 from fost.gaps.conditioning import Gaps, Rows, condition
 from fost.gaps.hidden import chosen

@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from fost import _core
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
-from fost._validation import check_flag, check_parameters, check_signals
+from fost._validation import check_flag, check_missing, check_parameters, check_signals
 from fost.gaps.conditioning import Conditioned, Gaps, Rows, condition, condition_members, merged
 from fost.gaps.conjugate import conjugate, is_cheaper
 from fost.gaps.gaussian import Gaussian, invert
-from fost.pursuit import check_missing
 from fost.streams import as_stream, is_lazy
 from fost.transforms import Transform
 

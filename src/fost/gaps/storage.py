@@ -18,7 +18,13 @@ from fost._validation import check_parameters, check_path
 from fost.gaps.gaussian import Gaussian
 from fost.gaps.mixture import Mixture
 from fost.transforms import Transform
-from fost.transforms.storage import build, checked_parts, describe, reading, write
+from fost.transforms.storage import (
+    build,
+    describe,
+    open_model_file,
+    read_model_parts,
+    write_model_file,
+)
 
 FORMAT = "fost.mixture"
 
@@ -28,7 +34,7 @@ def save(mixture: Mixture, path: str | os.PathLike[str]) -> None:
     check_path(path, "path")
     arrays: dict[str, Floats] = {}
     structure = describe_mixture(mixture, arrays)
-    write(path, json.dumps(structure, sort_keys=True), arrays, FORMAT)
+    write_model_file(path, json.dumps(structure, sort_keys=True), arrays, FORMAT)
 
 
 def describe_mixture(mixture: Mixture, arrays: dict[str, Any]) -> dict[str, Any]:
@@ -83,8 +89,8 @@ def load(path: str | os.PathLike[str]) -> Mixture:
     >>> fost.gaps.load(path)
     Mixture(n_features=2, n_members=1)
     """
-    with reading(path, "a mixture") as file:
-        structure, _, arrays = checked_parts(file, FORMAT)
+    with open_model_file(path, "a mixture") as file:
+        structure, _, arrays = read_model_parts(file, FORMAT)
         return build_mixture(structure, arrays)
 
 

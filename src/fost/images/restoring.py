@@ -6,8 +6,8 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from fost._random import RandomState
 from fost._typing import Numbers
+from fost._validation import RandomState
 from fost.images.patches import Pair
 from fost.images.pictures import channel_axis_of, check_picture
 from fost.restoration.cleaning import Cleaning

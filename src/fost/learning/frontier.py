@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
-from fost._scaling import within_reach
+from fost._scaling import scale_to_safe_range
 from fost._typing import Floats
+from fost.coding.selection import SelectionRule
 from fost.learning.bank import BankOf
 from fost.learning.passes import squares
 from fost.learning.registry import families
 from fost.learning.sources import Source, share_lost
 from fost.learning.structure import Structure
-from fost.selection import Rule
 from fost.transforms import DCT, Coder, Transform, Union
 
 
@@ -207,10 +207,10 @@ def relative_error(
     the price of entries too.
     """
     if isinstance(Y, Source):
-        rule = Rule(n_nonzero_coefs, threshold=threshold)
+        rule = SelectionRule(n_nonzero_coefs, threshold=threshold)
         if isinstance(coder, Union):  # whose codes are pursued, and say less of the error
             return Y.relative_error(coder, rule)
         return share_lost(Y.statistic(None, coder, rule).energy, Y.energy)
-    Y = within_reach(Y)
+    Y = scale_to_safe_range(Y)
     kept = coder.energy_kept(Y, coder.encode(Y, n_nonzero_coefs))
     return share_lost(kept, squares(Y))

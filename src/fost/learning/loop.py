@@ -20,10 +20,10 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from fost._progress import progress
-from fost._random import RandomState
 from fost._threads import single_threaded_blas
 from fost._validation import (
     ContainsNaN,
+    RandomState,
     check_callable,
     check_path,
     check_verbose,

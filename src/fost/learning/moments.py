@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost._validation import not_finite
+from fost.coding.selection import SelectionRule
 from fost.learning.passes import in_doubles, squares
-from fost.selection import Rule
 from fost.streams import Sums
 from fost.transforms import Coder
 
@@ -21,7 +21,7 @@ class EnergiesOf:
     """What codes keep of ||Y||_F^2 of a block, and that, and whether it is all zeros."""
 
     coder: Coder
-    rule: Rule
+    rule: SelectionRule
     gaps: bool
     name: str
 

@@ -12,9 +12,8 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from fost._random import as_generator
 from fost._threads import single_threaded_blas
-from fost._validation import check_number
+from fost._validation import as_generator, check_number
 from fost.learning.sources import Statistic, share_lost
 from fost.learning.structure import Problem, Structure
 from fost.learning.task import Task

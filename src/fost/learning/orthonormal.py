@@ -15,7 +15,7 @@ from fost.learning.registry import register
 from fost.learning.sources import Statistic
 from fost.learning.structure import Problem, Structure
 from fost.transforms import Coder, Dense
-from fost.transforms.orthonormal import dense_flops
+from fost.transforms.coder import matrix_flops
 
 # Features up to which the core's own inverses are faster than an SVD by LAPACK.
 _MOST_NEWTON = 256
@@ -49,7 +49,7 @@ class Orthonormal(Structure):
         return "dense"
 
     def flops(self, n_features: int) -> int:
-        return dense_flops(n_features)
+        return matrix_flops(n_features)
 
     @classmethod
     def of_size(cls, size: int | None, n_features: int) -> Orthonormal:
@@ -75,8 +75,8 @@ class Orthonormal(Structure):
         if len(M) <= _MOST_NEWTON:
             found = np.empty_like(Q)
             if _core.solve_procrustes(M, Q, found):
-                return Dense.made(found)
-        return Dense.made(solve_procrustes(M, Q))
+                return Dense._unchecked(found)
+        return Dense._unchecked(solve_procrustes(M, Q))
 
 
 def solve_procrustes(

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fost import _core, coding, selection
+from fost import _core
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost._validation import not_finite
+from fost.coding.encode import code_statistic, encode_signals
+from fost.coding.selection import SelectionRule
 from fost.learning.filling import Prior
-from fost.selection import Rule
 from fost.streams import Sums
 from fost.streams.base import add
 from fost.transforms import Coder
@@ -49,7 +50,7 @@ class Coding:
     """How signals are coded: by a rule, and with a prior where entries may be missing."""
 
     coder: Coder
-    rule: Rule
+    rule: SelectionRule
     name: str
     prior: Prior | None = None
     refills: int = REFILLS
@@ -63,7 +64,7 @@ class Coding:
             raise ValueError(f"{self.name} contains infinity")
         filled = self.prior.filled(block, missing)
         for _ in range(max(1, self.refills)):
-            codes = selection.encode(self.coder._plan, filled, self.rule, self.name)
+            codes = encode_signals(self.coder._plan, filled, self.rule, self.name)
             decoded = self.coder.decode(codes)
             filled = np.where(missing, decoded, block)
         left = np.where(missing, 0, filled.astype(np.float64) - decoded)
@@ -71,7 +72,7 @@ class Coding:
         return Coded(filled, codes, lost, _row_squares(np.where(missing, 0, block)))
 
     def _complete(self, block: Floats) -> Coded:
-        codes = selection.encode(self.coder._plan, block, self.rule, self.name)
+        codes = encode_signals(self.coder._plan, block, self.rule, self.name)
         rows = np.repeat(np.arange(len(block)), np.diff(codes.indptr))
         kept = np.square(codes.data, dtype=np.float64) - self.rule.price
         energies = _row_squares(block)
@@ -104,7 +105,7 @@ class StatisticOf:
     def _at_once(self, block: Floats) -> Sums:
         """Signals that are coded and added up by the core."""
         how = self.coding
-        matrix, worth = coding.statistic(how.coder._plan, block, how.rule.s, how.name)
+        matrix, worth = code_statistic(how.coder._plan, block, how.rule.s, how.name)
         if not self.with_total:
             return matrix, worth, 0.0, 0
         return matrix, worth, squares(block), int(block.any())

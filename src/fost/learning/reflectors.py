@@ -140,14 +140,14 @@ class Reflectors(Structure):
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Coder:
         if self.orthogonal:
             vectors = self._lowest_eigenvectors(statistic.scaled, current)
-            return Householder.made(vectors)
+            return Householder._unchecked(vectors)
         assert isinstance(current, Householder)
         vectors = current.vectors.copy()
         order = np.arange(len(vectors), dtype=np.int32)
         if self.order == "random":
             problem.random.shuffle(order)
         _core.sweep_reflectors(statistic.scaled, vectors, order, self._begins)
-        return Householder.made(vectors)
+        return Householder._unchecked(vectors)
 
     def _lowest_eigenvectors(
         self, statistic: NDArray[np.float64], current: Coder

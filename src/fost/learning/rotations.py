@@ -131,7 +131,7 @@ class Rotations(Structure):
         assert isinstance(current, Givens)
         pairs, blocks = current.pairs.copy(), current.blocks.copy()
         _core.sweep_rotations(statistic.scaled, pairs, blocks, np.empty(len(pairs)), -1.0)
-        return Givens.made(pairs, blocks, problem.n_features)
+        return Givens._unchecked(pairs, blocks, problem.n_features)
 
     def _identity(self, n_features: int) -> Givens:
         assert isinstance(self.n_rotations, int), "n_rotations is decided by fit_to"

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost._typing import DType, Floats
+from fost.coding.selection import SelectionRule
 from fost.learning.content import MarksOf, told_apart
 from fost.learning.copies import Part, laid_out
 from fost.learning.filling import Prior
 from fost.learning.moments import EnergiesOf, GramOf, PairsOf, mean_moments, overflow
 from fost.learning.passes import REFILLS, Coding, StatisticOf
-from fost.selection import Rule
 from fost.streams import Measure, Stream, Sums, as_stream
 from fost.streams.annotated import Annotated
 from fost.streams.base import Piece
@@ -157,7 +157,7 @@ class Source(Stream):
         self,
         base: Transform | None,
         coder: Coder,
-        rule: Rule | int,
+        rule: SelectionRule | int,
         with_total: bool = False,
         refills: int = REFILLS,
     ) -> Statistic:
@@ -174,9 +174,9 @@ class Source(Stream):
             matrix = matrix @ base
         return Statistic(matrix, energy, total if with_total else None)
 
-    def coding(self, coder: Coder, rule: Rule | int, refills: int = REFILLS) -> Coding:
+    def coding(self, coder: Coder, rule: SelectionRule | int, refills: int = REFILLS) -> Coding:
         """How signals of this source are coded."""
-        rule = rule if isinstance(rule, Rule) else Rule(rule)
+        rule = rule if isinstance(rule, SelectionRule) else SelectionRule(rule)
         return Coding(coder, rule, self.name, self.prior, refills)
 
     @cached_property
@@ -295,9 +295,9 @@ class Source(Stream):
         """||Y||_F^2 of what is observed."""
         return self._moments[1]
 
-    def relative_error(self, coder: Coder, rule: Rule | int) -> float:
+    def relative_error(self, coder: Coder, rule: SelectionRule | int) -> float:
         """||Y - U X||_F^2 / ||Y||_F^2 of the codes X of `encode`, in one pass."""
-        rule = rule if isinstance(rule, Rule) else Rule(rule)
+        rule = rule if isinstance(rule, SelectionRule) else SelectionRule(rule)
         kept, total, nonzero = self._stream.total(EnergiesOf(coder, rule, self.gaps, self.name))
         self._check_total(total, nonzero)
         return share_lost(kept, total)

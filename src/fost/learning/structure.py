@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost._validation import check_integer
+from fost.coding.selection import SelectionRule
 from fost.learning.ladder import Ladder
 from fost.learning.passes import REFILLS
 from fost.learning.sources import Source, Statistic, share_lost
-from fost.selection import Rule
 from fost.transforms import Coder, Transform
 
 
@@ -49,9 +49,9 @@ class Problem:
     momentum: float = 0.0
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> SelectionRule:
         """Which coefficients codes keep."""
-        return Rule(self.n_nonzero_coefs, threshold=self.threshold)
+        return SelectionRule(self.n_nonzero_coefs, threshold=self.threshold)
 
     @property
     def n_features(self) -> int:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fost._random import RandomState, as_generator
-from fost._validation import check_integer, check_number
+from fost._validation import RandomState, as_generator, check_integer, check_number
+from fost.coding.selection import check_rule
 from fost.learning.registry import known
 from fost.learning.sources import as_source
 from fost.learning.structure import Problem, Structure
-from fost.selection import check_rule
-from fost.transforms import Coder, Transform, beyond
+from fost.transforms import Coder, Transform, without_base
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Task:
                 f"init must be a name or a transform, got {_described(self.init)}; BankOf takes one"
             )
         _check_size(self.init, "init", n_features)
-        return beyond(self.base, self.init)
+        return without_base(self.base, self.init)
 
 
 def check_structure(structure: object) -> Structure:

@@ -20,7 +20,7 @@ from fost.learning.sources import Statistic
 from fost.learning.structure import Problem, Structure, store
 from fost.streams import Sums
 from fost.transforms import Coder, Union, with_base
-from fost.transforms.bank import Several
+from fost.transforms.bank import TransformCollection
 
 # Signals per feature and member of the bank that a union starts from. Batches improve what it
 # becomes: more signals, or more iterations of the bank and its members, gain nothing in the end.
@@ -157,7 +157,7 @@ class UnionOf(Structure):
         return True  # restart says what is wrong with those that are neither banks nor unions
 
     def restart(self, problem: Problem, coder: Coder) -> Union:
-        if not isinstance(coder, Several) or coder.n_members != self.n_members:
+        if not isinstance(coder, TransformCollection) or coder.n_members != self.n_members:
             raise ValueError(
                 f"init must be a bank or a union of {self.n_members} transforms, or a name, "
                 f"got {coder!r}"

@@ -6,8 +6,14 @@ from __future__ import annotations
 from typing import Any
 
 from fost._progress import steps
-from fost._random import RandomState, as_generator
-from fost._validation import check_choice, check_each, check_number, check_verbose
+from fost._validation import (
+    RandomState,
+    as_generator,
+    check_choice,
+    check_each,
+    check_number,
+    check_verbose,
+)
 from fost.restoration.cleaning import Cleaning
 from fost.restoration.counts import Counts
 from fost.restoration.grid import Sizes

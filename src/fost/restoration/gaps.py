@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost._typing import DType, Numbers
-from fost._validation import check_array, check_each, truths
+from fost._validation import as_bool_mask, check_array, check_each
 from fost.gaps.conditioning import merged
 from fost.restoration.arrays import channels_first
 from fost.restoration.formats import extremes, ranges_by_values
@@ -104,7 +104,7 @@ class Gapped:
         source, axis = self.source, self.source.channel_axis
         samples, gaps = source.read(part), np.zeros((), bool)
         if self._missing is not None:
-            gaps = truths(self._missing.read(part))
+            gaps = as_bool_mask(self._missing.read(part))
             if gaps.ndim < samples.ndim and axis is not None:
                 gaps = np.expand_dims(gaps, axis)
         if self._hidden is not None:

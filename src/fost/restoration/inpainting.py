@@ -6,8 +6,7 @@ from math import prod
 from typing import Any
 
 from fost._progress import steps
-from fost._random import RandomState, as_generator
-from fost._validation import check_each, check_verbose
+from fost._validation import RandomState, as_generator, check_each, check_verbose
 from fost.restoration.formats import ArrayFormat
 from fost.restoration.gaps import Gapped
 from fost.restoration.grid import Sizes

@@ -11,10 +11,9 @@ import dask
 import dask.array as da
 import numpy as np
 
-from fost._random import RandomState, as_generator
 from fost._threads import at_most
 from fost._typing import DType, Numbers
-from fost._validation import truths
+from fost._validation import RandomState, as_bool_mask, as_generator
 from fost.restoration.arrays import check_finite, check_kind
 from fost.restoration.cleaning import Cleaner, Cleaning
 from fost.restoration.formats import ArrayFormat, extremes, ranges_by_values
@@ -57,7 +56,9 @@ def filled_lazily(
     mask = da.isnan(array) if nan else da.asarray(missing)
     if check_mask(mask.dtype, mask.shape, source) is None and channel_axis is not None:
         mask = da.expand_dims(mask, channel_axis)
-    mask = da.broadcast_to(mask.map_blocks(truths, dtype=bool), array.shape).rechunk(array.chunks)
+    mask = da.broadcast_to(mask.map_blocks(as_bool_mask, dtype=bool), array.shape).rechunk(
+        array.chunks
+    )
     chunks = zip(array.to_delayed().ravel(), mask.to_delayed().ravel(), strict=True)
     each = [dask.delayed(_surveyed)(*pair, channel_axis) for pair in chunks]
     samples, gaps = (samples_in(both, channel_axis, LEARNED_FROM) for both in (array, mask))

@@ -10,7 +10,7 @@ import numpy as np
 
 from fost._typing import Numbers
 from fost._validation import check_integer
-from fost.pursuit import pursue
+from fost.coding.omp import unchecked_omp
 from fost.restoration.arrays import cropped, padded
 from fost.restoration.assembly import Assembler
 from fost.restoration.filling import fill
@@ -62,7 +62,7 @@ class Pursuing:
         smooth, _ = fill(array, holes)
         assembler = Assembler(array.shape, shape, self.steps)
         for where, rows, gaps, means in _blocks(array, holes, smooth, shape, self.steps):
-            codes = pursue(rows, self.atoms, self.n_nonzero_coefs, missing=gaps)
+            codes = unchecked_omp(rows, self.atoms, self.n_nonzero_coefs, missing=gaps)
             if codes is None:
                 raise ValueError("image is too large: its codes overflow")
             assembler.add(where, codes @ self.atoms + means)
@@ -80,7 +80,7 @@ def _importances(
     """Root mean squared coefficients of atoms in patches side by side, the largest of them 1."""
     total = np.zeros(len(atoms))
     for _, rows, gaps, _ in _blocks(array, missing, smooth, shape, shape):
-        codes = pursue(rows, atoms, s, missing=gaps)
+        codes = unchecked_omp(rows, atoms, s, missing=gaps)
         if codes is not None:
             squares = np.square(codes.data, dtype=np.float64)
             total += np.bincount(codes.indices, squares, minlength=len(atoms))

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fost import coding
 from fost._typing import Numbers
+from fost.coding.patch_shrinkage import advance_by_shrinkage, shrink_patches
 from fost.restoration.grid import Grid
 from fost.transforms import Coder
 
@@ -82,7 +82,7 @@ def go_on(
     """
     places, level = _places(starts), _positive(level, estimate)
     motion, numbers = (estimate, velocity, missing), (_SHARPNESS_OF_THRESHOLD, relaxation, momentum)
-    coding.shrink_on(transform._plan, *motion, shape, places, level, *numbers, overlay)
+    advance_by_shrinkage(transform._plan, *motion, shape, places, level, *numbers, overlay)
 
 
 def wiener(
@@ -108,7 +108,7 @@ def _shrink(
     out: tuple[Numbers, Numbers] | None = None,
 ) -> tuple[Numbers, Numbers]:
     places, level = _places(starts), _positive(level, array)
-    return coding.shrink(transform._plan, array, pilot, shape, places, level, sharpness, out)
+    return shrink_patches(transform._plan, array, pilot, shape, places, level, sharpness, out)
 
 
 def _places(starts: Sequence[ArrayLike]) -> list[NDArray[np.int32]]:
