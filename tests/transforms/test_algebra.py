@@ -190,3 +190,16 @@ def test_pylops_takes_the_operator(make: Make, dtype: Any) -> None:
     assert found.shape == (12,)
     columns = rng.standard_normal((12, 3)).astype(dtype)
     np.testing.assert_allclose(synthesis @ columns, U.matrix @ columns, atol=tolerance)
+
+
+@pytest.mark.parametrize("module", ["scipy.sparse", "scipy.sparse.base", "scipy.sparse._base"])
+def test_only_scipy_sparse_sees_no_array(module: str) -> None:
+    """Modules of the oldest and the newest SciPy find a 0-d object array, all others the matrix."""
+    U = fost.DCT(4)
+    as_in_scipy = {"__name__": module}
+    exec("import numpy as np\ndef convert(other): return np.asanyarray(other)", as_in_scipy)
+    found = as_in_scipy["convert"](U)  # type: ignore[operator]
+    assert found.ndim == 0
+    assert found.dtype == np.object_
+    as_in_scipy["__name__"] = "scipy.sparsetools"
+    assert np.array_equal(as_in_scipy["convert"](U), U.matrix)  # type: ignore[operator]

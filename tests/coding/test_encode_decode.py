@@ -369,7 +369,7 @@ def test_decode_sums_atoms_where_that_is_cheaper() -> None:
     assert not fost.DCT((8, 8))._sums_atoms(fost.select(Y[:3], 4))
 
 
-def test_codes_are_like_those_that_scipy_makes() -> None:
+def test_unchecked_codes_equal_those_of_the_constructor_of_scipy() -> None:
     codes = fost.DCT(8).encode(np.random.default_rng(0).standard_normal((5, 8)), 3)
     fresh = scipy.sparse.csr_array((codes.data, codes.indices, codes.indptr), shape=codes.shape)
     fresh.has_sorted_indices = fresh.has_canonical_format = True
