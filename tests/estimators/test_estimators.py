@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
-from fost.estimators import checks
+from fost.estimators import base
 from tests.learning.test_loop import correlated
 
 
@@ -221,8 +221,8 @@ def test_fit_transform_is_fit_and_transform_with_one_check(estimator, monkeypatc
     Y = np.random.default_rng(0).standard_normal((60, 8))
     apart = clone(estimator).fit(Y).transform(Y)
     calls = []
-    check = checks.validate_data
-    monkeypatch.setattr(checks, "validate_data", lambda *a, **k: calls.append(1) or check(*a, **k))
+    check = base.validate_data
+    monkeypatch.setattr(base, "validate_data", lambda *a, **k: calls.append(1) or check(*a, **k))
     together = clone(estimator).fit_transform(Y)
     assert len(calls) == 1
     assert (together != apart).nnz == 0

@@ -25,13 +25,15 @@ from fost._validation import (
 )
 from fost.baselines.dictionary import GeneralDictionary
 from fost.baselines.factorisation import Factorisation, Gaps, normalised, random_atoms, squared_norm
-from fost.coding.atoms import Atoms, check_atoms
+from fost.coding.atoms import Atoms, check_atom_rows
 from fost.coding.decode import decode_by_atoms
-from fost.estimators.base import DictionaryEstimator
-from fost.estimators.checks import validated
-from fost.estimators.convergence import warn_of_change
-from fost.estimators.defaults import default_entries
-from fost.estimators.weighted import WeightedFit
+from fost.estimators.base import (
+    DictionaryEstimator,
+    WeightedFit,
+    check_rows_in_memory,
+    default_entries,
+    warn_not_converged,
+)
 from fost.learning import InterruptedWarning, as_source
 from fost.streams import Stream
 
@@ -50,7 +52,7 @@ class GeneralEstimator(DictionaryEstimator):
     callback: Callback | None
     verbose: bool
     dictionary_: GeneralDictionary
-    _takes_gaps = True
+    _allows_missing = True
 
     @abstractmethod
     def _n_steps(self, n_components: int, s: int) -> int:
@@ -126,7 +128,7 @@ class GeneralEstimator(DictionaryEstimator):
                         break
                     before = errors[-1]
                 else:
-                    warn_of_change(n_steps, tol, stacklevel=5)
+                    warn_not_converged(n_steps, tol)
         except KeyboardInterrupt:
             self.interrupted_ = True
             warnings.warn(
@@ -148,7 +150,7 @@ class GeneralEstimator(DictionaryEstimator):
             Ignored.
         """
         check_is_fitted(self, "dictionary_")
-        rows = validated(self, X, reset=False)
+        rows = check_rows_in_memory(self, X, reset=False)
         missing = np.isnan(rows)
         Y = scale_to_safe_range(
             np.where(missing, rows.dtype.type(0), rows) if missing.any() else rows
@@ -208,7 +210,7 @@ def initial_atoms(
         if init != "signals":
             raise ValueError(f"init must be 'signals' or an array of atoms, got {init!r}")
         return random_atoms(Y, n_components, random)
-    atoms = check_atoms(init, "init")
+    atoms = check_atom_rows(init, "init")
     if atoms.shape != (n_components, Y.shape[1]):
         raise ValueError(
             f"init must have shape (n_components, n_features) = {(n_components, Y.shape[1])}, "

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 
 from fost._typing import Floats
 from fost._validation import check_signals
-from fost.coding.atoms import Atoms, check_atoms
+from fost.coding.atoms import Atoms, check_atom_rows
 from fost.coding.decode import aligned_atoms, decode_by_atoms, prepare_codes
 from fost.coding.omp import omp
 from fost.streams import as_stream, is_lazy
@@ -39,7 +39,7 @@ class GeneralDictionary:
     """
 
     def __init__(self, atoms: ArrayLike | Atoms) -> None:
-        wide = check_atoms(atoms).astype(np.float64)
+        wide = check_atom_rows(atoms).astype(np.float64)
         same = isinstance(atoms, Atoms) and atoms.atoms.dtype == np.float64
         self._prepared = atoms if isinstance(atoms, Atoms) and same else Atoms(wide)
 

@@ -11,7 +11,7 @@ from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial
 from fost.baselines.batches import BatchedFactorisation, check_batch_size
 from fost.baselines.factorisation import Factorisation, Gaps
 from fost.coding.atoms import Atoms
-from fost.estimators.weighted import WeightedFit
+from fost.estimators.base import WeightedFit
 
 
 class KSVD(WeightedFit, GeneralEstimator):

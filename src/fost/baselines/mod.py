@@ -14,7 +14,7 @@ from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial
 from fost.baselines.factorisation import Factorisation, Gaps, normalised
 from fost.coding.atoms import Atoms
 from fost.coding.decode import decode_by_atoms
-from fost.estimators.weighted import WeightedFit
+from fost.estimators.base import WeightedFit
 
 
 class MOD(WeightedFit, GeneralEstimator):

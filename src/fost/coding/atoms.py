@@ -39,7 +39,7 @@ class Atoms:
     """
 
     def __init__(self, atoms: ArrayLike | Atoms) -> None:
-        self._atoms = np.array(check_atoms(atoms), order="C")
+        self._atoms = np.array(check_atom_rows(atoms), order="C")
         self._atoms.flags.writeable = False
         # By type of the signals, normalize and masked; filled on first use.
         self._prepared: dict[tuple[DType, bool, bool], PreparedAtoms] = {}
@@ -146,7 +146,7 @@ class PreparedAtoms:
         )
 
 
-def check_atoms(atoms: ArrayLike | Atoms, name: str = "atoms") -> Floats:
+def check_atom_rows(atoms: ArrayLike | Atoms, name: str = "atoms") -> Floats:
     """Finite nonzero atoms in rows."""
     return atoms.atoms if isinstance(atoms, Atoms) else check_atoms_and_norms(atoms, name)[0]
 

@@ -15,10 +15,7 @@ from fost._typing import Floats
 from fost._validation import RandomState, as_generator, check_integer, check_number, check_verbose
 from fost.coding.selection import SelectionRule, check_rule
 from fost.estimators.auto_choice import Wish, bases_for
-from fost.estimators.base import CoderEstimator
-from fost.estimators.convergence import warn_unless_converged
-from fost.estimators.defaults import default_entries
-from fost.estimators.weighted import WeightedFit
+from fost.estimators.base import CoderEstimator, WeightedFit, default_entries, warn_unless_converged
 from fost.learning import InterruptedWarning, Source, as_source
 from fost.learning.bank import most_members
 from fost.learning.contest import MOMENTUM, Contest, first_of, n_signals_of, rounds
@@ -133,8 +130,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     True
     """
 
-    _least_signals = 2
-    _takes_gaps = True
+    _min_signals = 2
+    _allows_missing = True
 
     def __init__(
         self,
@@ -314,4 +311,4 @@ class AutoDictionary(WeightedFit, CoderEstimator):
             self.error_, self.start_error_ = result.error, result.start_error
             self.errors_, self.n_iter_ = result.errors, result.n_iter
             self.interrupted_ = self.interrupted_ or result.interrupted
-            warn_unless_converged(result, self.max_iter, self.tol, stacklevel=5)
+            warn_unless_converged(result, self.max_iter, self.tol)

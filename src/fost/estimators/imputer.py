@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from fost._typing import Floats
 from fost._validation import RandomState, check_flag, check_integer
-from fost.estimators.checks import naming_signals
+from fost.estimators.base import errors_naming_signals
 from fost.gaps import Mixture, learn
 from fost.gaps.conditioning import Gaps, blanked, merged
 
@@ -190,7 +190,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         marks_nan = np.isnan(self.missing_values)
         finite = "allow-nan" if marks_nan else True
         types = [np.float64, np.float32]
-        with naming_signals(self, X):
+        with errors_naming_signals(self, X):
             signals = np.asarray(
                 validate_data(self, X, dtype=types, reset=reset, ensure_all_finite=finite)
             )
