@@ -81,7 +81,7 @@ $(VENV)/.made:
 	touch $@
 
 # Editable: changes of Python files need no new build; new files and changes of the core do.
-$(VENV)/.built: $(VENV)/.made $(VENV)/.files pyproject.toml CMakeLists.txt $(wildcard src/core/*)
+$(VENV)/.built: $(VENV)/.made $(VENV)/.files pyproject.toml CMakeLists.txt $(shell find src/core -type f)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[test,bench]"
 	touch $@
 

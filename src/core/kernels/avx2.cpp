@@ -1,0 +1,2 @@
+#define FOST_NAMESPACE avx2
+#include "kernels/kernel_table.inl"

@@ -1,0 +1,2 @@
+#define FOST_NAMESPACE baseline
+#include "kernels/kernel_table.inl"
