@@ -1,4 +1,4 @@
-// Arrays as the bindings take them, and the parts of the module.
+// Conversions of NumPy arrays to the plain structs of types/, and the parts of the module.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -31,31 +31,35 @@ template <class T, class Array> View<T> view(const Array& array) {
           Index(array.stride(1))};
 }
 
-// An optional array: None is a null pointer.
+// The data of an optional array; None becomes a null pointer.
 template <class Array> auto pointer(const std::optional<Array>& array) {
   return array ? array->data() : nullptr;
 }
 
-// Signals of a type that becomes T.
+// Signals of any type that can be converted to T on load.
 using Signals = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 
-inline Stored stored_as(const nb::dlpack::dtype& type, bool single) {
+inline SourceType source_type_of(const nb::dlpack::dtype& type, bool single) {
   using Code = nb::dlpack::dtype_code;
   const auto is = [&](Code code, int bits) {
     return type.code == static_cast<std::uint8_t>(code) && type.bits == bits && type.lanes == 1;
   };
-  if (is(Code::Float, single ? 32 : 64)) return Stored::same;
-  if (single && is(Code::Int, 8)) return Stored::int8;
-  if (single && (is(Code::UInt, 8) || is(Code::Bool, 8))) return Stored::uint8;
-  if (single && is(Code::Int, 16)) return Stored::int16;
-  if (single && is(Code::UInt, 16)) return Stored::uint16;
-  if (single && is(Code::Float, 16)) return Stored::float16;
+  if (is(Code::Float, single ? 32 : 64)) return SourceType::same;
+  if (single && is(Code::Int, 8)) return SourceType::int8;
+  if (single && (is(Code::UInt, 8) || is(Code::Bool, 8))) return SourceType::uint8;
+  if (single && is(Code::Int, 16)) return SourceType::int16;
+  if (single && is(Code::UInt, 16)) return SourceType::uint16;
+  if (single && is(Code::Float, 16)) return SourceType::float16;
   throw nb::type_error("signals are of another type");
 }
 
 template <class T> View<const T> signals(const Signals& y) {
-  return {static_cast<const T*>(y.data()), Index(y.shape(0)), Index(y.shape(1)), Index(y.stride(0)),
-          Index(y.stride(1)), stored_as(y.dtype(), sizeof(T) == 4)};
+  return {static_cast<const T*>(y.data()),
+          Index(y.shape(0)),
+          Index(y.shape(1)),
+          Index(y.stride(0)),
+          Index(y.stride(1)),
+          source_type_of(y.dtype(), sizeof(T) == 4)};
 }
 
 template <class T, class I>
@@ -68,10 +72,12 @@ SparseRows<T, I> sparse_rows(const Packed<const T, Line>& values,
           Index(std::min(values.shape(0), indices.shape(0))), static_cast<std::int32_t>(n_atoms)};
 }
 
-// Coder, Plan and Bank.
+// One function per topic; each is in the file of the same name.
+class Coder;
 void bind_coders(nb::module_& m);
-
-// filter_groups.
-void bind_groups(nb::module_& m);
+void bind_gaussian(nb::module_& m);
+void bind_learning(nb::module_& m);
+void bind_patches(nb::module_& m, nb::class_<Coder>& coder);
+void bind_pursuit(nb::module_& m);
 
 }  // namespace fost

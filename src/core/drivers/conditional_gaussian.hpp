@@ -1,4 +1,4 @@
-// Signals with gaps under a Gaussian: memory, ranges and threads around the kernel.
+// Drivers of Gaussian conditioning: imputation of missing entries, batched inverses, distances.
 #pragma once
 
 #include <vector>
@@ -7,25 +7,25 @@
 
 namespace fost {
 
-// Signals with gaps under one Gaussian, of which there are `count`. Where `sum` (n x n) is not null,
-// their weighted conditional covariances are added to it.
-struct GapTask {
+// `count` incomplete signals under one Gaussian. If `sum` (n x n) is not null, their weighted
+// conditional covariances are added to it.
+struct ConditioningTask {
   Gaussian gaussian;
-  GappedRows signals;
+  IncompleteRows signals;
   Index count;
   double* sum;
 };
 
-// Fills the gaps of signals by their conditional means, with what else is asked for; those of
-// several Gaussians side by side.
-void condition_rows(std::vector<GapTask> tasks);
+// Replaces missing entries by their conditional means and computes the other requested results, for
+// several Gaussians in one parallel loop.
+void condition_rows(std::vector<ConditioningTask> tasks);
 
-// The inverses of covariances (n x n), and the logarithms of their determinants, NaN for those of
-// which rounding has left nothing.
+// The inverses of covariances (n x n) and the logarithms of their determinants, NaN for numerically
+// singular ones.
 void invert_covariances(const std::vector<const double*>& covariances, int n,
                         const std::vector<double*>& inverses, double* logarithms);
 
 // d^T P d for `count` signals and each member.
-void find_energies(const Distances& task, Index count);
+void mahalanobis_distances(const MahalanobisTask& task, Index count);
 
 }  // namespace fost

@@ -1,4 +1,5 @@
-// From rows of a fixed room, as kernels write codes, to compressed sparse rows.
+// Conversion of codes from rows of fixed capacity, as kernels write them, to compressed sparse
+// rows.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 
 namespace fost {
 
-// A call for each of many short pieces would take most of the time.
+// A loop for short rows: a call of memmove for each would take most of the time.
 template <class T> void move_down(const T* from, Index count, T* to) {
   if (count > 16) {
     std::copy(from, from + count, to);
@@ -16,8 +17,8 @@ template <class T> void move_down(const T* from, Index count, T* to) {
   for (Index k = 0; k < count; ++k) to[k] = from[k];
 }
 
-// Moves the entries of all rows together and fills in where each row begins; returns how many
-// entries there are. Nearly all rows are full, and those between two others move as one piece.
+// Compacts the entries of all rows and fills in indptr; returns the number of entries. Nearly all
+// rows are full, and consecutive full rows are moved together.
 template <class T, class I> Index compress(const Codes<T>& codes, Index rows, I* indptr) {
   Index end = 0;
   indptr[0] = 0;

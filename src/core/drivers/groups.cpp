@@ -1,3 +1,5 @@
+// Bands of groups that are added in two interleaved phases, so that threads never write the same
+// sample at once.
 #include "drivers/groups.hpp"
 
 #include <algorithm>
@@ -5,20 +7,20 @@
 
 #include "runtime/buffer.hpp"
 #include "runtime/dispatch.hpp"
-#include "types/kernel_table.hpp"
 #include "runtime/parallel.hpp"
+#include "types/kernel_table.hpp"
 
 namespace fost {
 namespace {
 
-// A copy with zeros beyond its end, which the kernels may read.
+// A copy followed by zeros, which the kernels may read.
 template <class T> Buffer<T> with_slack(const T* from, Index size) {
   Buffer<T> copy(size + GROUP_SLACK);
   for (Index i = 0; i < size + GROUP_SLACK; ++i) copy.get()[i] = i < size ? from[i] : T(0);
   return copy;
 }
 
-// The memory behind one GroupMemory.
+// Owner of a GroupMemory.
 template <class T> class GroupBuffers {
  public:
   GroupBuffers(Index n, Index most, Index width)
@@ -30,8 +32,8 @@ template <class T> class GroupBuffers {
   GroupMemory<T> memory() const {
     T* next = numbers_.get();
     const auto take = [&next](Index count) { return (next += count) - count; };
-    return {pitch_,           take(pitch_),        places_.get(), take(pitch_ * n_ + GROUP_SLACK), take(n_),
-            take(n_ * pitch_), take(n_ * pitch_), take(2 * pitch_ * pitch_)};
+    return {pitch_,   take(pitch_),      places_.get(),     take(pitch_ * n_ + GROUP_SLACK),
+            take(n_), take(n_ * pitch_), take(n_ * pitch_), take(2 * pitch_ * pitch_)};
   }
 
  private:
@@ -40,15 +42,15 @@ template <class T> class GroupBuffers {
   Buffer<T> numbers_;
 };
 
-// How the groups are divided among threads: bands along one axis, each of `size` groups.
+// A partition of the groups into bands along one axis, of `size` groups each.
 struct Bands {
   int axis;
   Index size, count;
 };
 
-// Bands overlap their neighbours only, since each is as long as the blocks of a group may be apart.
-// So all even bands can be added at the same time, then all odd ones, and every entry is summed up
-// in the same order whatever the number of threads.
+// Only adjacent bands overlap, since each is as long as blocks of a group may be apart. All even
+// bands are added concurrently, then all odd ones: every entry is summed in the same order for any
+// number of threads.
 template <class T> Bands bands(const GroupTask<T>& task, const Index* groups) {
   Bands best = {0, 0, 0};
   for (int axis = 0; axis < 3; ++axis) {
@@ -60,7 +62,7 @@ template <class T> Bands bands(const GroupTask<T>& task, const Index* groups) {
   return best;
 }
 
-// Nanoseconds on one thread, roughly: eight sums of products in each.
+// Approximate time on one thread: eight multiply-adds per nanosecond.
 template <class T> double nanoseconds(const GroupTask<T>& task, Index n, double groups) {
   double compared = 1;
   for (int axis = 0; axis < 3; ++axis)
@@ -81,7 +83,8 @@ template <class T> void filter_groups(GroupTask<T> task, const GroupSums<T>& out
   task.images = images.get(), task.pilots = pilots.get(), task.guide = guide.get();
   Index groups[3];
   for (int axis = 0; axis < 3; ++axis)
-    groups[axis] = (task.extents[axis] - task.block[axis] + task.steps[axis] - 1) / task.steps[axis] + 1;
+    groups[axis] =
+        (task.extents[axis] - task.block[axis] + task.steps[axis] - 1) / task.steps[axis] + 1;
   const Bands cut = bands(task, groups);
   const double work = nanoseconds(task, n, static_cast<double>(groups[0] * groups[1] * groups[2]));
   const int threads = static_cast<int>(std::min<Index>(threads_for(work), (cut.count + 1) / 2));

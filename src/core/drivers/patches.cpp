@@ -1,25 +1,27 @@
+// Bands of blocks that are added in two interleaved phases, so that threads never write the same
+// sample at once.
 #include "drivers/patches.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "drivers/workspace.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/parallel.hpp"
-#include "drivers/workspace.hpp"
 
 namespace fost {
 namespace {
 
-// Rows of blocks in a band, at least, and blocks where there is one row only: fewer would be too
-// little work for a thread.
+// Minimum rows of blocks per band, and minimum blocks per band if there is only one row: less would
+// be too little work for a thread.
 constexpr Index BAND_ROWS = 16;
 constexpr Index BAND_BLOCKS = 2048;
-// Samples of a range where each is by itself.
+// Samples per range of element-wise steps.
 constexpr Index STEP_SAMPLES = 16384;
 
-// A grid cut into bands along the outermost axis with several places. Bands overlap their
-// neighbours only, since each has at least as many places as a block is long.
+// A grid cut into bands along its outermost axis with several positions. Only adjacent bands
+// overlap, since each has at least as many positions as a block is long.
 template <class T> class Bands {
  public:
   explicit Bands(const BlockGrid<T>& grid) : grid_(grid) {
@@ -44,14 +46,14 @@ template <class T> class Bands {
   }
 
  private:
-  const Places& places() const { return grid_.*cut_; }
+  const Positions& places() const { return grid_.*cut_; }
 
   BlockGrid<T> grid_;
-  Places BlockGrid<T>::*cut_;
+  Positions BlockGrid<T>::* cut_;
   Index size_;
 };
 
-// The memory behind one FilterMemory.
+// Owner of a FilterMemory.
 template <class T> class FilterBuffers {
  public:
   FilterBuffers(const Coder& coder, const Kernels<T>& kernels, const BlockGrid<T>& grid)
@@ -68,8 +70,16 @@ template <class T> class FilterBuffers {
   FilterMemory<T> memory() const {
     T* next = numbers_.get();
     const auto take = [&next](Index count) { return (next += count) - count; };
-    return {line_.get(),   carry_.get(),           take(width_), take(width_),            guides_.get(),
-            strips_.get(), take(members_ * tile_), sum_.get(),   take(members_ * width_), take(width_)};
+    return {line_.get(),
+            carry_.get(),
+            take(width_),
+            take(width_),
+            guides_.get(),
+            strips_.get(),
+            take(members_ * tile_),
+            sum_.get(),
+            take(members_ * width_),
+            take(width_)};
   }
 
  private:
@@ -77,14 +87,15 @@ template <class T> class FilterBuffers {
   Buffer<T> guides_, strips_, sum_, line_, carry_, numbers_;
 };
 
-// As `shrink`; with a motion, rows of the volume that one row of blocks covers go on at once.
+// As `shrink`; with a momentum state, rows of the volume that a single row of blocks covers take
+// their step at once.
 template <class T>
-void run_pass(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness, const Overlay<T>& out,
-              const Motion<T>* motion) {
+void run_pass(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
+              const WeightedSums<T>& out, const MomentumState<T>* state) {
   const Kernels<T>& kernels = fost::kernels<T>();
   const CoderProgram<T> program = coder.program<T>();
-  // All even bands can be added at the same time, then all odd ones, and every sample is summed up
-  // in the same order whatever the number of threads.
+  // All even bands are added concurrently, then all odd ones: every sample is summed in the same
+  // order for any number of threads.
   const Bands<T> bands(grid);
   const Index blocks = Index(grid.fronts.count) * grid.tops.count * grid.lefts.count;
   const double work = nanoseconds(coder, blocks) * (grid.pilot ? 3 : 2);
@@ -97,7 +108,7 @@ void run_pass(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness
   }
   for (Index parity = 0; parity < 2; ++parity)
     parallel_for((bands.count() + 1 - parity) / 2, threads, [&](Index k, int thread) {
-      kernels.shrink(program, bands[2 * k + parity], level, sharpness, out, motion,
+      kernels.shrink(program, bands[2 * k + parity], level, sharpness, out, state,
                      filters[thread].memory(), memory[thread].workspace());
     });
 }
@@ -106,45 +117,49 @@ void run_pass(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness
 
 template <class T>
 void shrink(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
-            const Overlay<T>& out) {
+            const WeightedSums<T>& out) {
   run_pass<T>(coder, grid, level, sharpness, out, nullptr);
 }
 
 template <class T>
-void advance(const Motion<T>& motion, const Overlay<T>& towards, Index count) {
+void momentum_step(const MomentumState<T>& state, const WeightedSums<T>& towards, Index count) {
   const Kernels<T>& kernels = fost::kernels<T>();
   const Index ranges = (count + STEP_SAMPLES - 1) / STEP_SAMPLES;
   parallel_for(ranges, threads_for(double(count)), [&](Index k, int) {
-    kernels.advance(motion, towards, k * STEP_SAMPLES, std::min(count, (k + 1) * STEP_SAMPLES));
+    kernels.momentum_step(state, towards, k * STEP_SAMPLES,
+                          std::min(count, (k + 1) * STEP_SAMPLES));
   });
 }
 
 template <class T>
-void shrink_on(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
-               const Overlay<T>& between, Motion<T> motion, Index rows) {
+void shrink_and_step(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
+                     const WeightedSums<T>& between, MomentumState<T> state, Index rows) {
   const std::unique_ptr<bool[]> done(new bool[rows]());
-  motion.done = done.get();
-  run_pass(coder, grid, level, sharpness, between, &motion);
-  // The others, as many in a row as there are.
+  state.done = done.get();
+  run_pass(coder, grid, level, sharpness, between, &state);
+  // The remaining rows, in contiguous runs.
   for (Index first = 0, last; first < rows; first = last) {
     for (last = first + 1; last < rows && done[last] == done[first]; ++last) {}
     if (done[first]) continue;
     const Index from = first * grid.pitch;
-    const Motion<T> rest = {motion.estimate + from, motion.velocity + from, motion.missing + from,
-                            motion.relaxation, motion.momentum, nullptr};
-    advance<T>(rest, {between.sums + from, between.weights + from}, (last - first) * grid.pitch);
+    const MomentumState<T> rest = {state.estimate + from, state.velocity + from,
+                                   state.missing + from,  state.relaxation,
+                                   state.momentum,        nullptr};
+    momentum_step<T>(rest, {between.sums + from, between.weights + from},
+                     (last - first) * grid.pitch);
   }
 }
 
-template void advance<float>(const Motion<float>&, const Overlay<float>&, Index);
-template void advance<double>(const Motion<double>&, const Overlay<double>&, Index);
-template void shrink_on<float>(const Coder&, const BlockGrid<float>&, float, float, const Overlay<float>&,
-                               Motion<float>, Index);
-template void shrink_on<double>(const Coder&, const BlockGrid<double>&, double, double,
-                                const Overlay<double>&, Motion<double>, Index);
+template void momentum_step<float>(const MomentumState<float>&, const WeightedSums<float>&, Index);
+template void momentum_step<double>(const MomentumState<double>&, const WeightedSums<double>&,
+                                    Index);
+template void shrink_and_step<float>(const Coder&, const BlockGrid<float>&, float, float,
+                                     const WeightedSums<float>&, MomentumState<float>, Index);
+template void shrink_and_step<double>(const Coder&, const BlockGrid<double>&, double, double,
+                                      const WeightedSums<double>&, MomentumState<double>, Index);
 template void shrink<float>(const Coder&, const BlockGrid<float>&, float, float,
-                            const Overlay<float>&);
+                            const WeightedSums<float>&);
 template void shrink<double>(const Coder&, const BlockGrid<double>&, double, double,
-                             const Overlay<double>&);
+                             const WeightedSums<double>&);
 
 }  // namespace fost

@@ -1,4 +1,4 @@
-// Passes over the overlapping blocks of a volume: memory, bands and threads around the kernels.
+// Drivers of block shrinkage in volumes: bands of blocks, working memory and threads.
 #pragma once
 
 #include "plans/coder.hpp"
@@ -7,21 +7,21 @@
 namespace fost {
 
 // Adds every block of the grid, shrunk in the domain of a transform, to the sums and weights: by a
-// threshold `level`, or by Wiener's filter with the variance `level` where there is a pilot. In a
-// bank it is the mean of what all members make of a block, in which those with the lowest cost
-// count most, by about exp(-sharpness * cost). The blocks are never all in memory.
+// threshold `level` or, with a pilot, by the Wiener filter with noise variance `level`. A bank uses
+// the mean of its members' results, with weights of about exp(-sharpness * cost). Blocks are never
+// all in memory at once.
 template <class T>
 void shrink(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
-            const Overlay<T>& out);
+            const WeightedSums<T>& out);
 
-// Goes on towards the means that an overlay holds, for `count` samples. The overlay is empty then.
+// Momentum step of `count` samples towards weighted means, which are reset to zero.
 template <class T>
-void advance(const Motion<T>& motion, const Overlay<T>& towards, Index count);
+void momentum_step(const MomentumState<T>& state, const WeightedSums<T>& towards, Index count);
 
-// Both: an estimate, which is the volume of the grid and has so many rows, goes on towards its shrunk
-// blocks. `between` is empty, before and after.
+// Both: the estimate, which is the volume of the grid with `rows` rows, takes a momentum step
+// towards its shrunk blocks. `between` is zero before and after.
 template <class T>
-void shrink_on(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
-               const Overlay<T>& between, Motion<T> motion, Index rows);
+void shrink_and_step(const Coder& coder, const BlockGrid<T>& grid, T level, T sharpness,
+                     const WeightedSums<T>& between, MomentumState<T> state, Index rows);
 
 }  // namespace fost

@@ -1,3 +1,4 @@
+// Working memory of reflector, rotation and Procrustes updates.
 #include "drivers/sweeps.hpp"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace {
 // Lanczos vectors that are kept before a restart.
 constexpr int LANCZOS_STEPS = 200;
 
-// The memory behind a SweepMemory.
+// Owner of a SweepMemory.
 class SweepBuffers {
  public:
   explicit SweepBuffers(int n)
@@ -65,12 +66,12 @@ void lowest_eigenvectors(const double* statistic, int n, double* vectors, int m)
 }
 
 bool solve_procrustes(const double* statistic, const double* current, int n, double* found) {
-  constexpr Index LANES = 8;  // at most
-  // An odd number of lines, so that the entries of a column do not fall on the same ones of the
-  // cache.
+  constexpr Index LANES = 8;  // upper bound over all instruction sets
+  // An odd number of cache lines per row, so that the entries of a column do not map to the same
+  // cache sets.
   const Index rows = (n + LANES - 1) / LANES * LANES, pitch = rows | LANES, size = rows * pitch;
   const Buffer<double> numbers(2 * size + LANES * (rows + pitch) + n);
-  const Buffer<std::int32_t> marks(2 * Index(n));
+  const Buffer<std::int32_t> integers(2 * Index(n));
   double* next = numbers.get();
   const auto take = [&next](Index count) { return (next += count) - count; };
   PolarMemory memory{};
@@ -81,8 +82,8 @@ bool solve_procrustes(const double* statistic, const double* current, int n, dou
   memory.panel = take(LANES * rows);
   memory.lines = take(LANES * pitch);
   memory.lengths = take(n);
-  memory.order = marks.get();
-  memory.unused = marks.get() + n;
+  memory.order = integers.get();
+  memory.unused = integers.get() + n;
   return algebra().solve_procrustes(statistic, current, n, found, memory);
 }
 
@@ -92,7 +93,7 @@ int sweep_rotations(const double* statistic, int n, std::int32_t* pairs, double*
   const Buffer<double> matrices(3 * size), lines(2 * Index(n));
   const Buffer<std::int32_t> partners(n);
   const RotationMemory memory = {matrices.get(), matrices.get() + size, matrices.get() + 2 * size,
-                                 lines.get(), lines.get() + n, partners.get()};
+                                 lines.get(),    lines.get() + n,       partners.get()};
   return algebra().sweep_rotations(statistic, memory, n, pairs, blocks, gains, g, least);
 }
 

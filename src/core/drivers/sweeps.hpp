@@ -1,4 +1,4 @@
-// The algebra of learning on n x n statistics: memory around the kernels.
+// Drivers of the learning updates on n x n statistics: they allocate working memory.
 #pragma once
 
 #include "types/transforms.hpp"
@@ -9,16 +9,16 @@ namespace fost {
 void sweep_reflectors(const double* statistic, int n, double* vectors, int m,
                       const std::int32_t* order, const std::int32_t* begins);
 
-// Replaces the rows of `vectors` (m x n) by the eigenvectors of the lowest negative eigenvalues
-// of M + M^T, the lowest last, or zeros; faster the closer they are already.
+// Replaces the rows of `vectors` (m x n) by the eigenvectors of the lowest negative eigenvalues of
+// M + M^T, the lowest last, or by zeros. Convergence is faster from close vectors.
 void lowest_eigenvectors(const double* statistic, int n, double* vectors, int m);
 
-// The orthonormal matrix Q (n x n) that is best for the statistic, of several the nearest to the
-// current one. False where the statistic is too near to a singular one for this way.
+// The orthonormal matrix Q (n x n) that is best for the statistic; among several, the one nearest
+// to the current one. Returns false if the statistic is too close to singular for this algorithm.
 bool solve_procrustes(const double* statistic, const double* current, int n, double* found);
 
-// Updates the rotations (g pairs and blocks) in place until one gains no more than `least`;
-// returns how many were updated.
+// Updates g rotations (pairs and blocks) in place until one gains no more than `least`; returns the
+// number of updated rotations.
 int sweep_rotations(const double* statistic, int n, std::int32_t* pairs, double* blocks,
                     double* gains, int g, double least);
 

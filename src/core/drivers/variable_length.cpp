@@ -1,35 +1,36 @@
+// Ranges of signals append their codes to separate parts, which are concatenated in order.
 #include "drivers/variable_length.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <vector>
 
+#include "drivers/workspace.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/parallel.hpp"
-#include "drivers/workspace.hpp"
 
 namespace fost {
 namespace {
 
-// Entries that there is room for before they are appended to those of their range: some tiles.
+// Capacity in entries before codes are appended to those of their range: a few tiles.
 constexpr Index ROOM = 1 << 14;
-// Signals of one range.
+// Signals per range.
 constexpr Index RANGE_SIGNALS = 1024;
 
-// The codes of a range of signals, as many as there turn out to be.
+// The codes of a range of signals, of any number of entries.
 template <class T> struct Part {
   std::vector<T> values;
   std::vector<std::int32_t> indices, counts;
 };
 
-// Memory of one thread.
-template <class T> struct RuledBuffers {
-  RuledBuffers(const Coder& coder, const Kernels<T>& kernels, Index rows, int s)
+// Working memory of one thread.
+template <class T> struct VariableLengthBuffers {
+  VariableLengthBuffers(const Coder& coder, const Kernels<T>& kernels, Index rows, int s)
       : width(tile_width(coder, kernels.width, rows)),
         step(std::max<Index>(1, ROOM / (width * Index(s))) * width),
         work(coder, kernels, rows),
         bank(coder, kernels, rows),
-        kept(width),
+        selected(width),
         values(step * s),
         indices(step * s),
         counts(step),
@@ -38,7 +39,7 @@ template <class T> struct RuledBuffers {
   Index width, step;
   WorkBuffers<T> work;
   BankBuffers<T> bank;
-  Buffer<Kept> kept;
+  Buffer<Selected> selected;
   Buffer<T> values;
   Buffer<std::int32_t> indices, counts;
   Codes<T> codes;
@@ -53,8 +54,8 @@ template <class T> void append(Part<T>& part, const Codes<T>& codes, Index rows)
   }
 }
 
-// All parts one below the other; each is given up when it has been copied.
-template <class T> OwnedRows<T> joined(std::vector<Part<T>>& parts, Index rows) {
+// Concatenates all parts; each is released after it has been copied.
+template <class T> OwnedRows<T> concatenated(std::vector<Part<T>>& parts, Index rows) {
   Index size = 0;
   for (const Part<T>& part : parts) size += Index(part.values.size());
   OwnedRows<T> out = {std::unique_ptr<T[]>(new T[size]),
@@ -75,26 +76,27 @@ template <class T> OwnedRows<T> joined(std::vector<Part<T>>& parts, Index rows) 
 }  // namespace
 
 template <class T>
-std::optional<OwnedRows<T>> encode_within(const Coder& coder, const View<const T>& y,
-                                          const Rule& rule) {
+std::optional<OwnedRows<T>> encode_variable_length(const Coder& coder, const View<const T>& y,
+                                                   const CodeLimits& limits) {
   const Kernels<T>& kernels = fost::kernels<T>();
   const CoderProgram<T> program = coder.program<T>();
   const Index ranges = std::max<Index>(1, y.rows / RANGE_SIGNALS);
-  // A transform, and a level that is found in some ten steps over all features.
+  // A transform, and a bisection of about ten steps over all features.
   const double work = nanoseconds(coder, y.rows) + 4.0 * double(y.rows) * double(coder.n_atoms());
   const int threads = static_cast<int>(std::min<Index>(ranges, threads_for(work)));
-  std::vector<RuledBuffers<T>> memory;
+  std::vector<VariableLengthBuffers<T>> memory;
   memory.reserve(threads);
-  for (int k = 0; k < threads; ++k) memory.emplace_back(coder, kernels, y.rows, rule.s);
+  for (int k = 0; k < threads; ++k) memory.emplace_back(coder, kernels, y.rows, limits.s);
   std::vector<Part<T>> parts(ranges);
   std::atomic<bool> finite{true}, room{true};
   parallel_for(ranges, threads, [&](Index k, int thread) {
-    const RuledBuffers<T>& own = memory[thread];
+    const VariableLengthBuffers<T>& own = memory[thread];
     const Index last = y.rows * (k + 1) / ranges;
     for (Index row = y.rows * k / ranges; row < last && finite && room; row += own.step) {
       const Index end = std::min(last, row + own.step);
-      if (!kernels.encode_within(program, y, row, end, rule, own.codes, own.bank.memory(),
-                                 own.kept.get(), own.work.workspace())) {
+      if (!kernels.encode_variable_length(program, y, row, end, limits, own.codes,
+                                          own.bank.memory(), own.selected.get(),
+                                          own.work.workspace())) {
         finite = false;
         return;
       }
@@ -107,13 +109,14 @@ std::optional<OwnedRows<T>> encode_within(const Coder& coder, const View<const T
   });
   if (!room) throw std::bad_alloc();
   if (!finite) return std::nullopt;
-  return joined(parts, y.rows);
+  return concatenated(parts, y.rows);
 }
 
-template std::optional<OwnedRows<float>> encode_within<float>(const Coder&, const View<const float>&,
-                                                              const Rule&);
-template std::optional<OwnedRows<double>> encode_within<double>(const Coder&,
-                                                                const View<const double>&,
-                                                                const Rule&);
+template std::optional<OwnedRows<float>> encode_variable_length<float>(const Coder&,
+                                                                       const View<const float>&,
+                                                                       const CodeLimits&);
+template std::optional<OwnedRows<double>> encode_variable_length<double>(const Coder&,
+                                                                         const View<const double>&,
+                                                                         const CodeLimits&);
 
 }  // namespace fost

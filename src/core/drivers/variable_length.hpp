@@ -1,4 +1,4 @@
-// Codes that follow a rule, of rows of different lengths.
+// Driver of variable-length codes, limited by an error or a threshold.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ template <class T> struct OwnedRows {
   Index n_rows, n_entries;
 };
 
-// The codes of y by a rule, in a bank by the member that it likes best; nothing where a coefficient
-// is not finite. No more memory is used than twice that of the codes.
+// Variable-length codes of y; a bank uses the member with the best score. No value if a coefficient
+// is not finite. Uses at most twice the memory of the codes.
 template <class T>
-std::optional<OwnedRows<T>> encode_within(const Coder& coder, const View<const T>& y,
-                                          const Rule& rule);
+std::optional<OwnedRows<T>> encode_variable_length(const Coder& coder, const View<const T>& y,
+                                                   const CodeLimits& limits);
 
 }  // namespace fost

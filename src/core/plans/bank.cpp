@@ -1,24 +1,27 @@
+// Tables of a bank: common and varying features, and rotations redirected to separate output rows.
 #include "plans/bank.hpp"
 
 namespace fost {
 namespace {
 
 template <class T> bool rotates(const Program<T>& program) {
-  return program.n_stages == 0 || (program.n_stages == 1 && program.stages[0].kind == Kind::rotations);
+  return program.n_stages == 0 ||
+         (program.n_stages == 1 && program.stages[0].kind == StageKind::rotations);
 }
 
 }  // namespace
 
 template <class T>
-BankTables<T>::BankTables(const Plan& base, const std::vector<const Plan*>& members)
+BankTables<T>::BankTables(const TransformPlan& base,
+                          const std::vector<const TransformPlan*>& members)
     : program_{}, members_(members.size()) {
   const int n = base.n;
   std::vector<bool> varies(n, false);
-  std::vector<std::vector<std::int32_t>> rows;  // where coefficients are, per member and feature
+  std::vector<std::vector<std::int32_t>> rows;  // rows of the coefficients, per member and feature
   for (std::size_t b = 0; b < members.size(); ++b) {
     members_[b].program = members[b]->program<T>().base;
     members_[b].rotates = rotates(members_[b].program);
-    rows.push_back(move_to_board(members_[b]));
+    rows.push_back(redirect_rotations(members_[b]));
     for (int i = 0; i < n; ++i)
       if (!members_[b].rotates || rows[b][i] != i) varies[i] = true;
   }
@@ -40,20 +43,26 @@ BankTables<T>::BankTables(const Plan& base, const std::vector<const Plan*>& memb
     members_[b].scales = scales.data();
   }
   const int n_common = static_cast<int>(common_.size());
-  program_ = {base.program<T>().base, static_cast<int>(members_.size()), members_.data(),
-              n - n_common, n_common, common_.data(), ones_.data()};
+  program_ = {base.program<T>().base,
+              static_cast<int>(members_.size()),
+              members_.data(),
+              n - n_common,
+              n_common,
+              common_.data(),
+              ones_.data()};
 }
 
-// Moves the rotations of a member to a board, if it is rotations alone, and returns the rows in
-// which the coefficients of all features are then.
-template <class T> std::vector<std::int32_t> BankTables<T>::move_to_board(BankMember<T>& member) {
+// If the member consists of rotations only, redirects their outputs to rows n, n + 1, ... Returns
+// the row of the coefficient of each feature.
+template <class T> std::vector<std::int32_t> BankTables<T>::redirect_rotations(
+    BankMember<T>& member) {
   const int n = member.program.n;
   std::vector<std::int32_t> now(n);
   for (int i = 0; i < n; ++i) now[i] = i;
   member.rotations = {};
   if (!member.rotates || member.program.n_stages == 0) return now;
   const Stage<T>& stage = member.program.stages[0];
-  member.rotations = stage.backwards ? stage.inverse : stage.forward;
+  member.rotations = stage.is_transposed ? stage.inverse : stage.forward;
   int touched = 0;
   auto& rows = rows_.emplace_back();
   for (int k = 0; k < member.rotations.count; ++k) {
@@ -70,13 +79,13 @@ template <class T> std::vector<std::int32_t> BankTables<T>::move_to_board(BankMe
 template class BankTables<float>;
 template class BankTables<double>;
 
-Bank::Bank(const Plan& base, const std::vector<const Plan*>& members)
+Bank::Bank(const TransformPlan& base, const std::vector<const TransformPlan*>& members)
     : Coder(base), single(base, members), full(base, members) {
   n_members = static_cast<int>(members.size());
-  for (const Plan* member : members) {
+  for (const TransformPlan* member : members) {
     has_dense |= member->has_dense;
     uses_blas |= member->uses_blas;
-    // Finding the largest coefficients once more.
+    // The search for the largest coefficients is repeated per member.
     operations += member->operations + 10.0 * n;
   }
 }

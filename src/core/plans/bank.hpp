@@ -1,5 +1,5 @@
-// Several transforms made ready for the kernels together: which features they change, and rotations
-// on a board (see BankMember).
+// A bank of transforms prepared for the kernels: which features the members change, and rotations
+// on 2 n coefficient rows (see BankMember).
 #pragma once
 
 #include <deque>
@@ -11,14 +11,14 @@ namespace fost {
 
 template <class T> class BankTables {
  public:
-  BankTables(const Plan& base, const std::vector<const Plan*>& members);
+  BankTables(const TransformPlan& base, const std::vector<const TransformPlan*>& members);
   BankTables(const BankTables&) = delete;
   BankTables& operator=(const BankTables&) = delete;
 
   const CoderProgram<T>& program() const { return program_; }
 
  private:
-  std::vector<std::int32_t> move_to_board(BankMember<T>& member);
+  std::vector<std::int32_t> redirect_rotations(BankMember<T>& member);
 
   CoderProgram<T> program_;
   std::vector<BankMember<T>> members_;
@@ -31,7 +31,7 @@ template <class T> class BankTables {
 // Several plans for the same signals, beyond a base that they share. The plans must outlive it.
 class Bank : public Coder {
  public:
-  Bank(const Plan& base, const std::vector<const Plan*>& members);
+  Bank(const TransformPlan& base, const std::vector<const TransformPlan*>& members);
 
  private:
   CoderProgram<float> single_program() const override { return single.program(); }

@@ -1,4 +1,4 @@
-// What codes signals: a transform alone (Plan) or a bank of several (Bank).
+// The base class of coders: a transform alone (TransformPlan) or a bank of several (Bank).
 #pragma once
 
 #include "types/transforms.hpp"
@@ -10,16 +10,16 @@ class Coder {
   explicit Coder(int n_features) : n(n_features) {}
   virtual ~Coder() = default;
 
-  // For kernels; it points into this object.
+  // For kernels; the result points into this object.
   template <class T> CoderProgram<T> program() const;
 
   Index n_atoms() const { return Index(n) * (n_members ? n_members : 1); }
 
   int n;                   // features
-  int n_members = 0;       // none for a transform alone
+  int n_members = 0;       // 0 for a transform alone
   bool has_dense = false;  // a stage cannot work in place
-  bool uses_blas = false;  // a stage wants wide tiles
-  double operations = 0;   // multiply-adds and so on per signal, to judge what threads are worth
+  bool uses_blas = false;  // a stage needs wide tiles
+  double operations = 0;   // arithmetic operations per signal, to choose the number of threads
 
  private:
   virtual CoderProgram<float> single_program() const = 0;

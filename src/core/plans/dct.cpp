@@ -1,3 +1,5 @@
+// Tables for kernels/transforms/dct.hpp, fourier.hpp and fourier_prime.hpp. Trigonometric functions
+// are evaluated in float64 for angles that are reduced in integers.
 #include "plans/dct.hpp"
 
 #include <algorithm>
@@ -8,11 +10,14 @@
 namespace fost {
 namespace {
 
-constexpr int CODELET = 22;      // longest unrolled cosine transform (see dct.hpp) ...
-constexpr int ODD_CODELET = 20;  // ... from which on it must be even
+// Longest unrolled cosine transform (see kernels/transforms/dct.hpp) ....
+constexpr int CODELET = 22;
+constexpr int ODD_CODELET = 20;  // ... beyond this only for even lengths
 const double SQRT_HALF = std::sqrt(0.5);
 
-bool is_codelet(int length) { return length <= ODD_CODELET || (length <= CODELET && length % 2 == 0); }
+bool is_codelet(int length) {
+  return length <= ODD_CODELET || (length <= CODELET && length % 2 == 0);
+}
 
 // Entry (k, j) of the orthonormal DCT-II and DCT-IV of the given size.
 double dct2_entry(int size, Index k, Index j) {
@@ -22,7 +27,7 @@ double dct4_entry(int size, Index k, Index j) {
   return std::sqrt(2.0 / size) * root((2 * j + 1) * (2 * k + 1), 8 * Index(size)).cosine;
 }
 
-// The matrix of even (parity 0) or odd outputs, on sums or differences of opposite numbers.
+// The matrix of even (parity 0) or odd outputs, acting on sums or differences of opposite entries.
 std::vector<double> half_matrix(int length, int parity) {
   const int size = (length + 1 - parity) / 2;
   std::vector<double> matrix;
@@ -32,16 +37,16 @@ std::vector<double> half_matrix(int length, int parity) {
 }
 
 std::vector<double> transposed(int size, const std::vector<double>& matrix) {
-  std::vector<double> turned(matrix.size());
+  std::vector<double> result(matrix.size());
   for (int i = 0; i < size; ++i)
-    for (int j = 0; j < size; ++j) turned[j * Index(size) + i] = matrix[i * Index(size) + j];
-  return turned;
+    for (int j = 0; j < size; ++j) result[j * Index(size) + i] = matrix[i * Index(size) + j];
+  return result;
 }
 
 using Complex = std::complex<double>;
 
-// The Fourier transform of x_0, x_stride, ...: `size` numbers, of a size without large factors.
-// roots are those of size * stride.
+// The Fourier transform of x_offset, x_(offset + stride), ...: `size` numbers, for sizes without
+// large prime factors. `roots` are the roots of unity of order size * stride.
 std::vector<Complex> spectrum(const std::vector<double>& x, const std::vector<Complex>& roots,
                               Index size, Index offset, Index stride) {
   Index p = 2;
@@ -58,8 +63,9 @@ std::vector<Complex> spectrum(const std::vector<double>& x, const std::vector<Co
   return result;
 }
 
-// Numbers in the order in which the first pass takes them.
-void add_order(const FourierShape& shape, int level, int offset, int stride, std::vector<std::int32_t>& order) {
+// The order in which the first pass reads its inputs (digit reversal).
+void add_order(const FourierShape& shape, int level, int offset, int stride,
+               std::vector<std::int32_t>& order) {
   const int radix = level ? shape.radices[level - 1] : shape.first;
   for (int j = 0; j < radix; ++j) {
     if (level)
@@ -71,7 +77,7 @@ void add_order(const FourierShape& shape, int level, int offset, int stride, std
 
 }  // namespace
 
-// Eight rows column by column, and so on; then four, two and one.
+// Panels of eight rows, each column by column; then of four, two and one.
 template <class T> const T* CosineTables<T>::panels(int size, const std::vector<double>& matrix) {
   T* out = allocate(matrix.size());
   const T* made = out;
@@ -83,8 +89,8 @@ template <class T> const T* CosineTables<T>::panels(int size, const std::vector<
   return made;
 }
 
-// The DCT-IV of half the length, a quarter and so on while it is even, then both halves of what
-// is left, scaled so that sums and differences need no multiplication.
+// DCT-IV matrices of half the length, a quarter, and so on while it is even; then both half
+// matrices of the odd remainder. Scaled so that sums and differences need no multiplication.
 template <class T> const T* CosineTables<T>::codelet(int length) {
   T* out = allocate(length * std::size_t(length));
   const T* made = out;
@@ -92,7 +98,8 @@ template <class T> const T* CosineTables<T>::codelet(int length) {
   for (; length % 2 == 0; length /= 2) {
     scale *= SQRT_HALF;
     for (int k = 0; k < length / 2; ++k)
-      for (int j = 0; j < length / 2; ++j) *out++ = static_cast<T>(scale * dct4_entry(length / 2, k, j));
+      for (int j = 0; j < length / 2; ++j)
+        *out++ = static_cast<T>(scale * dct4_entry(length / 2, k, j));
   }
   for (int parity = 0; parity < 2; ++parity)
     for (const double entry : half_matrix(length, parity)) *out++ = static_cast<T>(scale * entry);
@@ -129,7 +136,7 @@ template <class T> const FourierPrime<T>* CosineTables<T>::prime(int size) {
 template <class T> void CosineTables<T>::add_convolution(FourierPrime<T>& prime) {
   const int p = prime.size, length = convolution_length(p), g = generator(p);
   Fourier<T>& plan = fourier(length);
-  // Powers of the generator and of its inverse; what is padded has a place of its own.
+  // Powers of the generator and of its inverse; padding has its own position p.
   std::vector<std::int32_t> powers(length, p), inverse(length, p);
   long long power = 1;
   for (int t = 0; t < p - 1; ++t, power = power * g % p) {
@@ -142,7 +149,7 @@ template <class T> void CosineTables<T>::add_convolution(FourierPrime<T>& prime)
   for (int t = 0; t < p - 1; ++t) {
     const Root entry = root(inverse[t], p);
     kernel[t] = entry.cosine + entry.sine;
-    if (t) kernel[length - (p - 1) + t] = kernel[t];  // itself, where nothing is padded
+    if (t) kernel[length - (p - 1) + t] = kernel[t];  // the same entry if nothing is padded
   }
   std::vector<Complex> roots;
   for (int t = 0; t < length; ++t) roots.emplace_back(root(t, length).cosine, root(t, length).sine);
@@ -183,7 +190,8 @@ template <class T> FourierPass<T> CosineTables<T>::pass(int radix, int size) {
     for (int row = 0; row < radix; ++row)
       for (int j = 0; j < radix; ++j) {
         const bool real = 2 * row < radix;
-        const Root entry = root(Index(j) * (2 * (real ? row : radix - 1 - row) + 1), 2 * Index(radix));
+        const Root entry =
+            root(Index(j) * (2 * (real ? row : radix - 1 - row) + 1), 2 * Index(radix));
         *middle++ = static_cast<T>(real ? entry.cosine : entry.sine);
       }
   }
@@ -199,13 +207,15 @@ template <class T> Fourier<T>& CosineTables<T>::fourier(int length) {
     size *= radix;
   }
   const auto& passes = passes_.emplace_back(later);
-  return plans_.emplace_back(Fourier<T>{length, pass(shape.first, 1), static_cast<int>(passes.size()),
-                                        passes.data(), nullptr, nullptr});
+  return plans_.emplace_back(Fourier<T>{length, pass(shape.first, 1),
+                                        static_cast<int>(passes.size()), passes.data(), nullptr,
+                                        nullptr});
 }
 
-// `order`, in the order in which the first pass takes it.
+// `order`, permuted to the order in which the first pass reads its inputs.
 template <class T>
-const std::int32_t* CosineTables<T>::rows(const Fourier<T>& plan, const std::vector<std::int32_t>& order) {
+const std::int32_t* CosineTables<T>::rows(const Fourier<T>& plan,
+                                          const std::vector<std::int32_t>& order) {
   auto& made = rows_.emplace_back();
   const FourierShape shape = fourier_shape(plan.length);
   add_order(shape, static_cast<int>(shape.radices.size()), 0, 1, made);
@@ -216,7 +226,7 @@ const std::int32_t* CosineTables<T>::rows(const Fourier<T>& plan, const std::vec
 template <class T> void CosineTables<T>::add_fourier(CosineAxis<T>& axis) {
   const int length = axis.length;
   Fourier<T>& plan = fourier(length);
-  // Even numbers forwards, odd ones backwards.
+  // Even entries ascending, then odd entries descending.
   std::vector<std::int32_t> order(length);
   for (int i = 0; i < length; ++i) order[i % 2 ? length - 1 - i / 2 : i / 2] = i;
   plan.gathered = plan.scattered = rows(plan, order);

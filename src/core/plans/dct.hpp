@@ -1,4 +1,4 @@
-// Cosine transforms made ready for the kernels: which way suits a length, and its tables.
+// Cosine transforms prepared for the kernels: the choice of algorithm per length, and its tables.
 #pragma once
 
 #include <complex>
@@ -38,7 +38,7 @@ template <class T> class CosineTables {
   std::deque<Fourier<T>> plans_;
 };
 
-// Multiply-adds and so on of the transform of one line.
+// Arithmetic operations of the transform of one line.
 double cosine_operations(int length);
 
 }  // namespace fost

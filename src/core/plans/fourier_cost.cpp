@@ -1,3 +1,4 @@
+// Factorisation into radices and the calibrated cost model of the Fourier kernels.
 #include "plans/fourier_cost.hpp"
 
 #include <algorithm>
@@ -6,9 +7,9 @@
 namespace fost {
 namespace {
 
-constexpr int LEAST_CONVOLUTION = 48;  // primes below are always by matrices
-constexpr int SMOOTH = 7;              // largest prime factor of a padded convolution
-// Loads, stores and waiting, in operations per number of a pass.
+constexpr int MIN_CONVOLUTION = 48;  // smaller primes always use matrices
+constexpr int SMOOTH = 7;            // largest prime factor of a padded convolution length
+// Loads, stores and latency, in operations per number of a pass.
 constexpr double PER_NUMBER = 2.5;
 
 std::vector<int> prime_factors(int n) {
@@ -19,17 +20,18 @@ std::vector<int> prime_factors(int n) {
   return factors;
 }
 
-// Operations of an odd transform of reals by matrices.
+// Operations of a real transform of odd length by matrices.
 double matrices_cost(int p) { return 0.55 * p * p + 5 * p; }
 
-// Operations of a prime number of reals for which nothing is unrolled.
+// Operations of a real transform of prime length without an unrolled kernel.
 double prime_cost(int p, int convolution) {
-  return convolution ? 2 * fourier_cost(convolution) + 5.0 * convolution + 6.0 * p : matrices_cost(p);
+  return convolution ? 2 * fourier_cost(convolution) + 5.0 * convolution + 6.0 * p
+                     : matrices_cost(p);
 }
 
 double prime_cost(int p) { return prime_cost(p, convolution_length(p)); }
 
-// Operations of the transform of so many reals in registers.
+// Operations of a small real transform in registers.
 double butterfly_cost(int radix) {
   if (radix % 2) return 0.5 * (radix - 1) * (radix - 1) + 1.5 * radix;
   return radix == 2 ? 2 : radix == 4 ? 6 : 24;
@@ -70,7 +72,7 @@ FourierShape fourier_shape(int length) {
   for (; twos > 1; twos -= 2) radices.push_back(4);
   if (twos) radices.push_back(2);
   if (radices.empty()) return {1, {}};
-  // The first pass has half as much to do, so it takes the largest radix.
+  // The first pass works on reals, half the work, so it takes the largest radix.
   std::sort(radices.begin(), radices.end());
   const int first = radices.back();
   radices.pop_back();
@@ -78,7 +80,7 @@ FourierShape fourier_shape(int length) {
 }
 
 int convolution_length(int prime) {
-  if (prime < LEAST_CONVOLUTION) return 0;
+  if (prime < MIN_CONVOLUTION) return 0;
   int best = 0;
   double least = prime_cost(prime, 0);
   const auto consider = [&](int length) {
@@ -86,7 +88,7 @@ int convolution_length(int prime) {
     if (cost < least) least = cost, best = length;
   };
   const std::vector<int> factors = prime_factors(prime - 1);
-  if (factors.back() < LEAST_CONVOLUTION) consider(prime - 1);
+  if (factors.back() < MIN_CONVOLUTION) consider(prime - 1);
   const int enough = 2 * prime - 3;
   for (int length = enough; length < enough + enough / 4; ++length)
     if (is_smooth(length)) consider(length);
@@ -107,7 +109,8 @@ double halves_cost(int length) { return 0.55 * length * length + 4.0 * length; }
 
 Root root(long long numerator, long long denominator) {
   static const double two_pi = 2 * std::acos(-1.0);
-  const double angle = two_pi * static_cast<double>(numerator % denominator) / static_cast<double>(denominator);
+  const double angle =
+      two_pi * static_cast<double>(numerator % denominator) / static_cast<double>(denominator);
   return {std::cos(angle), -std::sin(angle)};
 }
 

@@ -1,3 +1,4 @@
+// Wrappers of SciPy's gemm that are safe against a concurrent fork.
 #include "runtime/blas.hpp"
 
 #include <atomic>
@@ -14,19 +15,19 @@ Gemm<float> single_product = nullptr;
 Gemm<double> full_product = nullptr;
 Stemr stemr_routine = nullptr;
 
-std::atomic<int> running{0};  // products
-std::atomic<int> forking{0};  // threads that are about to fork, or are at it
+std::atomic<int> running{0};  // number of products
+std::atomic<int> forking{0};  // number of threads that are forking
 
-// A product that no fork can interrupt.
-class Product {
+// A product during which no fork can begin.
+class ProductGuard {
  public:
-  Product() {
+  ProductGuard() {
     for (++running; forking; ++running) {
       --running;
       while (forking) std::this_thread::yield();
     }
   }
-  ~Product() { --running; }
+  ~ProductGuard() { --running; }
 };
 
 void before_fork() {
@@ -34,12 +35,12 @@ void before_fork() {
   while (running) std::this_thread::yield();
 }
 void after_fork_in_parent() { --forking; }
-void after_fork_in_child() { forking = 0; }  // the other threads are gone
+void after_fork_in_child() { forking = 0; }  // the child has no other threads
 
 template <class T>
 void multiply(Gemm<T> product, char* side_a, char* side_b, int* m, int* n, int* k, T* alpha, T* a,
               int* lda, T* b, int* ldb, T* beta, T* c, int* ldc) {
-  const Product running;
+  const ProductGuard running;
   product(side_a, side_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 

@@ -1,4 +1,4 @@
-// Memory that the drivers lend to the kernels.
+// Uninitialised, aligned memory for the kernels, owned by the drivers.
 #pragma once
 
 #include <new>
@@ -7,7 +7,7 @@
 
 namespace fost {
 
-// Uninitialised numbers on a boundary of a cache line.
+// Uninitialised numbers, aligned to a cache line.
 template <class T> class Buffer {
  public:
   explicit Buffer(Index size)

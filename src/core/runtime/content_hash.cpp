@@ -1,3 +1,4 @@
+// Content hashes of signals, in parallel over ranges of rows.
 #include "runtime/content_hash.hpp"
 
 #include <algorithm>
@@ -12,17 +13,17 @@ namespace {
 
 using Word = std::uint64_t;
 
-constexpr Word seen_bits = ~Word(0) << 32;
-// Comparisons that do not wait for each other.
+constexpr Word shape_bits = ~Word(0) << 32;
+// Independent comparisons, to hide latency.
 constexpr Index chains = 8;
-// No round number, so that signals of few digits are not right between two steps.
+// Not a round number, so that signals with few digits do not lie midway between two steps.
 constexpr double steps = 181.0233;
-// Added to a number below 2^51 it leaves that, rounded, in the last bits.
+// Adding it to a number below 2^51 leaves that number, rounded, in the low bits.
 constexpr double rounding = 6755399441055744.0;
-// Below it, what a signal looks like is not seen: its reciprocal must not overflow.
+// Smaller signals have no shape hash, since the reciprocal would overflow.
 constexpr double least = 1e-300;
 
-// The end of SplitMix64.
+// The finaliser of SplitMix64.
 Word mixed(Word x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
@@ -35,7 +36,7 @@ Word bits(double x) {
   return word;
 }
 
-// The largest magnitude, which is not that of NaN.
+// The largest magnitude, ignoring NaN.
 template <class T> double largest(const T* y, Index n, Index stride) {
   double found[chains];
   std::fill_n(found, chains, least);
@@ -51,22 +52,22 @@ template <class T> double largest(const T* y, Index n, Index stride) {
   return *std::max_element(found, found + chains);
 }
 
-template <class T> Word mark(const T* y, Index n, Index stride, const Word* factors) {
+template <class T> Word content_hash(const T* y, Index n, Index stride, const Word* factors) {
   const double scale = steps / largest(y, n, stride);
-  Word looks = 0, holds = 0;
+  Word shape = 0, content = 0;
   for (Index i = 0; i < n; ++i) {
     const double entry = static_cast<double>(y[i * stride]);
     const Word word = bits(entry);
-    looks += factors[i] * bits(entry * scale + rounding);
-    // Numbers of few digits end in zeros, which a product would keep.
-    holds += factors[i] * (word ^ (word >> 32));
+    shape += factors[i] * bits(entry * scale + rounding);
+    // Numbers with few digits end in zero bits, which a product would keep.
+    content += factors[i] * (word ^ (word >> 32));
   }
-  return (mixed(looks) & seen_bits) | (mixed(holds) & ~seen_bits);
+  return (mixed(shape) & shape_bits) | (mixed(content) & ~shape_bits);
 }
 
 }  // namespace
 
-template <class T> void mark_signals(const View<const T>& y, Word* marks) {
+template <class T> void hash_signals(const View<const T>& y, Word* hashes) {
   std::vector<Word> factors(static_cast<std::size_t>(y.columns));
   Word step = 0;
   for (Word& factor : factors) factor = mixed(step += 0x9E3779B97F4A7C15u) | 1;
@@ -76,13 +77,14 @@ template <class T> void mark_signals(const View<const T>& y, Word* marks) {
   parallel_for(ranges, threads, [&](Index k, int) {
     for (Index row = y.rows * k / ranges; row < y.rows * (k + 1) / ranges; ++row) {
       const T* signal = y.data + row * y.row_stride;
-      marks[row] = y.column_stride == 1 ? mark(signal, y.columns, 1, factors.data())
-                                        : mark(signal, y.columns, y.column_stride, factors.data());
+      hashes[row] = y.column_stride == 1
+                        ? content_hash(signal, y.columns, 1, factors.data())
+                        : content_hash(signal, y.columns, y.column_stride, factors.data());
     }
   });
 }
 
-template void mark_signals(const View<const float>&, Word*);
-template void mark_signals(const View<const double>&, Word*);
+template void hash_signals(const View<const float>&, Word*);
+template void hash_signals(const View<const double>&, Word*);
 
 }  // namespace fost

@@ -1,4 +1,4 @@
-// Numbers by which signals are told apart, whatever their place.
+// Content hashes of signals, independent of their position.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,14 @@
 
 namespace fost {
 
-// For each signal y, in 32 bits, what it looks like, and in 32 below, what it holds:
-//   sum_i f_i round(181.02 y_i / max |y|)   and   sum_i f_i bits(y_i)
-// with the bits of both sums mixed, in wrapping arithmetic, for odd numbers f_i without a pattern.
-// So signals in the order of their marks are in random order. Last bits of signals, and their
-// scale, hardly ever change it, and equal signals are side by side.
-template <class T> void mark_signals(const View<const T>& y, std::uint64_t* marks);
+// The hash of a signal y: 32 bits of its shape above 32 bits of its content,
+//
+//     sum_i f_i round(181.02 y_i / max |y|)   and   sum_i f_i bits(y_i)
+//
+// in wrapping arithmetic with pseudo-random odd factors f_i, with the bits of both sums mixed.
+// Sorting signals by hash yields a canonical pseudo-random order. The last bits and the scale of
+// signals hardly ever change it, and equal signals are adjacent. NumPy twin: tests/reference.py,
+// marks.
+template <class T> void hash_signals(const View<const T>& y, std::uint64_t* hashes);
 
 }  // namespace fost

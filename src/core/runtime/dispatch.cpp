@@ -1,3 +1,4 @@
+// Processor detection and the table of instruction sets.
 #include "runtime/dispatch.hpp"
 
 #if defined(__x86_64__)
@@ -21,7 +22,7 @@ struct InstructionSet {
 
 bool always() { return true; }
 #if defined(__x86_64__)
-// Of which not every compiler knows the name.
+// By cpuid, since not every compiler knows this feature's name.
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
@@ -58,7 +59,7 @@ const InstructionSet* find(const std::string& name) {
 
 std::atomic<const InstructionSet*> current{nullptr};
 
-// FOST_ISA where it is set, else the best that the processor runs.
+// FOST_ISA if it is set, else the best instruction set that the processor supports.
 const InstructionSet* initial() {
   const char* forced = std::getenv("FOST_ISA");
   return find(forced && *forced ? forced : available_isas().back());
@@ -90,7 +91,8 @@ const Algebra& algebra() { return *in_use().algebra; }
 std::optional<bool> registers_clean() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned TELLS_USE = 1u << 2, UPPER_HALVES = 1u << 2;
-  if (!__builtin_cpu_supports("avx") || !__get_cpuid_count(0xd, 1, &a, &b, &c, &d) || !(a & TELLS_USE))
+  if (!__builtin_cpu_supports("avx") || !__get_cpuid_count(0xd, 1, &a, &b, &c, &d) ||
+      !(a & TELLS_USE))
     return std::nullopt;
   unsigned low = 0, high = 0;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));

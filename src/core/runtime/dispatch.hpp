@@ -1,4 +1,4 @@
-// Which instruction set the kernels use, chosen when the module is loaded.
+// Selection of the instruction set of the kernels, when the module is loaded.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace fost {
 
-// Names of the instruction sets that this build has and this processor runs, best last.
+// Names of the instruction sets that this build contains and this processor supports, best last.
 std::vector<std::string> available_isas();
 
 std::string get_isa();
@@ -20,8 +20,8 @@ void set_isa(const std::string& name);
 template <class T> const Kernels<T>& kernels();
 const Algebra& algebra();
 
-// Whether the upper halves of the vector registers are clean in this thread (see CleanRegisters);
-// nothing where the processor does not say. For tests.
+// Whether the upper halves of the vector registers of this thread are zero (see ZeroUpper); no
+// value if the processor cannot report it. For tests.
 std::optional<bool> registers_clean();
 
 }  // namespace fost

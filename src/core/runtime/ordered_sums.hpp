@@ -1,7 +1,8 @@
-// Sums of ranges, which threads finish in any order, added up in the order of the ranges.
+// Reduction over ranges that threads finish in any order, added in the order of the ranges, so that
+// results are bit-identical for any number of threads.
 //
-// A range is added as soon as those before it are, by whichever thread comes to it, and then its
-// memory is for the next one: on one thread a single sum stays in the caches.
+// A range is added as soon as all earlier ranges are, by whichever thread completes it, and its
+// memory is reused: on one thread a single partial sum stays in the caches.
 #pragma once
 
 #include <mutex>
@@ -14,12 +15,12 @@ namespace fost {
 
 class OrderedSums {
  public:
-  // Of so many ranges, `size` numbers each. What is never taken of the memory is never touched.
+  // For `ranges` partial sums of `size` numbers. Memory that is never taken is never touched.
   OrderedSums(Index ranges, Index size) : memory_(ranges * size), done_(ranges, nullptr) {
     for (Index k = ranges; k > 0; --k) free_.push_back(memory_.get() + (k - 1) * size);
   }
 
-  // Memory for a range, with anything in it.
+  // Uninitialised memory for the partial sum of a range.
   double* take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     double* sum = free_.back();
@@ -27,7 +28,7 @@ class OrderedSums {
     return sum;
   }
 
-  // Range k is done: calls add(sum) for all whose turn it is, one after another.
+  // Range k is done: calls add(sum) for all ranges that are next in order, one after another.
   template <class Add> void give(Index k, double* sum, const Add& add) {
     std::unique_lock<std::mutex> lock(mutex_);
     done_[k] = sum;

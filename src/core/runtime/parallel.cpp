@@ -1,3 +1,4 @@
+// The number of threads: environment, limits, and a cost threshold.
 #include "runtime/parallel.hpp"
 
 #include <algorithm>
@@ -13,9 +14,9 @@
 namespace fost {
 namespace {
 
-// A core that has gone to sleep takes up to 300 us to wake on a virtual machine, and where the
-// cores are busy with others, a helper that has to stop amid its range makes the call wait for it
-// for milliseconds. A thread should have at least so much to do that it is worth that.
+// Waking an idle core takes up to 300 us on a virtual machine. On a busy machine, a worker that is
+// preempted within its range delays the call by milliseconds. Each thread must have at least this
+// much work to compensate.
 constexpr double NANOSECONDS_PER_THREAD = 300e3;
 
 int available_cores() {
@@ -32,18 +33,20 @@ int checked(long count, const std::string& name) {
   return static_cast<int>(count);
 }
 
-// FOST_NUM_THREADS where it is set, else the cores that this process may use.
+// FOST_NUM_THREADS if it is set, else the number of cores that this process may use.
 int initial() {
   const char* text = std::getenv("FOST_NUM_THREADS");
   if (!text || !*text) return std::min(available_cores(), 1024);
   char* end = nullptr;
   const long count = std::strtol(text, &end, 10);
-  if (*end) throw std::invalid_argument(std::string("FOST_NUM_THREADS must be an integer, got '") + text + "'");
+  if (*end)
+    throw std::invalid_argument(std::string("FOST_NUM_THREADS must be an integer, got '") + text +
+                                "'");
   return checked(count, "FOST_NUM_THREADS");
 }
 
 std::atomic<int> current{0};
-thread_local int own_limit = 0;  // 0 is none
+thread_local int own_limit = 0;  // 0 for none
 
 }  // namespace
 

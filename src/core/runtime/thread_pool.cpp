@@ -1,3 +1,4 @@
+// The thread pool: a queue of jobs, workers that wait for them, and handlers for fork.
 #include "runtime/thread_pool.hpp"
 
 #include <algorithm>
@@ -15,29 +16,29 @@
 namespace fost {
 namespace {
 
-// Signals that are not about what a thread itself does stay away from a thread which begins while
-// this lives: Ctrl-C must wake the main thread, even where that waits for something else.
-class WithoutSignals {
+// Blocks signals (except synchronous ones such as SIGSEGV) in threads that are created while this
+// object lives: Ctrl-C must interrupt the main thread, even while it waits.
+class SignalBlocker {
 #if !defined(_WIN32)
  public:
-  WithoutSignals() {
+  SignalBlocker() {
     sigset_t all;
     sigfillset(&all);
     for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&all, own);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
-  ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~SignalBlocker() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
  private:
   sigset_t before_;
 #endif
 };
 
-// One call that asks for helpers.
+// One parallel call.
 struct Job {
   const std::function<void(int)>& work;
   const int threads;
-  std::fenv_t arithmetic{};  // how the caller rounds, and so must all
+  std::fenv_t arithmetic{};  // floating-point environment (rounding mode) of the caller
   int begun = 1;
   int running = 0;
   std::condition_variable finished{};
@@ -49,10 +50,10 @@ class Pool {
     std::fegetenv(&job.arithmetic);
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      hire(job.threads - 1);
+      start_workers(job.threads - 1);
       jobs_.push_back(&job);
     }
-    for (int k = 1; k < job.threads; ++k) wanted_.notify_one();
+    for (int k = 1; k < job.threads; ++k) job_available_.notify_one();
     job.work(0);
     std::unique_lock<std::mutex> lock(mutex_);
     jobs_.erase(std::remove(jobs_.begin(), jobs_.end(), &job), jobs_.end());
@@ -63,18 +64,17 @@ class Pool {
   void unlock() { mutex_.unlock(); }
 
  private:
-  // So many helpers in all. Where no more threads or memory are to be had, those that are there
+  // Ensures that there are `count` workers. If threads or memory are exhausted, the existing ones
   // do all the work.
-  void hire(int count) try {
-    const WithoutSignals shielded;
-    for (; helpers_ < count; ++helpers_) std::thread([this] { serve(); }).detach();
-  } catch (...) {
-  }
+  void start_workers(int count) try {
+    const SignalBlocker blocked;
+    for (; n_workers_ < count; ++n_workers_) std::thread([this] { run_worker(); }).detach();
+  } catch (...) {}
 
-  [[noreturn]] void serve() {
+  [[noreturn]] void run_worker() {
     std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
-      wanted_.wait(lock, [this] { return !jobs_.empty(); });
+      job_available_.wait(lock, [this] { return !jobs_.empty(); });
       Job& job = *jobs_.front();
       const int number = job.begun++;
       if (job.begun == job.threads) jobs_.pop_front();
@@ -88,21 +88,21 @@ class Pool {
   }
 
   std::mutex mutex_;
-  std::condition_variable wanted_;
+  std::condition_variable job_available_;
   std::deque<Job*> jobs_;
-  int helpers_ = 0;
+  int n_workers_ = 0;
 };
 
-// Never deleted: the helpers wait in it until the process ends.
+// Never deleted: workers wait in it until the process ends.
 Pool* pool = nullptr;
 
-// A fork takes only its own thread along, so that a child begins with a pool of its own; it must
-// not find anything half done.
+// Only the forking thread survives in the child, which therefore gets a new pool; the lock ensures
+// that a fork never sees a job half registered.
 void before_fork() { pool->lock(); }
 void after_fork_in_parent() { pool->unlock(); }
 void after_fork_in_child() { pool = new Pool; }
 
-Pool& the_pool() {
+Pool& instance() {
   static const bool made = [] {
     pool = new Pool;
 #if !defined(_WIN32)
@@ -116,10 +116,10 @@ Pool& the_pool() {
 
 }  // namespace
 
-void with_helpers(int threads, const std::function<void(int)>& work) {
+void run_on_threads(int threads, const std::function<void(int)>& work) {
   if (threads <= 1) return work(0);
   Job job{work, threads};
-  the_pool().run(job);
+  instance().run(job);
 }
 
 }  // namespace fost

@@ -1,4 +1,4 @@
-// Gaussians and signals with gaps, as plain data.
+// Gaussian distributions and incomplete signals: plain data.
 #pragma once
 
 #include "types/transforms.hpp"
@@ -14,38 +14,39 @@ struct Gaussian {
   double log_determinant;   // of the covariance
 };
 
-// Signals with gaps (rows of n), and what is found about them. All but `missing` and `order` may be
-// null, where it is not asked for; without `rows`, conditional covariances are.
-struct GappedRows {
-  double* rows;         // what is missing is replaced by its conditional mean
+// Incomplete signals (rows of n) and results about them. All fields but `missing` and `order` may
+// be null if they are not wanted; without `rows`, only conditional covariances are computed.
+struct IncompleteRows {
+  double* rows;  // missing entries are replaced by their conditional mean
   const bool* missing;
-  const Index* order;   // in which signals are worked on: those with like gaps side by side
+  const Index* order;  // order of processing: signals with equal masks are adjacent
   const double* weights;
-  double* densities;    // logarithms of the density of what is observed
-  double* variances;    // conditional ones of what is missing; zero elsewhere (rows of n)
-  Index every = 1;      // of so many groups of the order one has its conditional covariances added up
+  double* densities;  // log-density of the observed entries
+  double* variances;  // conditional variances of missing entries; zero elsewhere (rows of n)
+  Index every = 1;    // one of this many groups of the order contributes to the sum of covariances
 };
 
-// What the kernels of any instruction set need at most: signals side by side, and the size of the
-// blocks that sizes of matrices are rounded up to.
-constexpr int MOST_LANES = 8, LARGEST_BLOCK = 4;
+// Upper bounds over all instruction sets: signals per vector, and the block size to which matrix
+// sizes are rounded up.
+constexpr int MAX_LANES = 8, MAX_BLOCK = 4;
 
-// Whether the conditional covariance of the signal at a place of the order counts, where only some
-// are added up: groups of MOST_LANES of them do or do not, for all instruction sets alike.
-constexpr bool is_counted(Index place, Index every) { return place / MOST_LANES % every == 0; }
+// Whether the signal at a position of the order contributes its conditional covariance, if only
+// some do. Whole groups of MAX_LANES contribute, which is the same choice for all instruction sets.
+constexpr bool contributes(Index place, Index every) { return place / MAX_LANES % every == 0; }
 
-// The most missing entries of a signal whose conditional covariance is found by its inverse, P_mm,
-// which takes m^3 / 2 operations, and not by what is observed, which takes o^3 / 6 + n m o / 2.
-constexpr int most_by_precision(int n) { return 5 * n / 8; }
+// The largest number m of missing entries for which the conditional covariance is computed from the
+// precision as P_mm^-1 (m^3 / 2 operations). Beyond it the o observed entries are used (o^3 / 6 + n
+// m o / 2 operations).
+constexpr int max_missing_by_precision(int n) { return 5 * n / 8; }
 
-// Memory of one thread, for MOST_LANES signals at once; the last three may be null where
-// neither covariances nor variances are asked for.
-struct GapMemory {
-  Index pitch;             // of rows of `factor`, with room for blocks
-  Index wide;              // of rows of `solved`: n, with room for blocks
-  std::int32_t* missing;   // n for each lane: places of what is missing
-  std::int32_t* observed;  // n for each lane
-  std::int32_t* kept;      // pitch, side by side: places of rows of `factor`
+// Working memory of one thread for MAX_LANES signals at once. The last three fields may be null if
+// neither covariances nor variances are wanted.
+struct ConditioningMemory {
+  Index pitch;             // of rows of `factor`, with room for whole blocks
+  Index wide;              // of rows of `solved`: n, with room for whole blocks
+  std::int32_t* missing;   // n per lane: indices of missing entries
+  std::int32_t* observed;  // n per lane: indices of observed entries
+  std::int32_t* kept;      // pitch, interleaved: indices of the rows of `factor`
   double* factor;          // pitch x pitch
   double* reciprocals;     // pitch
   double* least;           // pitch
@@ -53,13 +54,13 @@ struct GapMemory {
   double* difference;      // n
   double* product;         // n
   double* solved;          // pitch x wide
-  double* rows;            // LARGEST_BLOCK x wide
+  double* rows;            // MAX_BLOCK x wide
   double* variances;       // wide
 };
 
-// Memory for the inverses of MOST_LANES matrices at once.
+// Working memory for the inverses of MAX_LANES matrices at once.
 struct InverseMemory {
-  Index pitch;          // of rows of matrices, with room for blocks
+  Index pitch;          // of rows of matrices, with room for whole blocks
   double* factor;       // pitch x pitch
   double* solved;       // pitch x pitch
   double* scales;       // pitch
@@ -67,16 +68,16 @@ struct InverseMemory {
   double* reciprocals;  // pitch
 };
 
-// Signals (rows of n) and Gaussians, whose inverse covariances have their lower triangles read.
-struct Distances {
+// Signals (rows of n) and Gaussians; only the lower triangles of the precisions are read.
+struct MahalanobisTask {
   int n, members;
   const float* rows;
   const float* means;       // members x n
   const float* precisions;  // members x n x n
-  float* energies;          // one for each signal and member
+  float* energies;          // squared Mahalanobis distance per signal and member
 };
 
-// Floats that `energies` needs for a feature of its tiles.
-constexpr int MOST_ENERGIES = 64;
+// Floats of working memory per feature.
+constexpr int MAHALANOBIS_MEMORY = 64;
 
 }  // namespace fost

@@ -1,4 +1,4 @@
-// The memory of sweeps, the algebra of learning, as plain data.
+// Working memory of the learning updates (sweeps) on n x n statistics: plain data.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ using Stemr = void (*)(char*, char*, int*, double*, double*, double*, double*, i
 // Memory of a Lanczos run of at most `steps` steps on vectors of n entries.
 struct LanczosMemory {
   int steps;
-  double* basis;              // steps x n
-  double* next;               // n
+  double* basis;                                                        // steps x n
+  double* next;                                                         // n
   double *diagonal, *off_diagonal, *diagonal_copy, *off_diagonal_copy;  // steps each
   double *ritz_values, *ritz_vector, *overlaps;                         // steps each
-  double* real_work;          // 18 (steps + 1)
-  int* integer_work;          // 10 (steps + 1)
-  int* support;               // 2
+  double* real_work;                                                    // 18 (steps + 1)
+  int* integer_work;                                                    // 10 (steps + 1)
+  int* support;                                                         // 2
   Stemr stemr;
 };
 
-// Memory of one sweep over reflectors.
+// Working memory of one sweep over reflectors.
 struct SweepMemory {
   double* r;     // n x n
   double* z;     // n x n
@@ -32,18 +32,18 @@ struct SweepMemory {
   LanczosMemory lanczos;
 };
 
-// Memory of Newton's iteration for a polar factor. Matrices have `rows` rows, `pitch` entries apart,
-// both at least n and whole vectors; what is beyond n is zero.
+// Working memory of the Newton iteration for a polar factor. Matrices have `rows` rows, `pitch`
+// entries apart, both at least n and multiples of a vector; entries beyond n are zero.
 struct PolarMemory {
   Index rows, pitch;
   double *x, *inverse;           // rows x pitch each
-  double* panel;                 // LANES x rows, columns of a matrix in rows
-  double* lines;                 // LANES x pitch, rows of it
+  double* panel;                 // LANES x rows, transposed columns of a matrix
+  double* lines;                 // LANES x pitch, rows of the matrix
   double* lengths;               // n
   std::int32_t *order, *unused;  // n each
 };
 
-// Memory of one sweep over rotations.
+// Working memory of one sweep over rotations.
 struct RotationMemory {
   double *r, *rt, *scores;  // n x n each
   double *diagonal, *best;  // n each

@@ -1,16 +1,16 @@
-// Which of several transforms suits a signal best: the one whose s largest coefficients have the
-// most energy, the first of equals. Members are tried one after another on a tile that stays in
-// the cache, WIDTH signals at a time.
+// Selects, for each signal, the member of a bank whose s largest coefficients have the most energy;
+// the first one among equals. Members are tried one after another on a tile that stays in the
+// cache, WIDTH signals at a time.
 #pragma once
 
-#include "kernels/transforms/givens.hpp"
 #include "kernels/selection/select.hpp"
 #include "kernels/simd/tile.hpp"
+#include "kernels/transforms/givens.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// Coefficients of WIDTH signals: where they are, of which features, and up to which factors.
+// Coefficients of WIDTH signals: their rows, their features and their factors.
 template <class T> struct Scattered {
   const T* x;
   const RowPair* places;
@@ -18,7 +18,7 @@ template <class T> struct Scattered {
   int count;
 };
 
-// One feature of those, in UNROLL vectors.
+// One feature of those coefficients, in UNROLL vectors.
 template <class T> struct Gathered {
   Index feature;
   Vec<T> x[UNROLL];
@@ -27,18 +27,18 @@ template <class T> struct Gathered {
   FOST_INLINE Gathered(const Scattered<T>& in, int k) : feature(second_row(in.places[k])) {
     const T* from = in.x + first_row(in.places[k]) * WIDTH<T>;
     Vec<T> scale = in.scales[k] - Vec<T>{};
-    hold(scale);
+    keep_in_register(scale);
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) x[v] = scale * load(from + v * LANES<T>);
   }
 };
 
-// Nothing to do with what is gathered.
+// A callback that does nothing.
 struct Ignore {
   template <class G> FOST_INLINE void operator()(const G&) const {}
 };
 
-// Feature by feature of those for the largest magnitudes; calls use(feature) for each.
+// Row source for LargestMagnitudes: gathers the features in order and calls use(feature) for each.
 template <class T, class Use> struct GatheredRows {
   using Row = Gathered<T>;
   const Scattered<T>& in;
@@ -56,15 +56,15 @@ FOST_INLINE GatheredRows<T, Use> gathered_rows(const Scattered<T>& in, const Use
   return {in, use};
 }
 
-// A share of a signal's energy that may be rounding.
-template <class T> constexpr T NEARLY_NOTHING = sizeof(T) == 4 ? T(1e-6) : T(1e-14);
+// A share of a signal's energy that may be rounding error.
+template <class T> constexpr T ROUNDING_SHARE = sizeof(T) == 4 ? T(1e-6) : T(1e-14);
 
-// Energies beyond these may overflow, or lose digits by underflow.
-template <class T> constexpr T LEAST_ENERGY = sizeof(T) == 4 ? T(1e-24) : T(1e-280);
-template <class T> constexpr T MOST_ENERGY = sizeof(T) == 4 ? T(1e37) : T(1e307);
+// Energies outside this range may have overflowed or lost digits by underflow.
+template <class T> constexpr T MIN_ENERGY = sizeof(T) == 4 ? T(1e-24) : T(1e-280);
+template <class T> constexpr T MAX_ENERGY = sizeof(T) == 4 ? T(1e37) : T(1e307);
 
-// A power of two that brings a magnitude to about one.
-template <class T> FOST_INLINE Vec<T> one_over(Vec<T> magnitude) {
+// A power of two that scales a magnitude to about one.
+template <class T> FOST_INLINE Vec<T> reciprocal_scale(Vec<T> magnitude) {
   using Integer = typename IntegerOf<T>::type;
   constexpr int DIGITS = sizeof(T) == 4 ? 23 : 52, LARGEST = sizeof(T) == 4 ? 254 : 2046;
   const Mask<T> exponent = reinterpret_cast<Mask<T>>(magnitude) >> DIGITS;
@@ -72,18 +72,18 @@ template <class T> FOST_INLINE Vec<T> one_over(Vec<T> magnitude) {
   return reinterpret_cast<Vec<T>>((inverse > one ? inverse : one) << DIGITS);
 }
 
-// A competition of the members of a bank for WIDTH signals. S is s where that is small, else 0.
-template <class T, int S> struct Contest {
+// The choice between the members of a bank for WIDTH signals. S is s if that is small, else 0.
+template <class T, int S> struct MemberSelection {
   const CoderProgram<T>& bank;
   const BankMemory<T>& memory;  // of these signals
   int s;
   T* scratch;
 
-  // Before the first member: what is common to all. False where a signal may have an entry that
-  // is not finite; else no coefficient of any member has.
-  bool open() const {
+  // Before the first member: norms and the common features. Returns false if a signal may have an
+  // entry that is not finite; otherwise all coefficients of all members are finite.
+  bool start() const {
     Vec<T> norms[UNROLL] = {};
-    const T* x = memory.board;
+    const T* x = memory.coefficients;
     for (int i = 0; i < bank.base.n; ++i, x += WIDTH<T>)
 #pragma GCC unroll 4
       for (int v = 0; v < UNROLL; ++v) {
@@ -94,13 +94,13 @@ template <class T, int S> struct Contest {
     for (int v = 0; v < UNROLL; ++v) {
       zeros += norms[v] * T(0);
       set_unit(v, norms[v]);
-      // A member that keeps all but this cannot be beaten but by rounding.
-      store(memory.norms + v * LANES<T>, norms[v] * (1 - NEARLY_NOTHING<T>));
+      // A member that keeps at least this much can be beaten only by rounding.
+      store(memory.norms + v * LANES<T>, norms[v] * (1 - ROUNDING_SHARE<T>));
     }
     const Scattered<T> in = common();
     const auto take = [this](const Gathered<T>& next) { take_all(next); };
     if constexpr (S > 0) {
-      Largest<T, S> largest = {};
+      LargestMagnitudes<T, S> largest = {};
       const auto rows = gathered_rows(in, take);
       largest.merge(rows, in.count);
       for (int v = 0; v < UNROLL; ++v)
@@ -111,8 +111,8 @@ template <class T, int S> struct Contest {
     return all_zero<T>(zeros);
   }
 
-  // Whether a member could still keep more of some signal than the best so far does.
-  bool is_open() const {
+  // Whether some member could still keep more energy of some signal than the best one so far.
+  bool is_undecided() const {
     Mask<T> open = {};
     for (int v = 0; v < UNROLL; ++v) {
       const int at = v * LANES<T>;
@@ -121,21 +121,21 @@ template <class T, int S> struct Contest {
     return any<T>(open);
   }
 
-  // The first member, whose coefficients are at x, takes all signals.
-  void enter_first(const T* x) const {
+  // The first member, with coefficients at x, is the initial choice for all signals.
+  void consider_first(const T* x) const {
     const Scattered<T> in = coefficients(0, x);
     Vec<T> energies[UNROLL], levels[UNROLL];
     measure(in, energies, levels, [this](const Gathered<T>& next) { take_all(next); });
     for (int v = 0; v < UNROLL; ++v) {
       const int at = v * LANES<T>;
       store(memory.energies + at, energies[v]);
-      store(memory.levels + at, maximum<T>(levels[v], smallest<T>()));
-      store(memory.winners + at, Vec<T>{});
+      store(memory.levels + at, maximum<T>(levels[v], smallest_positive<T>()));
+      store(memory.chosen_members + at, Vec<T>{});
     }
   }
 
-  // Member b takes over the signals of which it keeps more energy than the best before it.
-  void enter(int b, const T* x) const {
+  // Member b replaces the current choice for signals of which it keeps more energy.
+  void consider(int b, const T* x) const {
     const Scattered<T> in = coefficients(b, x);
     Vec<T> energies[UNROLL], levels[UNROLL];
     measure(in, energies, levels, Ignore{});
@@ -147,14 +147,15 @@ template <class T, int S> struct Contest {
       better[v] = Mask<T>(energies[v] > before) & Mask<T>(before < load(memory.norms + at));
       all |= better[v];
       store_where<T>(better[v], memory.energies + at, energies[v]);
-      store_where<T>(better[v], memory.levels + at, maximum<T>(levels[v], smallest<T>()));
-      store_where<T>(better[v], memory.winners + at, Vec<T>{} + static_cast<T>(b));
+      store_where<T>(better[v], memory.levels + at, maximum<T>(levels[v], smallest_positive<T>()));
+      store_where<T>(better[v], memory.chosen_members + at, Vec<T>{} + static_cast<T>(b));
     }
     if (!any<T>(all)) return;
     for (int k = 0; k < in.count; ++k) {
       const Gathered<T> next(in, k);
 #pragma GCC unroll 4
-      for (int v = 0; v < UNROLL; ++v) store_where<T>(better[v], chosen(next.feature, v), next.x[v]);
+      for (int v = 0; v < UNROLL; ++v)
+        store_where<T>(better[v], chosen(next.feature, v), next.x[v]);
     }
   }
 
@@ -163,24 +164,26 @@ template <class T, int S> struct Contest {
     return {x, bank.members[b].places, bank.members[b].scales, bank.n_varying};
   }
   Scattered<T> common() const {
-    return {memory.board, bank.common, bank.ones, bank.n_common};
+    return {memory.coefficients, bank.common, bank.ones, bank.n_common};
   }
   T* chosen(Index feature, int v) const {
     return memory.chosen + feature * WIDTH<T> + v * LANES<T>;
   }
   T* head(int k, int v) const { return memory.heads + k * WIDTH<T> + v * LANES<T>; }
 
-  // One, but where the norm is beyond what energies can be compared by: there it is found anew.
+  // The unit is one, except where the norm is outside the safe range: there, signals are scaled by
+  // a power of two and the norm is computed again.
   void set_unit(int v, Vec<T>& norm) const {
     const Vec<T> none = {}, one = none + T(1);
     Vec<T> unit = one;
-    const Mask<T> usual = Mask<T>(norm >= none + LEAST_ENERGY<T>) & Mask<T>(norm <= none + MOST_ENERGY<T>);
+    const Mask<T> usual =
+        Mask<T>(norm >= none + MIN_ENERGY<T>) & Mask<T>(norm <= none + MAX_ENERGY<T>);
     if (any<T>(~usual)) {
-      const T* x = memory.board + v * LANES<T>;
+      const T* x = memory.coefficients + v * LANES<T>;
       Vec<T> largest = none, sum = none;
       for (int i = 0; i < bank.base.n; ++i)
         largest = maximum<T>(absolute(load(x + i * WIDTH<T>)), largest);
-      unit = usual ? one : one_over<T>(largest);
+      unit = usual ? one : reciprocal_scale<T>(largest);
       for (int i = 0; i < bank.base.n; ++i) {
         const Vec<T> a = unit * load(x + i * WIDTH<T>);
         sum += a * a;
@@ -195,7 +198,7 @@ template <class T, int S> struct Contest {
     for (int v = 0; v < UNROLL; ++v) store(chosen(next.feature, v), next.x[v]);
   }
 
-  // The energy of the s largest coefficients, and the magnitude of the last of them.
+  // The energy of the s largest coefficients, and the smallest magnitude among them.
   template <class Use>
   FOST_INLINE void measure(const Scattered<T>& in, Vec<T>* energies, Vec<T>* levels,
                            const Use& use) const {
@@ -208,7 +211,7 @@ template <class T, int S> struct Contest {
   template <class Use>
   FOST_INLINE void measure_few(const Scattered<T>& in, Vec<T>* energies, Vec<T>* levels,
                                const Use& use) const {
-    Largest<T, S> largest;
+    LargestMagnitudes<T, S> largest;
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v)
 #pragma GCC unroll 8
@@ -228,9 +231,10 @@ template <class T, int S> struct Contest {
     }
   }
 
-  // The energy of all that reach the level, without those that are too many.
+  // The energy of all coefficients that reach the threshold, less the surplus of tied ones.
   template <class Use>
-  void measure_many(const Scattered<T>& in, Vec<T>* energies, Vec<T>* levels, const Use& use) const {
+  void measure_many(const Scattered<T>& in, Vec<T>* energies, Vec<T>* levels,
+                    const Use& use) const {
     const Scattered<T> fixed = common();
     const int n = in.count + fixed.count;
     const Vec<T> none = {}, one = none + T(1);
@@ -243,7 +247,7 @@ template <class T, int S> struct Contest {
       };
       list(fixed);
       list(in);
-      levels[v] = level_of<T>(scratch, LANES<T>, n, s, next);
+      levels[v] = kth_largest<T>(scratch, LANES<T>, n, s, next);
       const Vec<T> unit = load(memory.units + v * LANES<T>), least = unit * levels[v];
       Vec<T> sum = none, count = none;
       for (int i = 0; i < n; ++i) {
@@ -257,12 +261,18 @@ template <class T, int S> struct Contest {
   }
 };
 
-// The memory of the WIDTH signals at `lane` of a tile.
+// The working memory of the WIDTH signals at `lane` of a tile.
 template <class T> BankMemory<T> memory_at(const BankMemory<T>& memory, int n, int lane) {
   const Index tile = static_cast<Index>(n) * lane;
-  return {memory.board + 2 * tile, memory.chosen + tile,   memory.heads + MOST_FEW * lane,
-          memory.units + lane,     memory.norms + lane,    memory.energies + lane,
-          memory.levels + lane,    memory.winners + lane,  memory.offsets + lane};
+  return {memory.coefficients + 2 * tile,
+          memory.chosen + tile,
+          memory.heads + MAX_IN_REGISTERS * lane,
+          memory.units + lane,
+          memory.norms + lane,
+          memory.energies + lane,
+          memory.levels + lane,
+          memory.chosen_members + lane,
+          memory.offsets + lane};
 }
 
 }  // namespace FOST_NAMESPACE

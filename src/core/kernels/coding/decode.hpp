@@ -1,12 +1,12 @@
-// Signals of sparse codes, by the stages of a transform backwards or as sums of atoms.
+// Signals from sparse codes: by the inverse stages of a transform, or as sums of atoms.
 //
-// Codes may come from anywhere, so that no place and no index is followed before it was looked
-// at. Their values need no look of their own: one that is not finite leaves none of its signal's
-// entries finite, and those are looked at.
+// Codes may come from untrusted files, so every row pointer and index is validated before use.
+// Values need no separate check: a value that is not finite makes every entry of its signal not
+// finite, and results are checked. NumPy twin: tests/reference.py, decode.
 #pragma once
 
-#include "kernels/transforms/stages.hpp"
 #include "kernels/simd/tile.hpp"
+#include "kernels/transforms/stages.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
@@ -18,7 +18,7 @@ template <class T> struct Entries {
   Index count;
 };
 
-// False where the row lies outside of the arrays, or an index outside of the atoms.
+// False if the row lies outside the arrays, or an index outside the atoms.
 template <class T, class I>
 FOST_INLINE bool find_entries(const SparseRows<T, I>& codes, Index row, Entries<T>& found) {
   const Index begin = static_cast<Index>(codes.indptr[row]);
@@ -33,17 +33,17 @@ FOST_INLINE bool find_entries(const SparseRows<T, I>& codes, Index row, Entries<
   return inside;
 }
 
-// NaN where any of COUNT vectors is not finite, else zero. They are added up in pairs, so that no
-// sum waits for more than a few others.
-template <class T, int COUNT> FOST_INLINE Vec<T> zero_unless_wrong(const Vec<T>* x) {
+// NaN if any of COUNT vectors is not finite, else zero. Pairwise sums keep the dependency chains
+// short.
+template <class T, int COUNT> FOST_INLINE Vec<T> zero_if_finite(const Vec<T>* x) {
   if constexpr (COUNT == 1)
     return x[0] * T(0);
   else
-    return zero_unless_wrong<T, COUNT / 2>(x) + zero_unless_wrong<T, COUNT - COUNT / 2>(x + COUNT / 2);
+    return zero_if_finite<T, COUNT / 2>(x) + zero_if_finite<T, COUNT - COUNT / 2>(x + COUNT / 2);
 }
 
-// COUNT vectors of out = the sum of atoms, which are n apart, times values. The last of them lies
-// at `last`, where it may overlap the one before.
+// COUNT vectors of out = sum of value times atom; atoms are n apart. The last vector begins at
+// `last`, where it may overlap the one before it.
 template <class T, int COUNT>
 FOST_INLINE void sum_vectors(const T* atoms, Index n, const Entries<T>& entries, Index last, T* out,
                              Vec<T>& zeros) {
@@ -51,7 +51,7 @@ FOST_INLINE void sum_vectors(const T* atoms, Index n, const Entries<T>& entries,
   for (Index k = 0; k < entries.count; ++k) {
     const T* atom = atoms + entries.indices[k] * n;
     Vec<T> value = entries.values[k] - Vec<T>{};
-    hold(value);
+    keep_in_register(value);
 #pragma GCC unroll 8
     for (int v = 0; v < COUNT - 1; ++v) sums[v] += value * load(atom + v * LANES<T>);
     sums[COUNT - 1] += value * load(atom + last);
@@ -59,10 +59,10 @@ FOST_INLINE void sum_vectors(const T* atoms, Index n, const Entries<T>& entries,
 #pragma GCC unroll 8
   for (int v = 0; v < COUNT - 1; ++v) store(out + v * LANES<T>, sums[v]);
   store(out + last, sums[COUNT - 1]);
-  zeros += zero_unless_wrong<T, COUNT>(sums);
+  zeros += zero_if_finite<T, COUNT>(sums);
 }
 
-// Signals of less than one vector.
+// Signals shorter than a vector.
 template <class T>
 FOST_INLINE void sum_short(const T* atoms, Index n, const Entries<T>& entries, T* out,
                            Vec<T>& zeros) {
@@ -75,26 +75,26 @@ FOST_INLINE void sum_short(const T* atoms, Index n, const Entries<T>& entries, T
   }
 }
 
-// A row of eight vectors several times and then of COUNT, the last of which may overlap.
+// A row as several blocks of eight vectors, then COUNT vectors, the last of which may overlap.
 template <class T, int COUNT>
-FOST_INLINE void sum_row(const T* atoms, Index n, const Entries<T>& entries, T* out, Vec<T>& zeros) {
+FOST_INLINE void sum_row(const T* atoms, Index n, const Entries<T>& entries, T* out,
+                         Vec<T>& zeros) {
   constexpr Index L = LANES<T>;
   Index i = 0;
-  for (; i + 8 * L < n; i += 8 * L)
-    sum_vectors<T, 8>(atoms + i, n, entries, 7 * L, out + i, zeros);
+  for (; i + 8 * L < n; i += 8 * L) sum_vectors<T, 8>(atoms + i, n, entries, 7 * L, out + i, zeros);
   sum_vectors<T, COUNT>(atoms + i, n, entries, n - i - L, out + i, zeros);
 }
 
-// One atom times a value, of at least one vector. Stores that cross lines of the cache take longer
-// than such loads, so that all stores but the first and the last are on lines.
+// One atom of at least one vector, times a value. Stores that cross cache lines cost more than
+// loads that do, so all stores but the first and the last are aligned.
 template <class T>
 FOST_INLINE void scale_row(const T* atom, Index n, T value, T* out, Vec<T>& zeros) {
   constexpr Index L = LANES<T>;
-  Vec<T> wrong[4] = {};
+  Vec<T> checks[4] = {};
   const auto scale = [&](Index at, int chain) {
     const Vec<T> scaled = Vec<T>{} + value * load(atom + at);
     store(out + at, scaled);
-    wrong[chain] += scaled * T(0);
+    checks[chain] += scaled * T(0);
   };
   scale(0, 0);
   const Index beyond = static_cast<Index>(reinterpret_cast<std::uintptr_t>(out) % 64 / sizeof(T));
@@ -104,18 +104,18 @@ FOST_INLINE void scale_row(const T* atom, Index n, T value, T* out, Vec<T>& zero
     for (int v = 0; v < 4; ++v) scale(i + v * L, v);
   for (; i + L < n; i += L) scale(i, 0);
   scale(n - L, 1);
-  zeros += zero_unless_wrong<T, 4>(wrong);
+  zeros += zero_if_finite<T, 4>(checks);
 }
 
-// Such rows, or, where COUNT is 0, rows of less than one vector.
+// All rows; COUNT = 0 stands for rows shorter than a vector.
 template <class T, class I, int COUNT>
-Decoded sum_rows(const T* atoms, const SparseRows<T, I>& codes, const View<T>& x, Index first,
-                 Index last) {
+DecodeStatus sum_rows(const T* atoms, const SparseRows<T, I>& codes, const View<T>& x, Index first,
+                      Index last) {
   const Index n = x.columns;
   Vec<T> zeros = {};
   for (Index row = first; row < last; ++row) {
     Entries<T> entries;
-    if (!find_entries(codes, row, entries)) return Decoded::damaged;
+    if (!find_entries(codes, row, entries)) return DecodeStatus::invalid;
     T* out = x.data + row * x.row_stride;
     if constexpr (COUNT == 0)
       sum_short(atoms, n, entries, out, zeros);
@@ -124,12 +124,12 @@ Decoded sum_rows(const T* atoms, const SparseRows<T, I>& codes, const View<T>& x
     else
       sum_row<T, COUNT>(atoms, n, entries, out, zeros);
   }
-  return all_zero<T>(zeros) ? Decoded::sound : Decoded::not_finite;
+  return all_zero<T>(zeros) ? DecodeStatus::ok : DecodeStatus::not_finite;
 }
 
 template <class T, class I>
-Decoded sum_atoms(const T* atoms, const SparseRows<T, I>& codes, const View<T>& x, Index first,
-                  Index last) {
+DecodeStatus sum_atoms(const T* atoms, const SparseRows<T, I>& codes, const View<T>& x, Index first,
+                       Index last) {
   constexpr Index L = LANES<T>;
   const Index n = x.columns;
   switch (n < L ? 0 : ((n - 1) % (8 * L) + L) / L) {
@@ -143,11 +143,11 @@ Decoded sum_atoms(const T* atoms, const SparseRows<T, I>& codes, const View<T>& 
     case 7: return sum_rows<T, I, 7>(atoms, codes, x, first, last);
     case 8: return sum_rows<T, I, 8>(atoms, codes, x, first, last);
   }
-  impossible();
+  unreachable();
 }
 
-// tile[i * width + l] = entry i of sparse row first + l, and 0 elsewhere. False where codes are
-// damaged.
+// tile[i * width + l] = entry i of sparse row first + l, and 0 elsewhere. False if the codes are
+// invalid.
 template <class T, class I>
 bool load_codes(const SparseRows<T, I>& codes, Index first, int rows, T* tile, int width) {
   const Index size = static_cast<Index>(codes.n_atoms) * width;
@@ -162,18 +162,18 @@ bool load_codes(const SparseRows<T, I>& codes, Index first, int rows, T* tile, i
 }
 
 template <class T, class I>
-Decoded decode(const Program<T>& program, const SparseRows<T, I>& codes, const View<T>& x,
-               Index first, Index last, const Workspace<T>& work) {
+DecodeStatus decode(const Program<T>& program, const SparseRows<T, I>& codes, const View<T>& x,
+                    Index first, Index last, const Workspace<T>& work) {
   bool finite = true;
   for (Index row = first; row < last; row += work.width) {
     const int rows = rows_at(row, last, work.width);
-    if (!load_codes(codes, row, rows, work.tile, work.width)) return Decoded::damaged;
+    if (!load_codes(codes, row, rows, work.tile, work.width)) return DecodeStatus::invalid;
     Prefetch none(nullptr, 0);
     const T* tile = run<T, true>(program, work.tile, work, none);
     finite &= all_finite(tile, static_cast<Index>(program.n) * work.width, none);
     store_tile<T>(tile, work.width, x, row, rows);
   }
-  return finite ? Decoded::sound : Decoded::not_finite;
+  return finite ? DecodeStatus::ok : DecodeStatus::not_finite;
 }
 
 }  // namespace FOST_NAMESPACE

@@ -1,24 +1,31 @@
-// Passes over a range of signals: load a tile, run the stages, use the result.
+// Transform, encode and accumulate a range of signals, tile by tile:
+//
+//   1. load a tile of signals,
+//   2. run the stages of the transform,
+//   3. store the coefficients, or select the largest of them, or add the codes to the statistic.
+//
+// NumPy twins: tests/reference.py, forward, inverse, encode and statistic.
 #pragma once
 
+#include "kernels/coding/statistic.hpp"
 #include "kernels/coding/tile_coders.hpp"
+#include "kernels/simd/tile.hpp"
 #include "kernels/transforms/dct_small.hpp"
 #include "kernels/transforms/stages.hpp"
-#include "kernels/coding/statistic.hpp"
-#include "kernels/simd/tile.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// From memory to memory, past the caches.
+// Results are written by streaming stores.
 template <class T>
-bool apply_past(const Program<T>& program, bool inverse, const View<const T>& y, const View<T>& x,
-                Index first, Index last, const Workspace<T>& work) {
+bool apply_streaming(const Program<T>& program, bool inverse, const View<const T>& y,
+                     const View<T>& x, Index first, Index last, const Workspace<T>& work) {
   bool finite = true;
   const Index signal = signal_bytes(y);
   Prefetch ahead(nullptr, 0);
   if (signal)
-    ahead = Prefetch::by_turns(reinterpret_cast<const char*>(y.data) + (first + work.width) * signal);
+    ahead = Prefetch::interleaved(reinterpret_cast<const char*>(y.data) +
+                                  (first + work.width) * signal);
   for (Index row = first; row < last; row += work.width) {
     const int rows = rows_at(row, last, work.width);
     ahead.allow(work.width * signal);
@@ -27,19 +34,19 @@ bool apply_past(const Program<T>& program, bool inverse, const View<const T>& y,
                             : run<T, false>(program, work.tile, work, ahead);
     finite &= stream_tile(tile, work.width, x, row, rows, work.staged, ahead);
   }
-  end_streams();
+  stream_fence();
   return finite;
 }
 
 template <class T>
 bool apply(const Program<T>& program, bool inverse, const View<const T>& y, const View<T>& x,
            Index first, Index last, const Workspace<T>& work) {
-  if (is_short(program, y, x)) {
+  if (is_small_dct(program, y, x)) {
     const Stage<T>& stage = program.stages[0];
-    return inverse != stage.backwards ? apply_short<T, true>(stage, y, x, first, last)
-                                      : apply_short<T, false>(stage, y, x, first, last);
+    return inverse != stage.is_transposed ? apply_small_dct<T, true>(stage, y, x, first, last)
+                                          : apply_small_dct<T, false>(stage, y, x, first, last);
   }
-  if (work.staged) return apply_past(program, inverse, y, x, first, last, work);
+  if (work.staged) return apply_streaming(program, inverse, y, x, first, last, work);
   bool finite = true;
   for (Index row = first; row < last; row += work.width) {
     const int rows = rows_at(row, last, work.width);
@@ -81,7 +88,7 @@ bool accumulate_with(const Coder& coder, const View<const T>& y, Index first, In
                      Statistic& sums, const BatchMemory<T>& batch, const Workspace<T>& work) {
   const int n = static_cast<int>(y.columns);
   const int part = part_size<T>(coder.n_rows() / n);
-  const bool direct = y.column_stride == 1 && y.stored == Stored::same;
+  const bool direct = y.column_stride == 1 && y.source_type == SourceType::same;
   const View<T> rows = {batch.rows, batch.size, n, n, 1};
   for (Index begin = first; begin < last; begin += batch.size) {
     const Index end = begin + rows_at(begin, last, batch.size);
@@ -100,7 +107,8 @@ bool accumulate_with(const Coder& coder, const View<const T>& y, Index first, In
     codes = batch.codes;
     for (int row = 0; row < count; row += part, signals += part * stride, advance(codes, part))
       add_outer_products<T>({signals, stride, rows_at(row, count, part), n, coder.n_rows(), codes,
-                             batch.heads, batch.links, batch.order}, sums);
+                             batch.heads, batch.links, batch.order},
+                            sums);
   }
   return true;
 }

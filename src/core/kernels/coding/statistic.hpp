@@ -1,29 +1,30 @@
-// The statistic of learning, added up in float64 from the codes of a batch of signals:
+// The statistic of learning, accumulated in float64 from the codes of a batch of signals:
 //
 //     M += sum over signals of x y^T,    energy += sum of ||x||^2
 //
 // A code x has s entries, so a signal adds s scaled copies of its row y to rows of M.
 //
-// 1. Where M stays in the caches, y stays in registers, converted once, while it is added to these.
-//    Of a bank that is the M of one member: signals come member by member.
-// 2. Where it does not, the entries of the batch are linked by the row of M that they add to. Then
-//    a row of M, a chunk of columns at a time, stays in registers while all its entries are added.
+//   1. If M fits in the caches, y is converted once and stays in registers while it is added to the
+//      rows. For a bank, M means the block of one member: signals are sorted by member.
+//   2. Otherwise the entries of the batch are linked by the row of M that they add to. A chunk of
+//      columns of that row stays in registers while all its entries are added.
 //
-// In all cases a row is added up in the order of the signals, to the same bits.
+// In both cases each row is summed in the order of the signals, to the same bits. NumPy twin:
+// tests/reference.py, statistic.
 #pragma once
 
-#include "types/coding.hpp"
 #include "kernels/simd/vector.hpp"
+#include "types/coding.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// Vectors of columns that are added up at once.
+// Vectors of columns that are summed at once.
 constexpr int CHUNK = 8;
-// What M may fill of the second-level cache, and be read and written for every entry.
-constexpr Index MOST_SCATTERED = 256 * 1024;
-// What it may fill of the first-level cache, so that signals need not come member by member.
-constexpr Index MOST_AT_HAND = 32 * 1024;
+// Largest M in bytes (a share of the second-level cache) that is read and written for every entry.
+constexpr Index MAX_SCATTER_BYTES = 256 * 1024;
+// Largest M in bytes (the first-level cache) for which signals are not sorted by member.
+constexpr Index MAX_L1_BYTES = 32 * 1024;
 
 // A batch of signals with their codes: signals[r * stride + i] is feature i of signal r.
 template <class T> struct Batch {
@@ -31,28 +32,30 @@ template <class T> struct Batch {
   Index stride;
   int rows;
   int n;
-  int n_rows;           // of M: those that codes may point to
+  int n_rows;  // of M: the number of atoms
   Codes<T> codes;
   std::int32_t* heads;  // first entry of each row of M, or -1
   Link* links;          // of each entry
   std::int32_t* order;  // of the signals
 };
 
-// Signals as they come, or in another order.
-struct AsTheyCome {
+// The order of signals: as given, or as listed.
+struct GivenOrder {
   FOST_INLINE int operator()(int k) const { return k; }
 };
-struct Listed {
+struct ListedOrder {
   const std::int32_t* order;
   FOST_INLINE int operator()(int k) const { return order[k]; }
 };
 
-// Signals in the order of the members that their codes are in, else as they come.
-template <class T> Listed by_member(const Batch<T>& batch) {
+// Signals sorted by the member of their codes (a stable counting sort).
+template <class T> ListedOrder by_member(const Batch<T>& batch) {
   const Codes<T>& codes = batch.codes;
   std::int32_t* ends = batch.heads;
   const int count = batch.n_rows / batch.n;
-  const auto member = [&](int r) { return codes.counts[r] ? codes.indices[r * codes.s] / batch.n : 0; };
+  const auto member = [&](int r) {
+    return codes.counts[r] ? codes.indices[r * codes.s] / batch.n : 0;
+  };
   for (int b = 0; b < count; ++b) ends[b] = 0;
   for (int r = 0; r < batch.rows; ++r) ++ends[member(r)];
   for (int b = 1; b < count; ++b) ends[b] += ends[b - 1];
@@ -60,7 +63,7 @@ template <class T> Listed by_member(const Batch<T>& batch) {
   return {batch.order};
 }
 
-// ||X||_F^2, signal by signal, so that sums need not wait.
+// ||X||_F^2, signal by signal, which shortens the dependency chains.
 template <class T> void add_energies(const Batch<T>& batch, Statistic& sums) {
   const Codes<T>& codes = batch.codes;
   for (int r = batch.rows - 1; r >= 0; --r) {
@@ -77,7 +80,7 @@ template <class T> void add_energies(const Batch<T>& batch, Statistic& sums) {
 template <class T, int VECTORS, class Order>
 void scatter_columns(const Batch<T>& batch, const Order order, int column, const Statistic& sums) {
   constexpr int L = LANES<double>;
-  // Copies, which need not be read again after each store.
+  // Copies: fields behind references would be read again after each store.
   const Codes<T> codes = batch.codes;
   const T* const signals = batch.signals + column;
   double* const matrix = sums.matrix + column;
@@ -93,7 +96,7 @@ void scatter_columns(const Batch<T>& batch, const Order order, int column, const
     for (Index entry = first; entry < last; ++entry) {
       const double value = codes.values[entry];
       double* row = matrix + codes.indices[entry] * pitch;
-      hold_address(row);
+      keep_address(row);
 #pragma GCC unroll 8
       for (int v = 0; v < VECTORS; ++v) store(row + v * L, load(row + v * L) + value * y[v]);
     }
@@ -112,7 +115,7 @@ template <class T> void link_entries(const Batch<T>& batch) {
     }
 }
 
-// The same row by row of M, by links.
+// The same row by row of M, along the links.
 template <class T, int VECTORS>
 void add_columns(const Batch<T>& batch, int column, const Statistic& sums) {
   constexpr int L = LANES<double>;
@@ -136,7 +139,7 @@ void add_columns(const Batch<T>& batch, int column, const Statistic& sums) {
   }
 }
 
-// The columns that do not fill a vector.
+// The remaining columns, fewer than a vector.
 template <class T> void add_last_columns(const Batch<T>& batch, int column, const Statistic& sums) {
   const Codes<T>& codes = batch.codes;
   for (int r = 0; r < batch.rows; ++r)
@@ -148,14 +151,15 @@ template <class T> void add_last_columns(const Batch<T>& batch, int column, cons
     }
 }
 
-// All whole vectors of columns; the first that is left.
+// All whole vectors of columns; returns the first remaining column.
 template <class T, class Order>
 int scatter(const Batch<T>& batch, const Order& order, const Statistic& sums) {
   constexpr int L = LANES<double>;
   int column = 0;
   for (; column + CHUNK * L <= batch.n; column += CHUNK * L)
     scatter_columns<T, CHUNK>(batch, order, column, sums);
-  for (; column + 4 * L <= batch.n; column += 4 * L) scatter_columns<T, 4>(batch, order, column, sums);
+  for (; column + 4 * L <= batch.n; column += 4 * L)
+    scatter_columns<T, 4>(batch, order, column, sums);
   for (; column + L <= batch.n; column += L) scatter_columns<T, 1>(batch, order, column, sums);
   return column;
 }
@@ -172,12 +176,13 @@ template <class T> int add_linked(const Batch<T>& batch, const Statistic& sums) 
 }
 
 template <class T> void add_outer_products(const Batch<T>& batch, Statistic& sums) {
-  const Index row = sums.pitch * Index(sizeof(double)), all = batch.n_rows * row, one = batch.n * row;
+  const Index row = sums.pitch * Index(sizeof(double)), all = batch.n_rows * row,
+              one = batch.n * row;
   add_energies(batch, sums);
-  const int column = all <= MOST_AT_HAND || (all == one && all <= MOST_SCATTERED)
-                         ? scatter(batch, AsTheyCome{}, sums)
-                     : one <= MOST_SCATTERED ? scatter(batch, by_member(batch), sums)
-                                             : add_linked(batch, sums);
+  const int column = all <= MAX_L1_BYTES || (all == one && all <= MAX_SCATTER_BYTES)
+                         ? scatter(batch, GivenOrder{}, sums)
+                     : one <= MAX_SCATTER_BYTES ? scatter(batch, by_member(batch), sums)
+                                                : add_linked(batch, sums);
   if (column < batch.n) add_last_columns(batch, column, sums);
 }
 

@@ -1,12 +1,16 @@
-// What is missing of signals, given what is observed of them, under a Gaussian.
+// Missing entries of signals given the observed ones, under a Gaussian.
 //
-// With the covariance C, its inverse P and d = y - mean, m what is missing and o what is observed:
-//   mean of d_m        -P_mm^-1 P_mo d_o                   or  C_mo C_oo^-1 d_o
-//   covariance         P_mm^-1                             or  C_mm - C_mo C_oo^-1 C_om
-//   d_o^T C_oo^-1 d_o  d_o^T P_oo d_o - |R^-1 P_mo d_o|^2  or  |R^-1 d_o|^2
-//   log |C_oo|         log |C| + log |P_mm|                or  log |C_oo|
-// by the Cholesky factor R of P_mm or of C_oo, whichever costs less, of several signals at once. Where
-// the next ones have the same gaps, they share it.
+// With the covariance C, the precision P = C^-1, d = y - mean, and indices m of missing and o of
+// observed entries:
+//
+//     conditional mean of d_m   -P_mm^-1 P_mo d_o                   or  C_mo C_oo^-1 d_o
+//     conditional covariance    P_mm^-1                             or  C_mm - C_mo C_oo^-1 C_om
+//     d_o^T C_oo^-1 d_o         d_o^T P_oo d_o - |R^-1 P_mo d_o|^2  or  |R^-1 d_o|^2
+//     log |C_oo|                log |C| + log |P_mm|                or  log |C_oo|
+//
+// by the Cholesky factor R of P_mm or of C_oo, whichever is cheaper, for several signals at once.
+// Consecutive signals with the same mask share the factor. NumPy twin: tests/reference.py,
+// condition.
 #pragma once
 
 #include "kernels/gaussian/batched_cholesky.hpp"
@@ -15,38 +19,41 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// The places of the bits of a byte that are set, from the lowest on; zeros beyond.
-struct PlacesOfBits {
+// The positions of the set bits of a byte, from the lowest on; zeros beyond.
+struct SetBitTable {
   std::uint8_t at[256][8] = {};
-  constexpr PlacesOfBits() {
+  constexpr SetBitTable() {
     for (int byte = 0; byte < 256; ++byte)
       for (int bit = 0, count = 0; bit < 8; ++bit)
         if (byte >> bit & 1) at[byte][count++] = static_cast<std::uint8_t>(bit);
   }
 };
-constexpr PlacesOfBits PLACES_OF_BITS;
+constexpr SetBitTable SET_BITS;
 
-// The next eight flags, as bits of a number: the first is the lowest.
-FOST_INLINE int first_bits(const bool* flags) {
+// The next eight flags as bits of a number, the first flag lowest.
+FOST_INLINE int eight_flags(const bool* flags) {
   std::uint64_t bytes;
   __builtin_memcpy(&bytes, flags, 8);
-  return static_cast<int>((bytes * 0x0102040810204080u) >> 56);  // no two products at the same bit
+  // No two partial products share a bit.
+  return static_cast<int>((bytes * 0x0102040810204080u) >> 56);
 }
 
-// As many signals as a vector has lanes, and what is known about them.
-class GapGroup {
+// As many signals as a vector has lanes, with their factorised matrices.
+class ConditionedGroup {
  public:
-  GapGroup(const Gaussian& gaussian, const GappedRows& signals, const GapMemory& memory)
+  ConditionedGroup(const Gaussian& gaussian, const IncompleteRows& signals,
+                   const ConditioningMemory& memory)
       : g_(gaussian), signals_(signals), at_(memory) {}
 
-  // Takes the next `active` signals of the order, whose conditional covariances count or not. Lanes
-  // beyond repeat the first of them.
+  // Takes the next `active` signals of the order; `counts` says whether their conditional
+  // covariances are added. Lanes beyond repeat the first signal.
   void take(const Index* order, int active, bool counts, double* sum) {
     const int n = g_.n;
     bool same = taken_ > 0;
     for (int l = 0; l < L; ++l) {
       const Index row = order[l < active ? l : 0];
-      same = same && !__builtin_memcmp(signals_.missing + row * n, signals_.missing + row_[l] * n, n);
+      same =
+          same && !__builtin_memcmp(signals_.missing + row * n, signals_.missing + row_[l] * n, n);
       next_[l] = row;
     }
     if (!same) add_covariance(sum);
@@ -61,22 +68,22 @@ class GapGroup {
       weight_[l] += signals_.weights ? signals_.weights[row_[l]] : 1;
   }
 
-  // Adds what signals with the same gaps have in common, their conditional covariance times the
-  // sum of their weights, to the lower triangle of `sum`.
+  // Adds the conditional covariance of signals with equal masks, times the sum of their weights, to
+  // the lower triangle of `sum`.
   void add_covariance(double* sum) {
     bool counts = false;
     for (int l = 0; l < L; ++l) counts = counts || weight_[l] > 0;
     if (sum && counts)
-      explained([&](int first, const double* rows) {
+      explained_covariance([&](int first, const double* rows) {
         for (int l = 0; l < L; ++l)
           if (weight_[l] > 0)
-            for (int i = first; i < first + SQUARE && i < n_missing_[l]; ++i)
+            for (int i = first; i < first + BLOCK && i < n_missing_[l]; ++i)
               add_row(l, i, rows + (i - first) * at_.wide * L + l, sum);
       });
     for (int l = 0; l < L; ++l) weight_[l] = 0;
   }
 
-  // Fills the gaps, and stores what else is asked for.
+  // Fills in the conditional means and stores the other requested results.
   void fill() {
     const int n = g_.n;
     Entry* difference = entries(at_.difference);
@@ -86,8 +93,8 @@ class GapGroup {
       double* y = signals_.rows + row_[l] * n;
       const std::int32_t* missing = places(at_.missing, l);
       for (int k = 0; k < n_missing_[l]; ++k)
-        y[missing[k]] = g_.mean[missing[k]] + (by_precision_ ? -at_.right[k * L + l]
-                                                             : at_.product[missing[k] * L + l]);
+        y[missing[k]] = g_.mean[missing[k]] +
+                        (by_precision_ ? -at_.right[k * L + l] : at_.product[missing[k] * L + l]);
       if (signals_.densities) {
         constexpr double LOG_TWO_PI = 1.8378770664093454836;
         signals_.densities[row_[l]] =
@@ -105,20 +112,24 @@ class GapGroup {
   static constexpr int L = LANES<double>;
 
   static Entry* entries(double* numbers) { return reinterpret_cast<Entry*>(numbers); }
-  std::int32_t* places(std::int32_t* all, int lane) const { return all + static_cast<Index>(lane) * g_.n; }
-  // Those of the matrix that is factorised, of which there are so many.
-  std::int32_t* kept(int lane) const { return places(by_precision_ ? at_.missing : at_.observed, lane); }
+  std::int32_t* places(std::int32_t* all, int lane) const {
+    return all + static_cast<Index>(lane) * g_.n;
+  }
+  // Indices of the rows of the factorised matrix, and their number.
+  std::int32_t* kept(int lane) const {
+    return places(by_precision_ ? at_.missing : at_.observed, lane);
+  }
   int n_kept(int lane) const { return by_precision_ ? n_missing_[lane] : g_.n - n_missing_[lane]; }
 
-  // What is observed, less its mean, feature by feature; zero where it is missing.
+  // Observed entries minus the mean, feature by feature; zero where missing.
   void find_differences(Entry* difference) const {
     const int n = g_.n;
-    Mask<double> bits;  // one for each feature of a vector
+    Mask<double> bits;  // one bit per feature of a vector
     for (int j = 0; j < L; ++j) bits[j] = std::int64_t(1) << j;
     int i = 0;
     for (; i + 8 <= n; i += 8) {
       std::int64_t missing[L];
-      for (int l = 0; l < L; ++l) missing[l] = first_bits(signals_.missing + row_[l] * n + i);
+      for (int l = 0; l < L; ++l) missing[l] = eight_flags(signals_.missing + row_[l] * n + i);
 #pragma GCC unroll 4
       for (int part = 0; part < 8; part += L) {
         const Entry mean = load(g_.mean + i + part);
@@ -140,19 +151,20 @@ class GapGroup {
       }
   }
 
-  // Finds the places of what is missing and observed, and which matrix costs less: the smaller one,
-  // or where covariances are added up that of what is missing, as long as it is not much larger.
+  // Finds the indices of missing and observed entries, and chooses the matrix: the smaller one or,
+  // if covariances are added, P_mm unless it is much larger.
   void split(bool covariances) {
     int most_missing = 0, fewest_missing = g_.n;
     for (int l = 0; l < L; ++l) {
-      const bool* gaps = signals_.missing + row_[l] * g_.n;
+      const bool* mask = signals_.missing + row_[l] * g_.n;
       std::int32_t *missing = places(at_.missing, l), *observed = places(at_.observed, l);
       int m = 0, o = 0, i = 0;
       for (; i + 8 <= g_.n; i += 8) {
-        const int bits = first_bits(gaps + i);
-        const std::uint8_t *found = PLACES_OF_BITS.at[bits], *others = PLACES_OF_BITS.at[255 - bits];
+        const int bits = eight_flags(mask + i);
+        const std::uint8_t *found = SET_BITS.at[bits], *others = SET_BITS.at[255 - bits];
 #pragma GCC unroll 8
-        for (int k = 0; k < 8; ++k) missing[m + k] = i + found[k];  // beyond it, what is next
+        // Entries beyond the end are overwritten next.
+        for (int k = 0; k < 8; ++k) missing[m + k] = i + found[k];
 #pragma GCC unroll 8
         for (int k = 0; k < 8; ++k) observed[o + k] = i + others[k];
         const int count = __builtin_popcount(bits);
@@ -161,20 +173,20 @@ class GapGroup {
       }
       for (; i < g_.n; ++i) {
         missing[m] = observed[o] = i;
-        m += gaps[i];
-        o += !gaps[i];
+        m += mask[i];
+        o += !mask[i];
       }
       n_missing_[l] = m;
       most_missing = m > most_missing ? m : most_missing;
       fewest_missing = m < fewest_missing ? m : fewest_missing;
     }
     by_precision_ = most_missing <= g_.n - fewest_missing ||
-                    (covariances && most_missing <= most_by_precision(g_.n));
-    count_ = up_to_blocks(by_precision_ ? most_missing : g_.n - fewest_missing);
-    columns_ = up_to_blocks(most_missing);
+                    (covariances && most_missing <= max_missing_by_precision(g_.n));
+    count_ = round_up_to_blocks(by_precision_ ? most_missing : g_.n - fewest_missing);
+    columns_ = round_up_to_blocks(most_missing);
   }
 
-  // Gathers the matrices of all lanes, and factorises them.
+  // Gathers and factorises the matrices of all lanes.
   void factorise_lanes() {
     const double* from = by_precision_ ? g_.precision : g_.covariance;
     const Index pitch = at_.pitch;
@@ -186,7 +198,7 @@ class GapGroup {
     }
     gather_lanes(from, g_.n, at_.kept, common, entries(at_.factor), pitch);
     for (int i = 0; i < common; ++i)
-      entries(at_.least)[i] = LEAST_PIVOT * entries(at_.factor)[i * pitch + i];
+      entries(at_.least)[i] = MIN_PIVOT * entries(at_.factor)[i * pitch + i];
     for (int i = common; i < count_; ++i) {
       Entry* row = entries(at_.factor) + i * pitch;
       for (int j = 0; j < i; ++j) row[j] = Entry{};
@@ -198,10 +210,10 @@ class GapGroup {
         double* entry = reinterpret_cast<double*>(row) + l;
         for (int j = 0; j <= i; ++j) entry[j * L] = line[own[j]];
       }
-      entries(at_.least)[i] = LEAST_PIVOT * row[i];
+      entries(at_.least)[i] = MIN_PIVOT * row[i];
     }
-    const LogProduct determinant = factorise(entries(at_.factor), pitch, count_, entries(at_.least),
-                                             entries(at_.reciprocals));
+    const LogProduct determinant =
+        factorise(entries(at_.factor), pitch, count_, entries(at_.least), entries(at_.reciprocals));
     for (int l = 0; l < L; ++l)
       logarithm_[l] = determinant.logarithm(l) + (by_precision_ ? g_.log_determinant : 0);
   }
@@ -232,24 +244,26 @@ class GapGroup {
       for (int k = 0; k < count_; ++k)
         at_.right[k * L + l] = k < n_kept(l) ? at_.difference[observed[k] * L + l] : 0;
     }
-    const Entry energy = solve_forward(entries(at_.factor), pitch, count_, entries(at_.reciprocals), right);
+    const Entry energy =
+        solve_forward(entries(at_.factor), pitch, count_, entries(at_.reciprocals), right);
     solve_backward(entries(at_.factor), pitch, count_, entries(at_.reciprocals), right);
     for (int l = 0; l < L; ++l) {
       const std::int32_t* observed = places(at_.observed, l);
-      for (int k = 0; k < n_kept(l); ++k) at_.difference[observed[k] * L + l] = at_.right[k * L + l];
+      for (int k = 0; k < n_kept(l); ++k)
+        at_.difference[observed[k] * L + l] = at_.right[k * L + l];
     }
     multiply_lanes(g_.covariance, g_.n, difference, entries(at_.product));
     return energy;
   }
 
-  // What is known of the covariance of what is missing: minus R^-T R^-1, or -C_mo C_oo^-1 C_om. Calls
-  // use(first, rows) with SQUARE rows from the first one on, up to their diagonal entries.
-  template <class Use> void explained(const Use& use) {
+  // The covariance explained by the observed entries: minus R^-T R^-1, or -C_mo C_oo^-1 C_om. Calls
+  // use(first, rows) with BLOCK rows from `first` on, up to their diagonal entries.
+  template <class Use> void explained_covariance(const Use& use) {
     Entry *solved = entries(at_.solved), *rows = entries(at_.rows);
-    solve_sides(solved);
-    for (int i = 0; i < columns_; i += SQUARE) {
+    solve_right_sides(solved);
+    for (int i = 0; i < columns_; i += BLOCK) {
       const int first = by_precision_ ? i : 0;
-      for (int j = 0; j <= i; j += SQUARE) {
+      for (int j = 0; j <= i; j += BLOCK) {
         EntryBlock block = {};
         block.subtract(solved + first * at_.wide + i, 1, at_.wide, solved + first * at_.wide + j, 1,
                        at_.wide, count_ - first);
@@ -273,7 +287,7 @@ class GapGroup {
   }
 
   // solved = R^-1, or R^-1 C_om
-  void solve_sides(Entry* solved) {
+  void solve_right_sides(Entry* solved) {
     for (int i = 0; i < count_; ++i) {
       Entry* row = solved + i * at_.wide;
       for (int k = 0; k < columns_; ++k) row[k] = Entry{};
@@ -292,9 +306,9 @@ class GapGroup {
 
   // The diagonal of the conditional covariances.
   void find_variances() {
-    explained([&](int first, const double* rows) {
+    explained_covariance([&](int first, const double* rows) {
       for (int l = 0; l < L; ++l)
-        for (int i = first; i < first + SQUARE && i < n_missing_[l]; ++i) {
+        for (int i = first; i < first + BLOCK && i < n_missing_[l]; ++i) {
           const Index place = places(at_.missing, l)[i];
           const double known = rows[((i - first) * at_.wide + i) * L + l];
           at_.variances[i * L + l] =
@@ -304,26 +318,26 @@ class GapGroup {
   }
 
   const Gaussian& g_;
-  const GappedRows& signals_;
-  const GapMemory& at_;
-  int taken_ = 0;             // signals in lanes, from the first
-  Index row_[L], next_[L];    // those of the lanes, now and next
+  const IncompleteRows& signals_;
+  const ConditioningMemory& at_;
+  int taken_ = 0;           // number of signals in lanes
+  Index row_[L], next_[L];  // current and next signals of the lanes
   int n_missing_[L];
   double weight_[L] = {}, logarithm_[L];
   bool by_precision_ = true;
-  int count_ = 0;             // rows of the smaller matrices, rounded up
-  int columns_ = 0;           // missing entries, rounded up
+  int count_ = 0;    // rows of the factorised matrices, rounded up
+  int columns_ = 0;  // missing entries, rounded up
 };
 
-// Fills the signals first:last of the order; where `sum` is not null, adds their conditional
-// covariances times their weights (or one) to its lower triangle.
-inline void condition(const Gaussian& g, const GappedRows& signals, Index first, Index last,
-                      double* sum, const GapMemory& at) {
+// Fills the missing entries of the signals first:last of the order. If `sum` is not null, adds
+// their conditional covariances times their weights (or one) to its lower triangle.
+inline void condition(const Gaussian& g, const IncompleteRows& signals, Index first, Index last,
+                      double* sum, const ConditioningMemory& at) {
   constexpr int L = LANES<double>;
-  GapGroup group(g, signals, at);
+  ConditionedGroup group(g, signals, at);
   for (Index r = first; r < last; r += L) {
     group.take(signals.order + r, static_cast<int>(last - r < L ? last - r : L),
-               is_counted(r, signals.every), sum);
+               contributes(r, signals.every), sum);
     if (signals.rows) group.fill();
   }
   group.add_covariance(sum);

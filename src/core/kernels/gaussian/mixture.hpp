@@ -1,4 +1,5 @@
-// Several Gaussians at once: their inverse covariances, and how far signals are from them.
+// Several Gaussians of a mixture at once: inverse covariances, and squared Mahalanobis distances.
+// NumPy twins: tests/reference.py, invert_covariance and find_energies.
 #pragma once
 
 #include "kernels/gaussian/batched_cholesky.hpp"
@@ -6,15 +7,16 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// The inverses of up to LANES covariances (n x n), side by side, and the logarithms of their
-// determinants; NaN where a pivot of the correlations is no more than rounding.
-inline void invert_lanes(const double* const* covariances, int n, int active, double* const* inverses,
-                         double* logarithms, const InverseMemory& at) {
+// The inverses of up to LANES covariances (n x n), one per lane, and the logarithms of their
+// determinants; NaN if a pivot of the correlation matrix is no larger than rounding.
+inline void invert_lanes(const double* const* covariances, int n, int active,
+                         double* const* inverses, double* logarithms, const InverseMemory& at) {
   constexpr int L = LANES<double>;
-  Entry *factor = reinterpret_cast<Entry*>(at.factor), *solved = reinterpret_cast<Entry*>(at.solved);
+  Entry *factor = reinterpret_cast<Entry*>(at.factor),
+        *solved = reinterpret_cast<Entry*>(at.solved);
   Entry *scales = reinterpret_cast<Entry*>(at.scales), *least = reinterpret_cast<Entry*>(at.least);
   Entry* reciprocals = reinterpret_cast<Entry*>(at.reciprocals);
-  const int size = up_to_blocks(n);
+  const int size = round_up_to_blocks(n);
   const double* from[L];
   for (int l = 0; l < L; ++l) from[l] = covariances[l < active ? l : 0];
   LogProduct units;
@@ -22,7 +24,7 @@ inline void invert_lanes(const double* const* covariances, int n, int active, do
     Entry variance = Entry{} + 1.0;
     for (int l = 0; l < L && i < n; ++l) variance[l] = from[l][i * static_cast<Index>(n) + i];
     scales[i] = 1.0 / square_root(variance);
-    least[i] = Entry{} + LEAST_PIVOT;
+    least[i] = Entry{} + MIN_PIVOT;
     units.times(variance);
   }
   for (int i = 0; i < size; ++i) {
@@ -42,16 +44,17 @@ inline void invert_lanes(const double* const* covariances, int n, int active, do
   Entry smallest = Entry{} + 1.0;
   for (int i = 0; i < n; ++i) smallest = minimum<double>(smallest, factor[i * at.pitch + i]);
   for (int l = 0; l < active; ++l)
-    logarithms[l] = smallest[l] * smallest[l] > 2 * LEAST_PIVOT
-                        ? determinant.logarithm(l) + units.logarithm(l) : __builtin_nan("");
+    logarithms[l] = smallest[l] * smallest[l] > 2 * MIN_PIVOT
+                        ? determinant.logarithm(l) + units.logarithm(l)
+                        : __builtin_nan("");
   solve_rows(factor, at.pitch, size, reciprocals, true, solved, at.pitch, size);
-  for (int i = 0; i < size; i += SQUARE)
-    for (int j = 0; j <= i; j += SQUARE) {
+  for (int i = 0; i < size; i += BLOCK)
+    for (int j = 0; j <= i; j += BLOCK) {
       EntryBlock block = {};
       block.subtract(solved + i * at.pitch + i, 1, at.pitch, solved + i * at.pitch + j, 1, at.pitch,
                      size - i);
-      for (int p = 0; p < SQUARE && i + p < n; ++p)
-        for (int q = 0; q < SQUARE && j + q < n; ++q) {
+      for (int p = 0; p < BLOCK && i + p < n; ++p)
+        for (int q = 0; q < BLOCK && j + q < n; ++q) {
           const Entry entry = -block.at[p][q] * scales[i + p] * scales[j + q];
           const Index below = (i + p) * static_cast<Index>(n) + j + q;
           const Index above = (j + q) * static_cast<Index>(n) + i + p;
@@ -61,11 +64,11 @@ inline void invert_lanes(const double* const* covariances, int n, int active, do
     }
 }
 
-// Adds to energies what R rows of an inverse covariance from row i on add to d^T P d: below the
-// diagonal all counts twice.
+// Adds the contribution of R rows of a precision P, from row i on, to d^T P d. Entries below the
+// diagonal count twice.
 template <int R, int V>
-FOST_INLINE void add_energies(const float* precision, int n, int i, const Vec<float>* d,
-                              Vec<float> (&energies)[V]) {
+FOST_INLINE void add_quadratic_form(const float* precision, int n, int i, const Vec<float>* d,
+                                    Vec<float> (&energies)[V]) {
   const float* rows = precision + i * static_cast<Index>(n);
   Vec<float> sums[R][V] = {};
   for (int j = 0; j < i; ++j)
@@ -85,10 +88,11 @@ FOST_INLINE void add_energies(const float* precision, int n, int i, const Vec<fl
     }
 }
 
-// d^T P d of the signals first:last for each member, where d is what they differ from its mean by.
-inline void find_energies(const Distances& task, Index first, Index last, float* memory) {
+// d^T P d of the signals first:last for each member, with d the difference from its mean.
+inline void mahalanobis_distances(const MahalanobisTask& task, Index first, Index last,
+                                  float* memory) {
   constexpr int L = LANES<float>, V = 2, WIDE = V * L;
-  static_assert(2 * WIDE <= MOST_ENERGIES);
+  static_assert(2 * WIDE <= MAHALANOBIS_MEMORY);
   const int n = task.n;
   float* tile = memory;
   Vec<float>* d = reinterpret_cast<Vec<float>*>(memory + static_cast<Index>(n) * WIDE);
@@ -105,8 +109,8 @@ inline void find_energies(const Distances& task, Index first, Index last, float*
         for (int v = 0; v < V; ++v) d[j * V + v] = load(tile + j * WIDE + v * L) - mean[j];
       Vec<float> energies[V] = {};
       int i = 0;
-      for (; i + 4 <= n; i += 4) add_energies<4, V>(precision, n, i, d, energies);
-      for (; i < n; ++i) add_energies<1, V>(precision, n, i, d, energies);
+      for (; i + 4 <= n; i += 4) add_quadratic_form<4, V>(precision, n, i, d, energies);
+      for (; i < n; ++i) add_quadratic_form<1, V>(precision, n, i, d, energies);
       for (int l = 0; l < active; ++l)
         task.energies[(r + l) * task.members + k] = energies[l / L][l % L];
     }

@@ -1,21 +1,22 @@
-// Dense float64 algebra of learning, in vectors along the rows of small matrices.
+// Dense float64 linear algebra on small matrices, vectorised along rows.
 #pragma once
 
-#include "types/learning.hpp"
 #include "kernels/simd/shuffle.hpp"
 #include "kernels/simd/vector.hpp"
+#include "types/learning.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// The lanes added up one after the other, and not in halves: all inner products end with it.
+// Sums the lanes one after another and not in halves. All inner products end with this function,
+// which fixes their rounding.
 template <class S> FOST_INLINE S sum_in_order(const Vec<S>& lanes) {
   S sum = 0;
   for (int l = 0; l < LANES<S>; ++l) sum += lanes[l];
   return sum;
 }
 
-// The same of as many vectors as there are lanes, one in each lane of the result.
+// The same for LANES vectors at once, one sum per lane of the result.
 template <class S> FOST_INLINE Vec<S> sums_in_order(Vec<S>* vectors) {
   transpose<S>(vectors);
   Vec<S> sums = {};
@@ -38,7 +39,7 @@ inline double dot(const double* a, const double* b, int n) {
   return sum;
 }
 
-// The index of the largest of n numbers, the first of several.
+// The index of the largest of n numbers, the first one among equals.
 inline int first_largest(const double* a, int n) {
   constexpr int L = LANES<double>;
   double largest = a[0];
@@ -62,7 +63,7 @@ inline void add_scaled(double factor, const double* x, double* y, int n) {
   for (; i < n; ++i) y[i] += factor * x[i];
 }
 
-// y = A x for `rows` rows of n entries, `stride` apart, as many at a time as there are lanes, or four.
+// y = A x for `rows` rows of n entries, `stride` apart; LANES or four rows at a time.
 inline void multiply(const double* a, Index stride, int rows, int n, const double* x, double* y) {
   constexpr int L = LANES<double>, AT_ONCE = L < 4 ? 4 : L;
   int r = 0;
@@ -100,7 +101,7 @@ inline void subtract_transposed(const double* a, Index stride, int rows, int n, 
   for (; r < rows; ++r) add_scaled(-x[r], a + r * stride, y, n);
 }
 
-// A <- (I - 2 u u^T) A, with room for n numbers in `work`.
+// A <- (I - 2 u u^T) A; `work` has room for n numbers.
 inline void reflect_left(double* a, const double* u, double* work, int n) {
   for (int i = 0; i < n; ++i) work[i] = 0;
   for (int i = 0; i < n; ++i) add_scaled(u[i], a + i * static_cast<Index>(n), work, n);

@@ -1,17 +1,19 @@
-// The orthogonal Procrustes problem of Q-DLA without an SVD. The transpose of the best Q is the
-// polar factor P of M = H P, with H symmetric and not negative, P orthonormal. Newton's iteration
+// The orthogonal Procrustes problem of Q-DLA without an SVD. The transpose of the optimal Q is the
+// polar factor P of M = H P, with H symmetric positive semidefinite and P orthonormal. The Newton
+// iteration
 //
 //     X <- (mu X + X^-T / mu) / 2,     X_0 = M,
 //
-// takes every singular value of X to one and keeps the singular vectors (Higham, Functions of
-// Matrices, section 8.3). With factors mu from bounds of the singular values (Byers and Xu, 2008) it
-// takes seven or eight inverses, a third of the time of an SVD, and P is orthonormal to rounding.
+// moves every singular value of X to one and keeps the singular vectors (Higham, Functions of
+// Matrices, section 8.3). With scaling factors mu from bounds of the singular values (Byers and Xu,
+// 2008) it takes seven or eight inverses, a third of the time of an SVD, and P is orthonormal to
+// rounding.
 //
-// A row of M is zero where no signal uses an atom. Any rows that are orthonormal and orthogonal to
-// the others are best there, and the nearest to the current ones are wanted: the polar factor of
-// what the current ones have beyond the span of the others. With the current ones in X, the rows of
-// X^-T that belong to them are orthogonal to the others and have the same polar factor, so that
-// Newton's iteration finds it if it begins with these.
+// A row of M is zero if no signal uses the atom. There, any orthonormal rows orthogonal to the
+// others are optimal, and the ones nearest to the current atoms are wanted: the polar factor of the
+// components of the current rows orthogonal to the span of the others. With the current rows in X,
+// the corresponding rows of X^-T are orthogonal to the others and have the same polar factor, so
+// the iteration starts from them. NumPy twin: tests/reference_learning.py, procrustes.
 #pragma once
 
 #include "kernels/learning/linear_algebra.hpp"
@@ -22,15 +24,15 @@ namespace FOST_NAMESPACE {
 namespace polar {
 
 constexpr double EPSILON = 0x1p-52;
-// Matrices of a larger condition, by Frobenius' norm, are left to an SVD. Rounding errors of P are
-// at most about so many times those of numbers, and what they cost of the objective is the square
-// of that.
-constexpr double MOST_CONDITION = 1e8;
-// The errors that a step leaves are half the square of its change.
+// Matrices of a larger condition number (in the Frobenius norm) are left to an SVD. Rounding errors
+// of P are at most about the condition number times the unit roundoff, and the loss of the
+// objective is the square of that.
+constexpr double MAX_CONDITION = 1e8;
+// The error after a step is half the square of its change.
 constexpr double LAST_CHANGE = 1e-8;
-constexpr int MOST_STEPS = 20;
+constexpr int MAX_STEPS = 20;
 
-// Of the singular values of a matrix.
+// Bounds of the singular values of a matrix.
 struct Bounds {
   double least, most;
 };
@@ -42,8 +44,8 @@ inline double sum_of_squares(const double* a, Index pitch, int n) {
   return sum;
 }
 
-// Rows of A plus the products of the columns of a panel with as many rows, VECTORS vectors of each
-// from `column` on.
+// Adds to the rows of A the product of the columns of a panel and as many rows, VECTORS vectors of
+// each from `column` on.
 template <int VECTORS>
 FOST_INLINE void add_products(const PolarMemory& memory, double* a, int n, int column) {
   constexpr int L = LANES<double>;
@@ -67,7 +69,7 @@ FOST_INLINE void add_products(const PolarMemory& memory, double* a, int n, int c
   }
 }
 
-// The index of the entry of largest magnitude among `first` to n - 1, or -1 where that is not a
+// The index of the entry of largest magnitude among `first` to n - 1, or -1 if that is not a
 // positive number.
 inline int pivot_of(const double* column, int first, int n) {
   constexpr int L = LANES<double>;
@@ -92,8 +94,8 @@ inline void exchange_rows(double* a, double* b, int n) {
   }
 }
 
-// Steps `first` to first + LANES - 1 of the elimination on their own columns, which are rows here.
-// The same rows are exchanged in A. False where A is singular.
+// Elimination steps `first` to first + LANES - 1 on their own columns, which are stored as rows
+// here. Pivoting exchanges the same rows in A. Returns false if A is singular.
 inline bool eliminate_panel(const PolarMemory& memory, double* a, int first, int n) {
   constexpr int L = LANES<double>;
   const Index rows = memory.rows;
@@ -126,7 +128,7 @@ inline bool eliminate_panel(const PolarMemory& memory, double* a, int first, int
   return true;
 }
 
-// LANES columns of A from `first` on become the rows of the panel, or these become them.
+// Transposes LANES columns of A from `first` on into the rows of the panel, or back.
 template <bool BACK> void copy_panel(const PolarMemory& memory, double* a, int first) {
   constexpr int L = LANES<double>;
   for (Index i = 0; i < memory.rows; i += L) {
@@ -141,8 +143,8 @@ template <bool BACK> void copy_panel(const PolarMemory& memory, double* a, int f
   }
 }
 
-// A becomes the inverse of A with its columns in another order: column k is column order[k] of the
-// inverse. Gauss-Jordan elimination with partial pivoting, LANES steps at a time. False where A is
+// Replaces A by its inverse with permuted columns: column k is column order[k] of the inverse.
+// Gauss-Jordan elimination with partial pivoting, LANES steps at a time. Returns false if A is
 // singular.
 inline bool invert(const PolarMemory& memory, double* a, int n) {
   constexpr int L = LANES<double>;
@@ -162,7 +164,8 @@ inline bool invert(const PolarMemory& memory, double* a, int n) {
   return true;
 }
 
-// X <- (mu X + X^-T / mu) / 2 from what `invert` left; returns the sum of squares of the change.
+// X <- (mu X + X^-T / mu) / 2 from the result of `invert`; returns the squared Frobenius norm of
+// the change.
 inline double newton_step(const PolarMemory& memory, int n, double mu) {
   constexpr int L = LANES<double>;
   const Index pitch = memory.pitch;
@@ -185,23 +188,24 @@ inline double newton_step(const PolarMemory& memory, int n, double mu) {
   return sum_of_lanes(changes);
 }
 
-// X^-1 as `invert` leaves it. False where X is singular.
+// X^-1 in the form of `invert`. Returns false if X is singular.
 inline bool invert_copy(const PolarMemory& memory, int n) {
   constexpr int L = LANES<double>;
-  for (Index i = 0; i < memory.rows * memory.pitch; i += L) store(memory.inverse + i, load(memory.x + i));
+  for (Index i = 0; i < memory.rows * memory.pitch; i += L)
+    store(memory.inverse + i, load(memory.x + i));
   return invert(memory, memory.inverse, n);
 }
 
-// The same, with bounds of the singular values of X. False where X is nearly singular, too.
+// The same, with bounds of the singular values of X. Returns false also if X is nearly singular.
 inline bool invert_regular(const PolarMemory& memory, int n, Bounds& bounds) {
   if (!invert_copy(memory, n)) return false;
   bounds.most = __builtin_sqrt(sum_of_squares(memory.x, memory.pitch, n));
   bounds.least = 1 / __builtin_sqrt(sum_of_squares(memory.inverse, memory.pitch, n));
-  return bounds.most <= MOST_CONDITION * bounds.least;
+  return bounds.most <= MAX_CONDITION * bounds.least;
 }
 
-// Begins with X = M, and marks those rows as unused that are zero, or rounding. Returns the
-// geometric mean of the longest and the shortest of the others.
+// Starts with X = M and marks rows as unused that are zero up to rounding. Returns the geometric
+// mean of the longest and the shortest other row.
 inline double begin(const double* statistic, int n, const PolarMemory& memory) {
   double longest = 0;
   for (Index i = 0; i < memory.rows * memory.pitch; ++i) memory.x[i] = 0;
@@ -220,8 +224,8 @@ inline double begin(const double* statistic, int n, const PolarMemory& memory) {
   return longest > 0 ? __builtin_sqrt(shortest * longest) : 1;
 }
 
-// Unused rows of X become the current ones, of this length. Returns whether they are orthogonal to
-// the others but for rounding, as they are where signals have a mean of zero.
+// Replaces unused rows of X by the current ones, scaled to this length. Returns whether they are
+// orthogonal to the others up to rounding, as is the case for signals of zero mean.
 inline bool take_current(const double* current, int n, double length, const PolarMemory& memory) {
   bool orthogonal = true;
   for (int r = 0; r < n; ++r) {
@@ -237,8 +241,8 @@ inline bool take_current(const double* current, int n, double length, const Pola
   return orthogonal;
 }
 
-// Unused rows of X become those of X^-T, the longest of them of this length. False where X is
-// nearly singular.
+// Replaces unused rows of X by those of X^-T, the longest of them scaled to this length. Returns
+// false if X is nearly singular.
 inline bool complete(const PolarMemory& memory, int n, double length) {
   Bounds bounds;
   if (!invert_regular(memory, n, bounds)) return false;
@@ -257,7 +261,7 @@ inline bool complete(const PolarMemory& memory, int n, double length) {
   return true;
 }
 
-// X becomes its polar factor. False where it is nearly singular.
+// Replaces X by its polar factor. Returns false if it is nearly singular.
 inline bool iterate(const PolarMemory& memory, int n) {
   Bounds bounds;
   if (!invert_regular(memory, n, bounds)) return false;
@@ -265,21 +269,22 @@ inline bool iterate(const PolarMemory& memory, int n) {
   double change = newton_step(memory, n, mu);
   mu = __builtin_sqrt(2 / (mu * (bounds.least + bounds.most)));
   for (int step = 1; change > LAST_CHANGE * LAST_CHANGE; ++step) {
-    if (step == MOST_STEPS || !invert_copy(memory, n)) return false;
+    if (step == MAX_STEPS || !invert_copy(memory, n)) return false;
     change = newton_step(memory, n, mu);
     mu = __builtin_sqrt(2 / (mu + 1 / mu));
   }
-  return change <= LAST_CHANGE * LAST_CHANGE;  // and not NaN
+  return change <= LAST_CHANGE * LAST_CHANGE;  // false for NaN too
 }
 
 }  // namespace polar
 
-// The best Q, n x n with atoms in columns, for a statistic M; of several the nearest to `current`.
-// False where M is so near to a singular matrix that an SVD has to tell.
+// The optimal Q, n x n with atoms in columns, for a statistic M; among several, the one nearest to
+// `current`. Returns false if M is so close to singular that an SVD is needed.
 inline bool solve_procrustes(const double* statistic, const double* current, int n, double* found,
                              const PolarMemory& memory) {
   const double length = polar::begin(statistic, n, memory);
-  if (!polar::take_current(current, n, length, memory) && !polar::complete(memory, n, length)) return false;
+  if (!polar::take_current(current, n, length, memory) && !polar::complete(memory, n, length))
+    return false;
   if (!polar::iterate(memory, n)) return false;
   for (int r = 0; r < n; ++r)
     for (int i = 0; i < n; ++i)

@@ -1,14 +1,14 @@
-// One sweep of Algorithm 2 (H_m-DLA): every reflector in turn becomes the best one for the
-// codes at hand, the others fixed. With M = X Y^T and
+// One sweep of Algorithm 2 (H_m-DLA): each reflector in turn is replaced by the best one for the
+// current codes, with the others fixed. With M = X Y^T and
 //
 //     R_j = (U_(j-1) ... U_1) M (U_m ... U_(j+1)),     Z = R_j + R_j^T,
 //
-// the best u_j is the eigenvector of the lowest eigenvalue of Z, or zero where that is not
+// the optimal u_j is the eigenvector of the lowest eigenvalue of Z, or zero if that is not
 // negative; R_(j+1) = U_j R_j U_(j+1) follows in O(n^2) (section III.C of the paper).
 //
-// The eigenpair comes from Lanczos iterations that begin at the old u_j: a few dozen products
-// with Z instead of a reduction of Z to tridiagonal form. LAPACK solves the small tridiagonal
-// problems.
+// The eigenpair comes from Lanczos iterations started at the old u_j: a few dozen products with Z
+// instead of a reduction to tridiagonal form. LAPACK solves the small tridiagonal problems. NumPy
+// twin: tests/reference_learning.py, sweep.
 #pragma once
 
 #include "kernels/learning/linear_algebra.hpp"
@@ -16,15 +16,14 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// A Ritz pair is good when its residual is this small against the norm of Z. The eigenvalue
-// is then right to the square of it, which is all that the objective sees.
-constexpr double RESIDUAL = 1e-9;
+// Relative residual, against the norm of Z, at which a Ritz pair is accepted. The eigenvalue is
+// then accurate to the square of it, and the objective depends on the eigenvalue only.
+constexpr double RITZ_TOLERANCE = 1e-9;
 constexpr int FIRST_CHECK = 12;
 constexpr int CHECK_EVERY = 6;
-constexpr int MOST_RESTARTS = 20;
+constexpr int MAX_RESTARTS = 20;
 
-// Entry i of a fixed vector of no particular direction, in [-1, 1): a linear congruential
-// generator, hashed from the index.
+// Entry i of a fixed pseudo-random vector in [-1, 1), hashed from the index.
 inline double scatter(int i) {
   std::uint64_t h = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15ull;
   h ^= h >> 29;
@@ -33,8 +32,7 @@ inline double scatter(int i) {
   return static_cast<double>(h >> 11) * 0x1p-52 - 1.0;
 }
 
-// The lowest eigenpair of the tridiagonal matrix of a Lanczos run of k steps; false where
-// LAPACK gives up.
+// The lowest eigenpair of the tridiagonal matrix of k Lanczos steps; false if LAPACK fails.
 inline bool lowest_of_tridiagonal(const LanczosMemory& memory, int k, double& value) {
   char with_vectors = 'V', by_index = 'I';
   int one = 1, found = 0, any = 1, info = 0, room = 18 * k + 18, integer_room = 10 * k + 10;
@@ -51,8 +49,8 @@ inline bool lowest_of_tridiagonal(const LanczosMemory& memory, int k, double& va
   return info == 0 && found == 1;
 }
 
-// Lanczos with full reorthogonalisation from `vector`, which becomes the Ritz vector; returns
-// the Ritz value, and in `residual` how far it is from an eigenpair, relative to Z.
+// Lanczos with full reorthogonalisation from `vector`, which is replaced by the Ritz vector.
+// Returns the Ritz value; `residual` is its residual relative to Z.
 inline double lanczos(const double* z, Index stride, int n, double* vector,
                       const LanczosMemory& memory, double& residual) {
   const int most = n < memory.steps ? n : memory.steps;
@@ -69,17 +67,18 @@ inline double lanczos(const double* z, Index stride, int n, double* vector,
     subtract_transposed(memory.basis, n, k + 1, n, memory.overlaps, w);
     const double length = __builtin_sqrt(dot(w, w, n));
     memory.off_diagonal[k] = length;
-    const double size = (memory.diagonal[k] < 0 ? -memory.diagonal[k] : memory.diagonal[k]) + length;
+    const double size =
+        (memory.diagonal[k] < 0 ? -memory.diagonal[k] : memory.diagonal[k]) + length;
     scale = size > scale ? size : scale;
-    // What is left is rounding: of a repeated eigenvalue the vector nearest to the start is found,
-    // and going on would mix others in.
+    // The remainder is rounding error. For a repeated eigenvalue the vector nearest to the start
+    // has been found, and further steps would mix in others.
     const bool exhausted = length <= 1e-11 * scale;
     const bool last = exhausted || k + 1 == most;
     const bool check = k + 1 >= FIRST_CHECK && (k + 1 - FIRST_CHECK) % CHECK_EVERY == 0;
     if ((last || check) && lowest_of_tridiagonal(memory, k + 1, value)) {
       const double tail = memory.ritz_vector[k];
       residual = scale > 0 ? length * (tail < 0 ? -tail : tail) / scale : 0;
-      if (last || residual <= RESIDUAL) {
+      if (last || residual <= RITZ_TOLERANCE) {
         for (int i = 0; i < n; ++i) vector[i] = 0;
         subtract_transposed(memory.basis, n, k + 1, n, memory.ritz_vector, vector);
         return value;
@@ -90,7 +89,7 @@ inline double lanczos(const double* z, Index stride, int n, double* vector,
     for (int i = 0; i < n; ++i) fresh[i] = w[i] / length;
   }
   residual = 0;
-  return 0;  // LAPACK gave up: the vector stays, as if no reflector helped
+  return 0;  // LAPACK failed: keep the vector, as if no reflector improved the objective
 }
 
 inline void normalise(double* v, int n) {
@@ -99,16 +98,16 @@ inline void normalise(double* v, int n) {
     for (int i = 0; i < n; ++i) v[i] /= length;
 }
 
-// Replaces u (n numbers of unit length, or zeros) by the eigenvector of the lowest eigenvalue
-// of Z, its largest entry positive, or by zeros where no eigenvalue is negative. Returns the
-// eigenvalue, or zero.
+// Replaces u (a unit vector, or zeros) by the eigenvector of the lowest eigenvalue of Z, with its
+// largest entry positive, or by zeros if no eigenvalue is negative. Returns the eigenvalue, or
+// zero.
 inline double lowest_eigenvector(const double* z, Index stride, int n, double* u,
-                               const LanczosMemory& memory) {
-  // A little of every direction, so that no eigenvector is out of reach.
+                                 const LanczosMemory& memory) {
+  // A small component in every direction, so that no eigenvector is orthogonal to the start.
   for (int i = 0; i < n; ++i) u[i] += 1e-3 * scatter(i);
   normalise(u, n);
   double value = 0, residual = 1;
-  for (int restart = 0; restart < MOST_RESTARTS && residual > RESIDUAL; ++restart) {
+  for (int restart = 0; restart < MAX_RESTARTS && residual > RITZ_TOLERANCE; ++restart) {
     value = lanczos(z, stride, n, u, memory, residual);
     normalise(u, n);
   }
@@ -117,7 +116,7 @@ inline double lowest_eigenvector(const double* z, Index stride, int n, double* u
     const double length = dot(z + i * stride, z + i * stride, n);
     scale = length > scale ? length : scale;
   }
-  // Eigenvalues that differ from zero by rounding alone are none.
+  // Eigenvalues that differ from zero only by rounding do not count as negative.
   const bool helps = value < -1e-15 * n * __builtin_sqrt(scale);
   int largest = 0;
   for (int i = 1; i < n; ++i)
@@ -127,10 +126,10 @@ inline double lowest_eigenvector(const double* z, Index stride, int n, double* u
   return helps ? value : 0;
 }
 
-// Step 2 of Algorithm 1 (QH_m-DLA): the eigenvectors of the m lowest eigenvalues of M + M^T,
-// the lowest last, zeros for those that are not negative. One after the other, each from the
-// vector that was there: what is found is turned into a positive eigenvalue of the same size,
-// out of the way of the next.
+// Step 2 of Algorithm 1 (QH_m-DLA): the eigenvectors of the m lowest eigenvalues of M + M^T, the
+// lowest last; zeros for eigenvalues that are not negative. Each starts from the previous vector.
+// Deflation: the eigenvalue found is changed to a positive one of the same size before the next one
+// is sought.
 inline void lowest_eigenvectors(const double* statistic, int n, double* vectors, int m,
                                 const SweepMemory& memory) {
   symmetrise(statistic, memory.z, n);
@@ -138,7 +137,7 @@ inline void lowest_eigenvectors(const double* statistic, int n, double* vectors,
   for (int j = m - 1; j >= 0; --j) {
     double* u = vectors + j * static_cast<Index>(n);
     if (value < 0) value = lowest_eigenvector(memory.z, n, n, u, memory.lanczos);
-    // The residual of Lanczos is also its distance from being orthogonal to the others.
+    // The residual of Lanczos also bounds the deviation from orthogonality to the others.
     for (int k = m - 1; k > j && value < 0; --k) {
       const double* other = vectors + k * static_cast<Index>(n);
       add_scaled(-dot(u, other, n), other, u, n);
@@ -151,15 +150,16 @@ inline void lowest_eigenvectors(const double* statistic, int n, double* vectors,
   }
 }
 
-// R_j from scratch, for an arbitrary order of updates.
+// R_j computed from M, for an arbitrary order of updates.
 inline void statistic_of(const double* statistic, const double* vectors, int m, int n, int j,
                          const SweepMemory& memory) {
   for (Index i = 0; i < static_cast<Index>(n) * n; ++i) memory.r[i] = statistic[i];
-  for (int k = 0; k < j; ++k) reflect_left(memory.r, vectors + k * static_cast<Index>(n), memory.line, n);
+  for (int k = 0; k < j; ++k)
+    reflect_left(memory.r, vectors + k * static_cast<Index>(n), memory.line, n);
   for (int k = m - 1; k > j; --k) reflect_right(memory.r, vectors + k * static_cast<Index>(n), n);
 }
 
-// Updates the m vectors in the given order; vector j keeps its first begins[j] entries zero.
+// Updates the m vectors in the given order; the first begins[j] entries of vector j stay zero.
 inline void sweep_reflectors(const double* statistic, int n, double* vectors, int m,
                              const std::int32_t* order, const std::int32_t* begins,
                              const SweepMemory& memory) {

@@ -1,17 +1,17 @@
-// One sweep over a chain of rotations: every rotation in turn becomes the best one, its pair
-// of features included, for the codes at hand, the others fixed. With M = X Y^T and
+// One sweep over a chain of rotations: each rotation in turn, including its pair of features, is
+// replaced by the best one for the current codes, with the others fixed. With M = X Y^T and
 //
 //     R_k = (G_(k-1) ... G_1) M (G_g ... G_(k+1)),
 //
-// a block B on features (i, j) adds tr(R_ij B) - tr(R_ij) to the trace that is to be largest,
-// where R_ij = [[a, b], [c, d]] is the 2 x 2 block of R_k. The best B (a two-dimensional
-// Procrustes problem) makes the first term the nuclear norm of R_ij,
+// a block B on features (i, j) adds tr(R_ij B) - tr(R_ij) to the trace that is maximised, where
+// R_ij = [[a, b], [c, d]] is the 2 x 2 block of R_k. The optimal B (a two-dimensional Procrustes
+// problem) makes the first term the nuclear norm of R_ij,
 //
 //     max(sqrt((a + d)^2 + (b - c)^2), sqrt((a - d)^2 + (b + c)^2)),
 //
-// by a rotation or by a reflection. R_(k+1) = G_k R_k G_(k+1)^T changes two rows and two
-// columns, so only the scores of pairs with these features change: O(n) per rotation, but for
-// rows whose best pair was among them, which are looked through again.
+// by a rotation or by a reflection. R_(k+1) = G_k R_k G_(k+1)^T changes two rows and two columns,
+// hence only the scores of pairs with these features: O(n) per rotation, plus a search of the rows
+// whose best partner changed. NumPy twin: tests/reference_learning.py, sweep_rotations.
 #pragma once
 
 #include "kernels/learning/linear_algebra.hpp"
@@ -19,21 +19,21 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// The matrix R, also transposed, so that rows and columns are both contiguous, the score of
-// every pair, and the best partner of every feature.
+// The matrix R and its transpose, so that rows and columns are both contiguous, the score of every
+// pair, and the best partner of every feature.
 struct Scores {
   int n;
-  double* r;            // n x n
-  double* rt;           // n x n
-  double* diagonal;     // n
-  double* scores;       // n x n, symmetric
-  double* best;         // n
+  double* r;              // n x n
+  double* rt;             // n x n
+  double* diagonal;       // n
+  double* scores;         // n x n, symmetric
+  double* best;           // n
   std::int32_t* partner;  // n
 
   double at(int i, int j) const { return r[i * static_cast<Index>(n) + j]; }
 };
 
-// scores[p, :] from scratch.
+// Computes scores[p, :].
 inline void score_row(const Scores& s, int p) {
   const double* row = s.r + p * static_cast<Index>(s.n);
   const double* column = s.rt + p * static_cast<Index>(s.n);
@@ -42,8 +42,10 @@ inline void score_row(const Scores& s, int p) {
   for (int q = 0; q < s.n; ++q) {
     const double sum = a + s.diagonal[q], difference = a - s.diagonal[q];
     const double minus = row[q] - column[q], plus = row[q] + column[q];
-    const double turn = sum * sum + minus * minus, mirror = difference * difference + plus * plus;
-    out[q] = __builtin_sqrt(turn > mirror ? turn : mirror) - sum;
+    const double rotation_norm = sum * sum + minus * minus,
+                 reflection_norm = difference * difference + plus * plus;
+    out[q] =
+        __builtin_sqrt(rotation_norm > reflection_norm ? rotation_norm : reflection_norm) - sum;
   }
   out[p] = -1;
 }
@@ -54,7 +56,7 @@ inline void find_partner(const Scores& s, int p) {
   s.best[p] = row[s.partner[p]];
 }
 
-// Brings the scores up to date after rows and columns of the given features have changed.
+// Updates the scores after rows and columns of the given features have changed.
 inline void rescore(const Scores& s, const int* changed, int count) {
   for (int k = 0; k < count; ++k) s.diagonal[changed[k]] = s.at(changed[k], changed[k]);
   for (int k = 0; k < count; ++k) {
@@ -80,7 +82,7 @@ inline void rescore(const Scores& s, const int* changed, int count) {
   }
 }
 
-// Two rows become combinations of each other: (x, y) <- B (x, y).
+// Replaces two rows by linear combinations: (x, y) <- B (x, y).
 inline void combine(double* x, double* y, int n, double ii, double ij, double ji, double jj) {
   constexpr int L = LANES<double>;
   int k = 0;
@@ -96,7 +98,7 @@ inline void combine(double* x, double* y, int n, double ii, double ij, double ji
   }
 }
 
-// Rows i and j of one matrix, columns i and j of its transpose.
+// Combines rows i and j of one matrix, which are columns i and j of its transpose.
 inline void combine_rows(double* rows, double* columns, int n, const std::int32_t* pair, double ii,
                          double ij, double ji, double jj) {
   double* x = rows + pair[0] * static_cast<Index>(n);
@@ -113,24 +115,25 @@ inline bool is_identity(const double* block) {
 }
 
 // R <- G R, R <- R G, R <- R G^T
-inline void turn_left(const Scores& s, const std::int32_t* pair, const double* block) {
+inline void rotate_left(const Scores& s, const std::int32_t* pair, const double* block) {
   combine_rows(s.r, s.rt, s.n, pair, block[0], block[1], block[2], block[3]);
 }
-inline void turn_right(const Scores& s, const std::int32_t* pair, const double* block) {
+inline void rotate_right(const Scores& s, const std::int32_t* pair, const double* block) {
   if (is_identity(block)) return;
   combine_rows(s.rt, s.r, s.n, pair, block[0], block[2], block[1], block[3]);
 }
-inline void turn_right_back(const Scores& s, const std::int32_t* pair, const double* block) {
+inline void rotate_right_transposed(const Scores& s, const std::int32_t* pair,
+                                    const double* block) {
   if (is_identity(block)) return;
   combine_rows(s.rt, s.r, s.n, pair, block[0], block[1], block[2], block[3]);
 }
 
-// The orthogonal 2 x 2 block B with the largest tr([[a, b], [c, d]] B).
+// The orthogonal 2 x 2 block B that maximises tr([[a, b], [c, d]] B).
 inline void best_block(double a, double b, double c, double d, double* block) {
-  const double turn = __builtin_sqrt((a + d) * (a + d) + (c - b) * (c - b));
-  const double mirror = __builtin_sqrt((a - d) * (a - d) + (b + c) * (b + c));
-  const bool rotation = turn >= mirror;
-  const double length = rotation ? turn : mirror;
+  const double rotation_norm = __builtin_sqrt((a + d) * (a + d) + (c - b) * (c - b));
+  const double reflection_norm = __builtin_sqrt((a - d) * (a - d) + (b + c) * (b + c));
+  const bool rotation = rotation_norm >= reflection_norm;
+  const double length = rotation ? rotation_norm : reflection_norm;
   if (length == 0) {
     block[0] = block[3] = 1;
     block[1] = block[2] = 0;
@@ -144,20 +147,21 @@ inline void best_block(double a, double b, double c, double d, double* block) {
   block[3] = rotation ? cosine : -cosine;
 }
 
-// Updates the chain G_1 ... G_g in place. gains[k] is what rotation k adds to the trace over
-// the identity; the sweep ends early, and the rest stay as they are, at a gain of `least`.
-// Returns how many rotations were updated.
+// Updates the chain G_1 ... G_g in place. gains[k] is the gain of rotation k over the identity. The
+// sweep ends at a gain of at most `least`; later rotations stay unchanged. Returns the number of
+// updated rotations.
 inline int sweep_rotations(const double* statistic, const RotationMemory& memory, int n,
                            std::int32_t* pairs, double* blocks, double* gains, int g,
                            double least) {
-  const Scores s = {n, memory.r, memory.rt, memory.diagonal, memory.scores, memory.best,
-                    memory.partner};
+  const Scores s = {n,           memory.r,      memory.rt, memory.diagonal, memory.scores,
+                    memory.best, memory.partner};
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j) {
       s.r[i * static_cast<Index>(n) + j] = statistic[i * static_cast<Index>(n) + j];
       s.rt[j * static_cast<Index>(n) + i] = statistic[i * static_cast<Index>(n) + j];
     }
-  for (int k = g - 1; k > 0; --k) turn_right(s, pairs + 2 * k, blocks + 4 * static_cast<Index>(k));
+  for (int k = g - 1; k > 0; --k)
+    rotate_right(s, pairs + 2 * k, blocks + 4 * static_cast<Index>(k));
   for (int p = 0; p < n; ++p) s.diagonal[p] = s.at(p, p);
   for (int p = 0; p < n; ++p) score_row(s, p);
   for (int p = 0; p < n; ++p) find_partner(s, p);
@@ -171,9 +175,9 @@ inline int sweep_rotations(const double* statistic, const RotationMemory& memory
     pair[0] = i;
     pair[1] = j;
     best_block(s.at(i, i), s.at(i, j), s.at(j, i), s.at(j, j), block);
-    turn_left(s, pair, block);
+    rotate_left(s, pair, block);
     if (k + 1 == g) return g;
-    turn_right_back(s, pair + 2, block + 4);
+    rotate_right_transposed(s, pair + 2, block + 4);
     int changed[4], count = 0;
     for (int e = 0; e < 4; ++e) {  // of this pair and the next
       bool known = false;

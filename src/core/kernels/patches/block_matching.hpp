@@ -1,13 +1,14 @@
-// The blocks that resemble a block most, in its neighbourhood.
+// Block matching: the blocks most similar to a reference block (least squared distance) within a
+// search window. NumPy twin: tests/reference.py, similar_blocks.
 #pragma once
 
-#include "types/groups.hpp"
 #include "kernels/simd/vector.hpp"
+#include "types/groups.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// The nearest so far, in ascending order; of equal ones those that came first.
+// The nearest blocks so far, in ascending order of distance; among equal ones, the first found.
 template <class T> struct Nearest {
   T* distances;
   Index* places;
@@ -27,32 +28,32 @@ template <class T> struct Nearest {
   }
 };
 
-// 0, -1, 1, -2, 2, ...: the nearest come first, so that later ones are soon seen to be worse.
+// 0, -1, 1, -2, 2, ...: nearby rows come first, so that later ones are soon recognised as worse.
 inline Index outwards(Index k) { return k % 2 ? -(k + 1) / 2 : k / 2; }
 
-// Vectors of places that are compared at the same time: sums that do not wait for each other.
-constexpr int ABREAST = 4;
+// Vectors of positions that are compared at once: independent sums, to hide latency.
+constexpr int PARALLEL_VECTORS = 4;
 
-// Places of several rows, as many at a time as there are vectors, in the order in which they come:
-// where rows are short, as in a volume, several of them are compared at once.
+// Candidate positions from several rows, collected until they fill PARALLEL_VECTORS vectors: rows
+// are short in volumes.
 template <class T> class Candidates {
  public:
   Candidates(const GroupTask<T>& task, Index block, Nearest<T>& nearest)
       : task_(task), block_(block), nearest_(nearest) {}
 
-  // One row of places, `count` of them from `first` on.
+  // Adds a row of `count` positions from `first` on.
   void add_row(Index first, Index count) {
     for (Index begin = 0; begin < count; begin += L) {
       first_[taken_] = first + begin;
       count_[taken_] = count - begin < L ? static_cast<int>(count - begin) : L;
-      if (++taken_ == ABREAST) compare();
+      if (++taken_ == PARALLEL_VECTORS) compare();
     }
   }
 
-  // Those that are left.
+  // Compares the remaining positions.
   void finish() {
     if (!taken_) return;
-    for (int v = taken_; v < ABREAST; ++v) first_[v] = first_[0], count_[v] = 0;
+    for (int v = taken_; v < PARALLEL_VECTORS; ++v) first_[v] = first_[0], count_[v] = 0;
     compare();
   }
 
@@ -60,13 +61,13 @@ template <class T> class Candidates {
   static constexpr int L = LANES<T>;
   static constexpr T HUGE_DISTANCE = static_cast<T>(__builtin_inff());
 
-  // The block itself is no candidate.
+  // The reference block itself is not a candidate.
   void compare() {
     taken_ = 0;
     const T worst = nearest_.full() ? nearest_.distances[nearest_.most - 1] : HUGE_DISTANCE;
-    Vec<T> sums[ABREAST];
+    Vec<T> sums[PARALLEL_VECTORS];
     if (!distances(worst, sums)) return;
-    for (int v = 0; v < ABREAST; ++v) {
+    for (int v = 0; v < PARALLEL_VECTORS; ++v) {
       unsigned near = ~at_least(sums[v], Vec<T>{} + worst) & ((1u << count_[v]) - 1);
       if (!near) continue;
       T distances[L];
@@ -81,30 +82,31 @@ template <class T> class Candidates {
     }
   }
 
-  // Squared distances of the block to those at all places, as far as they are not all at least
-  // `worst` before the end. False where they are.
+  // Squared distances between the block and those at all positions. Returns false, before the end,
+  // if all partial sums are at least `worst`.
   FOST_INLINE bool distances(T worst, Vec<T>* found) const {
     const Vec<T> limit = Vec<T>{} + worst;
-    const T *block = task_.guide + block_, *others[ABREAST];
-    Vec<T> sums[ABREAST];
+    const T *block = task_.guide + block_, *others[PARALLEL_VECTORS];
+    Vec<T> sums[PARALLEL_VECTORS];
 #pragma GCC unroll 4
-    for (int v = 0; v < ABREAST; ++v) sums[v] = Vec<T>{}, others[v] = task_.guide + first_[v];
+    for (int v = 0; v < PARALLEL_VECTORS; ++v)
+      sums[v] = Vec<T>{}, others[v] = task_.guide + first_[v];
     for (Index z = 0; z < task_.block[0]; ++z)
       for (Index y = 0; y < task_.block[1]; ++y) {
         const Index row = (z * task_.extents[1] + y) * task_.extents[2];
         for (Index x = row; x < row + task_.block[2]; ++x)
 #pragma GCC unroll 4
-          for (int v = 0; v < ABREAST; ++v) {
+          for (int v = 0; v < PARALLEL_VECTORS; ++v) {
             const Vec<T> difference = load(others[v] + x) - block[x];
             sums[v] += difference * difference;
           }
         Vec<T> least = sums[0];
 #pragma GCC unroll 4
-        for (int v = 1; v < ABREAST; ++v) least = minimum<T>(least, sums[v]);
+        for (int v = 1; v < PARALLEL_VECTORS; ++v) least = minimum<T>(least, sums[v]);
         if (!any<T>(Mask<T>(least < limit))) return false;
       }
 #pragma GCC unroll 4
-    for (int v = 0; v < ABREAST; ++v) found[v] = sums[v];
+    for (int v = 0; v < PARALLEL_VECTORS; ++v) found[v] = sums[v];
     return true;
   }
 
@@ -112,11 +114,11 @@ template <class T> class Candidates {
   const Index block_;
   Nearest<T>& nearest_;
   int taken_ = 0;
-  Index first_[ABREAST];
-  int count_[ABREAST];
+  Index first_[PARALLEL_VECTORS];
+  int count_[PARALLEL_VECTORS];
 };
 
-// Fills memory.places with the block at `at` and those most like it; returns how many there are.
+// Fills memory.places with the block at `at` and those most similar to it; returns their number.
 template <class T>
 int find_group(const GroupTask<T>& task, const Index* at, const GroupMemory<T>& memory) {
   const Index *extents = task.extents, *reach = task.reach;

@@ -1,30 +1,35 @@
-// Blocks a sample apart, in the domain of a DCT and of what follows it.
+// Shrinkage of blocks with a stride of one in the domain of a DCT and subsequent stages.
 //
-// Blocks of one row share their columns, and a DCT works along one axis after another. So a strip of
-// the volume, as high and deep as a block, is transformed across its rows once for all blocks in it, and
-// what is left for each block are its rows. Backwards likewise: blocks are added up, weighted, where
-// columns are still coefficients. The mean of a block is one of its coefficients, which is always kept.
+// The blocks of one row share their columns, and a DCT works axis by axis. A strip of the volume,
+// as high and deep as a block:
+//   1. Transform the strip across its rows once for all blocks in it.
+//   2. Per tile of blocks: transform along rows, apply further stages, threshold, and invert both.
+//   3. Add the weighted blocks while columns are still coefficients; invert step 1 once for the
+//      sums.
+//
+// The mean of a block is one of its coefficients, and is always kept. NumPy twin:
+// tests/reference.py, shrink_patches.
 #pragma once
 
-#include "kernels/patches/transform_filters.hpp"
 #include "kernels/patches/shrinkage.hpp"
+#include "kernels/patches/transform_filters.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// Whether that is the way for blocks whose rows have N samples.
+// Whether this algorithm applies to a program and to blocks whose rows have N samples.
 template <class T, int N>
-bool in_strips(const Program<T>& program, const BlockGrid<T>& grid, const Workspace<T>& work) {
+bool strips_apply(const Program<T>& program, const BlockGrid<T>& grid, const Workspace<T>& work) {
   if (!program.n_stages || grid.pilot || grid.width != N || work.width != WIDTH<T>) return false;
   const Stage<T>& first = program.stages[0];
-  if (first.kind != Kind::cosine || first.backwards || !first.count) return false;
+  if (first.kind != StageKind::cosine || first.is_transposed || !first.count) return false;
   for (int a = 0; a < first.count; ++a)
     if (!first.axes[a].codelet && first.axes[a].length > 1) return false;
-  return first.axes[first.count - 1].length == N && side_by_side(grid.lefts, grid.lefts.count);
+  return first.axes[first.count - 1].length == N && are_adjacent(grid.lefts, grid.lefts.count);
 }
 
-// Adds up blocks side by side, each of them a sample further; `own` are vectors of their columns, from
-// column R on. What belongs beyond the vectors of a tile comes behind these.
+// Adds adjacent blocks, each one sample further; `own` are vectors of their columns, from column R
+// on. Sums beyond the vectors of the tile follow them in `sums`.
 template <class T, int N, int R = 0>
 FOST_INLINE void add_shifted(const Vec<T> (&own)[UNROLL][N], Vec<T>* sums) {
   if constexpr (R < N) {
@@ -32,26 +37,27 @@ FOST_INLINE void add_shifted(const Vec<T> (&own)[UNROLL][N], Vec<T>* sums) {
     const Vec<T> zero = {};
 #pragma GCC unroll 2
     for (int k = 0; k < UNROLL; ++k)
-      sums[FIRST + k] += moved_up<L, S>(k ? own[k ? k - 1 : 0][R] : zero, own[k][R]);
-    if constexpr (S > 0) sums[FIRST + UNROLL] += moved_up<L, S>(own[UNROLL - 1][R], zero);
+      sums[FIRST + k] += shifted_up<L, S>(k ? own[k ? k - 1 : 0][R] : zero, own[k][R]);
+    if constexpr (S > 0) sums[FIRST + UNROLL] += shifted_up<L, S>(own[UNROLL - 1][R], zero);
     add_shifted<T, N, R + 1>(own, sums);
   }
 }
 
 template <class T>
-FOST_APART void add_row(const T* __restrict sums, const T* __restrict weights, const Overlay<T>& out, Index count) {
-  T *__restrict to = out.sums, *__restrict line = out.weights;
+FOST_NOINLINE void add_row(const T* __restrict sums, const T* __restrict weights,
+                           const WeightedSums<T>& out, Index count) {
+  T* __restrict to = out.sums, * __restrict line = out.weights;
   for (Index i = 0; i < count; ++i) {
     to[i] += sums[i];
     line[i] += weights[i];
   }
 }
 
-// The first stage of a program, whose last axis has N samples, on strips; the others on tiles.
+// The first stage of a program, with a last axis of N samples, on strips; later stages on tiles.
 template <class T, int N> class StripPass {
  public:
-  StripPass(const Program<T>& program, const BlockGrid<T>& grid, T level, const FilterMemory<T>& memory,
-            const Workspace<T>& work)
+  StripPass(const Program<T>& program, const BlockGrid<T>& grid, T level,
+            const FilterMemory<T>& memory, const Workspace<T>& work)
       : first_(program.stages[0]),
         rest_{program.n, program.n_stages - 1, program.stages + 1},
         tables_(first_.axes[first_.count - 1].codelet),
@@ -72,8 +78,9 @@ template <class T, int N> class StripPass {
     take_scales(scaled_last<true>(), scales_back_);
   }
 
-  // Adds a row of blocks to an overlay; `at` is the way to the first row of the volume that they cover.
-  void add(Index at, const Overlay<T>& out) const {
+  // Adds a row of blocks to the sums; `at` is the offset of the first row of the volume that they
+  // cover.
+  void add(Index at, const WeightedSums<T>& out) const {
     shrink_strip(at);
     const Index begin = at + grid_.lefts.at[0], covered = grid_.lefts.count + N - 1;
     const T* from = sums_;
@@ -83,14 +90,14 @@ template <class T, int N> class StripPass {
     });
   }
 
-  // Goes on towards a row of blocks, all of the volume's rows that no others cover.
-  void advance(Index at, const Motion<T>& motion) const {
+  // Takes the momentum step of all rows of the volume that only this row of blocks covers.
+  void step(Index at, const MomentumState<T>& state) const {
     shrink_strip(at);
     for (Index i = 0; i < grid_.pitch; ++i) line_[i] = T(1) / line_[i];
     const T* from = sums_;
     each_row(grid_, [&](Index offset) {
-      advance_row(motion, from, line_, at + offset, grid_.pitch);
-      motion.done[(at + offset) / grid_.pitch] = true;
+      step_row(state, from, line_, at + offset, grid_.pitch);
+      state.done[(at + offset) / grid_.pitch] = true;
       from += pitch_;
     });
   }
@@ -99,7 +106,7 @@ template <class T, int N> class StripPass {
   static constexpr int L = LANES<T>;
   static constexpr int BEYOND = (N + L - 1) / L;  // vectors beyond a tile that its blocks reach
 
-  // The means of a strip's blocks, weighted, as sums and a line of weights.
+  // The weighted sums of the blocks of a strip, and a line of weights.
   void shrink_strip(Index at) const {
     const int count = grid_.lefts.count;
     copy_in(grid_.volume + at + grid_.lefts.at[0], count + N - 1);
@@ -107,13 +114,14 @@ template <class T, int N> class StripPass {
     for (Index i = 0; i < (rows_ + 1) * BEYOND * L; ++i) memory_.carry[i] = T(0);
     int left = 0;
     for (; left < count; left += WIDTH<T>) {
-      std::uint64_t held = 0;
-      const T* tile = filter(left, held);
-      for (int l = count - left; l < WIDTH<T>; ++l) memory_.weights[l] = T(0);  // beyond the last
+      std::uint64_t nonzero = 0;
+      const T* tile = filter(left, nonzero);
+      // Beyond the last block.
+      for (int l = count - left; l < WIDTH<T>; ++l) memory_.weights[l] = T(0);
       if (rest_.n_stages)
-        add_tile<true>(tile, left, held);
+        add_tile<true>(tile, left, nonzero);
       else
-        add_tile<false>(tile, left, held);
+        add_tile<false>(tile, left, nonzero);
     }
     const T* carried = memory_.carry;
     for (int i = 0; i <= rows_; ++i)
@@ -144,11 +152,11 @@ template <class T, int N> class StripPass {
     }
   }
 
-  // The coefficients of blocks that are kept, and their weights; returns where they are. (`held` is for
-  // a DCT alone: what comes back from rotations is not worth a look.)
-  const T* filter(int left, std::uint64_t& held) const {
+  // The kept coefficients of blocks, and their weights; returns where they are. (`nonzero` is used
+  // for a DCT alone: after inverse rotations, too few rows are zero.)
+  const T* filter(int left, std::uint64_t& nonzero) const {
     if (!rest_.n_stages) {
-      held = along<true>(left);
+      nonzero = along<true>(left);
       return work_.tile;
     }
     along<false>(left);
@@ -159,15 +167,16 @@ template <class T, int N> class StripPass {
     return run_rest<true>(tile);
   }
 
-  // Which rows hold something; the last bit is for all from there on.
+  // The bit of row i in a set of rows; the last bit stands for all rows from 63 on.
   static std::uint64_t row_bit(int i) { return std::uint64_t(1) << (i < 63 ? i : 63); }
 
-  // The last axis of the DCT, from the strip to a tile. Where nothing follows coefficients are shrunk
-  // at once, and it returns which rows hold any then; many hold none at high thresholds.
+  // The last axis of the DCT, from the strip to a tile. If no stage follows, coefficients are
+  // thresholded at once, and the result is the set of rows with kept coefficients; at high
+  // thresholds many rows have none.
   template <bool SHRINKS> std::uint64_t along(int left) const {
-    std::uint64_t held = 0;
+    std::uint64_t nonzero = 0;
     const Vec<T> zero = {}, least = zero + level_;
-    // No coefficient is more than sqrt(N) times as large as all of its samples.
+    // No coefficient exceeds sqrt(N) times the largest of its samples.
     static_assert(N <= 16);
     const Vec<T> small = least * T(N <= 8 ? 0.3535 : 0.2499);
     const Index pitch = pitch_;
@@ -189,7 +198,7 @@ template <class T, int N> class StripPass {
 #pragma GCC unroll 16
         for (int j = 0; j < N; ++j) {
           x[j] = load(from + j);
-          if constexpr (N <= 8) hold(x[j]);
+          if constexpr (N <= 8) keep_in_register(x[j]);
         }
         codelet_forward<T, N>(tables, x);
         if (i == 0) {
@@ -200,49 +209,53 @@ template <class T, int N> class StripPass {
 #pragma GCC unroll 16
         for (int j = 0; j < N; ++j)
           store(to + j * WIDTH<T>, SHRINKS ? kept_above<T>(x[j], least, kept) : x[j]);
-        if (SHRINKS && any<T>(Mask<T>(kept != before))) held |= row_bit(i);
+        if (SHRINKS && any<T>(Mask<T>(kept != before))) nonzero |= row_bit(i);
       }
       if constexpr (SHRINKS) store(memory_.weights + k * L, weight_of<T>(kept));
     }
-    return held;
+    return nonzero;
   }
 
-  // The stage whose factors are left to what comes next, if there is one: the last one that is run.
+  // The rotations whose scale factors are merged into the next operation, if the last stage has
+  // any.
   template <bool INVERSE> const Rotations<T>* scaled_last() const {
     const Stage<T>& stage = rest_.stages[INVERSE ? 0 : rest_.n_stages - 1];
-    if (stage.kind != Kind::rotations) return nullptr;
-    return stage.backwards != INVERSE ? &stage.inverse : &stage.forward;
+    if (stage.kind != StageKind::rotations) return nullptr;
+    return stage.is_transposed != INVERSE ? &stage.inverse : &stage.forward;
   }
 
   static void take_scales(const Rotations<T>* rotations, T* scales) {
     if (rotations)
-      for (int k = 0; k < rotations->n_scaled; ++k) scales[rotations->scaled[k]] = rotations->scales[k];
+      for (int k = 0; k < rotations->n_scaled; ++k)
+        scales[rotations->scaled[k]] = rotations->scales[k];
   }
 
-  // All stages but the first, without the factors that `scales_` have.
+  // All stages but the first, without the factors in `scales_`.
   template <bool INVERSE> T* run_rest(T* tile) const {
     Prefetch none(nullptr, 0);
     const Rotations<T>* last = scaled_last<INVERSE>();
     const int left_out = last != nullptr;
-    const Program<T> others = {rest_.n, rest_.n_stages - left_out, rest_.stages + (INVERSE ? left_out : 0)};
+    const Program<T> others = {rest_.n, rest_.n_stages - left_out,
+                               rest_.stages + (INVERSE ? left_out : 0)};
     tile = run<T, INVERSE>(others, tile, work_, none);
-    if (last) turn_rows<T, WIDTH<T>>(*last, tile, WIDTH<T>, none);
+    if (last) rotate_rows<T, WIDTH<T>>(*last, tile, WIDTH<T>, none);
     return tile;
   }
 
-  // Adds blocks, whose rows are coefficients, times their weights to the sums, and the weights to the
-  // line. Without factors, rows that hold nothing are left out.
-  template <bool SCALES> void add_tile(const T* tile, int left, std::uint64_t held) const {
+  // Adds weighted blocks, whose rows are still coefficients, to the sums, and the weights to the
+  // line. Without scale factors, zero rows are skipped.
+  template <bool SCALES> void add_tile(const T* tile, int left, std::uint64_t nonzero) const {
     const T* scales = scales_back_;
     const T* tables = tables_;
     PerLane<T> weight;
     for (int k = 0; k < UNROLL; ++k) weight.v[k] = load(memory_.weights + k * L);
     T *carried = memory_.carry, *to = sums_ + left;
-    for (int i = 0; i <= rows_; ++i, tile += N * WIDTH<T>, scales += N, carried += BEYOND * L, to += pitch_) {
+    for (int i = 0; i <= rows_;
+         ++i, tile += N * WIDTH<T>, scales += N, carried += BEYOND * L, to += pitch_) {
       Vec<T> sums[UNROLL + BEYOND] = {};
 #pragma GCC unroll 8
       for (int k = 0; k < BEYOND; ++k) sums[k] = load(carried + k * L);
-      if (SCALES || i == 0 || i == rows_ || held & row_bit(i)) {
+      if (SCALES || i == 0 || i == rows_ || nonzero & row_bit(i)) {
         Vec<T> own[UNROLL][N];
 #pragma GCC unroll 2
         for (int k = 0; k < UNROLL; ++k) {

@@ -1,14 +1,15 @@
-// A pass over the groups of a range: find similar blocks, filter them together, add them up.
+// Filters a range of groups of similar blocks: find similar blocks, filter them together, add them
+// to the sums. NumPy twin: tests/reference.py, filter_groups.
 #pragma once
 
-#include "kernels/patches/group_wiener.hpp"
 #include "kernels/patches/block_matching.hpp"
+#include "kernels/patches/group_wiener.hpp"
 #include "kernels/simd/tile.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// Calls use(place of a line of a block's entries in the volume, in the block).
+// Calls use(offset in the volume, offset in the block) for each line of a block.
 template <class T, class Use> FOST_INLINE void each_line(const GroupTask<T>& task, const Use& use) {
   Index in_block = 0;
   for (Index z = 0; z < task.block[0]; ++z)
@@ -16,11 +17,13 @@ template <class T, class Use> FOST_INLINE void each_line(const GroupTask<T>& tas
       use((z * task.extents[1] + y) * task.extents[2], in_block);
 }
 
-// So many numbers side by side, at any address.
+// COUNT adjacent numbers at any address.
 template <class T, int COUNT> struct PartOf {
   typedef T type __attribute__((vector_size(COUNT * sizeof(T)), aligned(sizeof(T)), may_alias));
 };
-template <class T> struct PartOf<T, 1> { using type = T; };
+template <class T> struct PartOf<T, 1> {
+  using type = T;
+};
 template <class T, int COUNT> FOST_INLINE auto& part(T* p) {
   return *reinterpret_cast<typename PartOf<T, COUNT>::type*>(p);
 }
@@ -28,8 +31,8 @@ template <class T, int COUNT> FOST_INLINE const auto& part(const T* p) {
   return *reinterpret_cast<const typename PartOf<T, COUNT>::type*>(p);
 }
 
-// Calls use.template of<COUNT>(x) for parts of a line, whole vectors first and what is left by
-// powers of two. Lines of blocks are short: loops over single numbers took a third of a pass.
+// Calls use.template of<COUNT>(x) for the parts of a line: whole vectors first, the remainder in
+// powers of two. Lines of blocks are short; scalar loops took a third of a pass.
 template <class T, int COUNT, class Use>
 FOST_INLINE void rest_of_line(Index width, Index x, const Use& use) {
   if constexpr (COUNT > 0) {
@@ -75,7 +78,8 @@ template <class T> struct AddWeights {
 
 // rows[b] = the block of the volume that begins at places[b].
 template <class T>
-void gather_blocks(const GroupTask<T>& task, const T* volume, int count, Index n, const GroupMemory<T>& memory) {
+void gather_blocks(const GroupTask<T>& task, const T* volume, int count, Index n,
+                   const GroupMemory<T>& memory) {
   for (int b = 0; b < count; ++b) {
     const T* from = volume + memory.places[b];
     T* to = memory.rows + b * n;
@@ -93,7 +97,7 @@ template <class T> void average_rows(int count, Index n, const GroupMemory<T>& m
   for (Index i = 0; i < n; ++i) means[i] *= T(1) / static_cast<T>(count);
 }
 
-// tile = the rows without the means, entry by entry.
+// tile = the rows minus the means, entry by entry.
 template <class T> void centre_rows(int count, Index n, const GroupMemory<T>& memory, T* tile) {
   for (int b = 0; b < count; ++b)
     for (Index i = 0; i < n; ++i) memory.rows[b * n + i] -= memory.means[i];
@@ -101,10 +105,10 @@ template <class T> void centre_rows(int count, Index n, const GroupMemory<T>& me
   load_tile(rows, 0, count, tile, static_cast<int>(memory.pitch));
 }
 
-// Adds the rows and the means to the sums of one channel, and the window to the weights if there
-// are any.
+// Adds the rows plus the means to the sums of one channel, and the window to the weights if given.
 template <class T>
-void add_blocks(const GroupTask<T>& task, int count, Index n, const GroupMemory<T>& memory, T* sums, T* weights) {
+void add_blocks(const GroupTask<T>& task, int count, Index n, const GroupMemory<T>& memory, T* sums,
+                T* weights) {
   const Index width = task.block[2];
   for (int b = 0; b < count; ++b) {
     const T* row = memory.rows + b * n;
@@ -113,16 +117,17 @@ void add_blocks(const GroupTask<T>& task, int count, Index n, const GroupMemory<
       each_part<T>(width, AddLine<T>{task.window + i, row + i, memory.means + i, to + line});
     });
     if (!weights) continue;
-    T* heavier = weights + memory.places[b];
+    T* weight_rows = weights + memory.places[b];
     each_line(task, [&](Index line, Index i) {
-      each_part<T>(width, AddWeights<T>{task.window + i, heavier + line});
+      each_part<T>(width, AddWeights<T>{task.window + i, weight_rows + line});
     });
   }
 }
 
-// Groups are found in the guide, and used in all channels.
+// Groups are found in the guide volume and used in all channels.
 template <class T>
-void filter_at(const GroupTask<T>& task, const Index* at, const GroupSums<T>& out, const GroupMemory<T>& memory) {
+void filter_at(const GroupTask<T>& task, const Index* at, const GroupSums<T>& out,
+               const GroupMemory<T>& memory) {
   const Index n = task.block[0] * task.block[1] * task.block[2];
   const Index size = task.extents[0] * task.extents[1] * task.extents[2];
   const int count = find_group(task, at, memory);

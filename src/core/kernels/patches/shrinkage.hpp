@@ -1,18 +1,23 @@
-// The steps of shrinking overlapping blocks: from the volume to a tile, the coefficients, and back
-// into the volume.
+// Shrinkage of overlapping blocks: loading blocks into a tile, shrinking their coefficients, and
+// adding blocks to the volume.
 //
-// Blocks beside each other lie in the lanes, so that with a stride of one a feature of all of them
-// is a piece of a row of the volume: no transposition, and no gather.
+//   1. load_blocks: adjacent blocks are in adjacent lanes, so with a stride of one a feature of all
+//      of them is a contiguous part of a row: no transposition and no gather.
+//   2. shrink_by_threshold, c <- c if |c| > t, else 0; or wiener_shrink, c <- c g / (g + sigma^2).
+//   3. BlockAdder: sums += w (block + mean), weights += w, with w = 1 / (number of kept
+//      coefficients).
+//
+// NumPy twins: tests/reference.py, shrink_patches and advance.
 #pragma once
 
-#include "types/patches.hpp"
 #include "kernels/simd/shuffle.hpp"
 #include "kernels/simd/vector.hpp"
+#include "types/patches.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// One number per lane of a tile's vectors.
+// One number per lane of UNROLL vectors.
 template <class T> struct PerLane {
   Vec<T> v[UNROLL];
 };
@@ -21,7 +26,7 @@ template <class T> FOST_INLINE void store_lanes(const PerLane<T>& lanes, T* to) 
   for (int k = 0; k < UNROLL; ++k) store(to + k * LANES<T>, lanes.v[k]);
 }
 
-// Subtracts its mean from each block, whose sums become means.
+// Subtracts its mean from each block; turns sums into means.
 template <class T> void remove_mean(int n, T* tile, int width, PerLane<T>& sums) {
   for (int k = 0; k < UNROLL; ++k) sums.v[k] *= T(1) / static_cast<T>(n);
   for (int i = 0; i < n; ++i)
@@ -31,18 +36,18 @@ template <class T> void remove_mean(int n, T* tile, int width, PerLane<T>& sums)
     }
 }
 
-inline bool side_by_side(const Places& lefts, int width) {
+inline bool are_adjacent(const Positions& lefts, int width) {
   return lefts.count == width && lefts.at[width - 1] - lefts.at[0] == width - 1;
 }
 
-// Calls use(offset) for each row of a block, where offset is the way from its first row.
+// Calls use(offset) for each row of a block, with the offset from its first row.
 template <class T, class Use> FOST_INLINE void each_row(const BlockGrid<T>& grid, const Use& use) {
   for (int k = 0; k < grid.depth; ++k)
     for (int i = 0; i < grid.height; ++i) use(k * grid.slice + i * grid.pitch);
 }
 
 template <class T>
-void load_plain(const BlockGrid<T>& grid, const T* rows, T* tile, int width, T* means) {
+void load_adjacent(const BlockGrid<T>& grid, const T* rows, T* tile, int width, T* means) {
   PerLane<T> sums = {};
   T* to = tile;
   each_row(grid, [&](Index offset) {
@@ -59,8 +64,8 @@ void load_plain(const BlockGrid<T>& grid, const T* rows, T* tile, int width, T* 
 }
 
 template <class T>
-void load_one_by_one(const BlockGrid<T>& grid, const T* rows, const Places& lefts, T* tile, int width,
-                     T* means) {
+void load_scattered(const BlockGrid<T>& grid, const T* rows, const Positions& lefts, T* tile,
+                    int width, T* means) {
   T* to = tile;
   each_row(grid, [&](Index offset) {
     for (int j = 0; j < grid.width; ++j, to += width) {
@@ -80,27 +85,30 @@ void load_one_by_one(const BlockGrid<T>& grid, const T* rows, const Places& left
   }
 }
 
-// tile[feature * width + l] = feature of the block at lefts[l] without its mean, and 0 beyond the last.
+// tile[feature * width + l] = feature of the block at lefts[l] minus its mean; 0 beyond the last
+// block.
 template <class T>
-void load_blocks(const BlockGrid<T>& grid, const T* rows, const Places& lefts, T* tile, int width,
-                 T* means) {
-  if (side_by_side(lefts, width))
+void load_blocks(const BlockGrid<T>& grid, const T* rows, const Positions& lefts, T* tile,
+                 int width, T* means) {
+  if (are_adjacent(lefts, width))
     for (int lane = 0; lane < width; lane += WIDTH<T>)
-      load_plain(grid, rows + lefts.at[0] + lane, tile + lane, width, means + lane);
+      load_adjacent(grid, rows + lefts.at[0] + lane, tile + lane, width, means + lane);
   else
-    load_one_by_one(grid, rows, lefts, tile, width, means);
+    load_scattered(grid, rows, lefts, tile, width, means);
 }
 
-// x where it is larger than `least`, else zero; where it is, `count` grows by one.
+// x if |x| is larger than `least`, else zero; `count` is incremented where x is kept.
 template <class T> FOST_INLINE Vec<T> kept_above(Vec<T> x, Vec<T> least, Mask<T>& count) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
     const __mmask16 keep = _mm512_cmp_ps_mask((__m512)absolute(x), (__m512)least, _CMP_GT_OQ);
-    count = (Mask<T>)_mm512_mask_add_epi32((__m512i)count, keep, (__m512i)count, _mm512_set1_epi32(1));
+    count =
+        (Mask<T>)_mm512_mask_add_epi32((__m512i)count, keep, (__m512i)count, _mm512_set1_epi32(1));
     return (Vec<T>)_mm512_maskz_mov_ps(keep, (__m512)x);
   } else {
     const __mmask8 keep = _mm512_cmp_pd_mask((__m512d)absolute(x), (__m512d)least, _CMP_GT_OQ);
-    count = (Mask<T>)_mm512_mask_add_epi64((__m512i)count, keep, (__m512i)count, _mm512_set1_epi64(1));
+    count =
+        (Mask<T>)_mm512_mask_add_epi64((__m512i)count, keep, (__m512i)count, _mm512_set1_epi64(1));
     return (Vec<T>)_mm512_maskz_mov_pd(keep, (__m512d)x);
   }
 #else
@@ -110,13 +118,13 @@ template <class T> FOST_INLINE Vec<T> kept_above(Vec<T> x, Vec<T> least, Mask<T>
 #endif
 }
 
-// The weight of a block is one over the number of coefficients it keeps, its mean among them: the
-// variance of the noise that is left is proportional.
+// The weight of a block is the reciprocal of its number of kept coefficients, including the mean:
+// the variance of the remaining noise is proportional to that number.
 template <class T> FOST_INLINE Vec<T> weight_of(Mask<T> kept) {
   return T(1) / (__builtin_convertvector(kept, Vec<T>) + T(1));
 }
 
-// Keeps coefficients larger than the threshold, after they are multiplied by `scales`, if there are any.
+// Hard thresholding, after multiplication by `scales` if given.
 template <class T>
 void shrink_by_threshold(int n, T* tile, int width, T threshold, PerLane<T>& weights,
                          const T* scales = nullptr) {
@@ -135,10 +143,10 @@ void shrink_by_threshold(int n, T* tile, int width, T threshold, PerLane<T>& wei
   for (int k = 0; k < UNROLL; ++k) weights.v[k] = weight_of<T>(kept[k]);
 }
 
-// Wiener's filter, with the squared coefficients of an estimate in the place of the truth:
-// c <- c g / (g + level), and weights accordingly.
+// Wiener filter with the squared coefficients g of a pilot estimate in place of the true ones: c <-
+// c g / (g + level), with weights 1 / (1 + sum of squared factors).
 template <class T>
-void shrink_by_guide(int n, T* tile, const T* guide, int width, T level, PerLane<T>& weights) {
+void wiener_shrink(int n, T* tile, const T* guide, int width, T level, PerLane<T>& weights) {
   const Vec<T> one = Vec<T>{} + T(1);
   PerLane<T> kept;
   for (int k = 0; k < UNROLL; ++k) kept.v[k] = one;
@@ -152,9 +160,10 @@ void shrink_by_guide(int n, T* tile, const T* guide, int width, T level, PerLane
   for (int k = 0; k < UNROLL; ++k) weights.v[k] = one / kept.v[k];
 }
 
-// How badly a transform suits a block: the squares that a threshold takes out, and its own square
-// for each coefficient that is kept, in units of that.
-template <class T> void threshold_costs(int n, const T* tile, int width, T threshold, PerLane<T>& costs) {
+// The cost of a block in a transform under a threshold: the energy removed by it, plus threshold^2
+// per kept coefficient, in units of threshold^2.
+template <class T> void threshold_costs(int n, const T* tile, int width, T threshold,
+                                        PerLane<T>& costs) {
   const Vec<T> one = Vec<T>{} + T(1);
   costs = {};
   for (int i = 0; i < n; ++i)
@@ -164,8 +173,8 @@ template <class T> void threshold_costs(int n, const T* tile, int width, T thres
     }
 }
 
-// The same for Wiener's filter: the noise that it lets through, in units of the noise.
-template <class T> void guide_costs(int n, const T* guide, int width, T level, PerLane<T>& costs) {
+// The same for the Wiener filter: the transmitted noise, in units of the noise variance.
+template <class T> void wiener_costs(int n, const T* guide, int width, T level, PerLane<T>& costs) {
   costs = {};
   for (int i = 0; i < n; ++i)
     for (int k = 0; k < UNROLL; ++k) {
@@ -174,9 +183,9 @@ template <class T> void guide_costs(int n, const T* guide, int width, T level, P
     }
 }
 
-// What a transform counts for a block whose cost in it exceeds the least by `excess`: nearly
-// exp(-excess), and nothing from 8 on.
-template <class T> FOST_INLINE Vec<T> belief(Vec<T> excess) {
+// The weight of a transform whose cost exceeds the least one by `excess`: (1 - excess / 8)^8, which
+// approximates exp(-excess) and is zero from 8 on.
+template <class T> FOST_INLINE Vec<T> exponential_weight(Vec<T> excess) {
   const Vec<T> zero = {}, rest = T(1) - excess * T(0.125);
   Vec<T> power = rest > zero ? rest : zero;
   power *= power;
@@ -184,16 +193,16 @@ template <class T> FOST_INLINE Vec<T> belief(Vec<T> excess) {
   return power * power;
 }
 
-// The weights of a row of blocks, which all rows of the volume that they cover share: from the
-// first sample of the first of them to the last sample of the last.
+// The weights of a row of blocks, shared by all rows of the volume that the blocks cover: from the
+// first sample of the first block to the last sample of the last.
 template <class T> void clear_line(const BlockGrid<T>& grid, T* line) {
-  const Places& lefts = grid.lefts;
+  const Positions& lefts = grid.lefts;
   const Index end = lefts.at[lefts.count - 1] + grid.width;
   for (Index i = lefts.at[0]; i < end; ++i) line[i] = T(0);
 }
 
 template <class T> void add_line(const BlockGrid<T>& grid, const T* line, T* weights) {
-  const Places& lefts = grid.lefts;
+  const Positions& lefts = grid.lefts;
   const Index end = lefts.at[lefts.count - 1] + grid.width;
   each_row(grid, [&](Index offset) {
     T* to = weights + offset;
@@ -201,8 +210,8 @@ template <class T> void add_line(const BlockGrid<T>& grid, const T* line, T* wei
   });
 }
 
-// Adds columns R, R + 1, ... of blocks side by side, where value(r, k) is vector k of column r: what
-// column r has in one lane belongs r samples further.
+// Adds columns R, R + 1, ... of adjacent blocks; value(r, k) is vector k of column r. Column r of
+// the block in one lane belongs r samples further.
 template <class T, int R = 0, class Value>
 FOST_INLINE void add_columns(int columns, const Value& value, Vec<T> (&sums)[UNROLL + 1]) {
   if constexpr (R < LANES<T>) {
@@ -211,16 +220,16 @@ FOST_INLINE void add_columns(int columns, const Value& value, Vec<T> (&sums)[UNR
 #pragma GCC unroll 2
     for (int k = 0; k < UNROLL; ++k) own[k + 1] = value(R, k);
 #pragma GCC unroll 3
-    for (int k = 0; k <= UNROLL; ++k) sums[k] += moved_up<LANES<T>, R>(own[k], own[k + 1]);
+    for (int k = 0; k <= UNROLL; ++k) sums[k] += shifted_up<LANES<T>, R>(own[k], own[k + 1]);
     add_columns<T, R + 1>(columns, value, sums);
   }
 }
 
-// Adds blocks to the rows that they cover, times their weights, and the weights to a line.
+// Adds weighted blocks to the rows that they cover, and the weights to a line.
 //
-// A sample gets something from every column of the blocks around it. They are added up in registers:
-// vectors that are loaded where others, a sample beside them, have just been stored wait for these.
-// What reaches beyond the blocks of one tile is carried on to the next one.
+// Each sample receives contributions from every column of the blocks around it. They are summed in
+// registers: a load that overlaps a store of just before, one sample apart, would have to wait for
+// that store. Sums that extend beyond the blocks of a tile are carried to the next tile.
 template <class T> class BlockAdder {
  public:
   BlockAdder(const BlockGrid<T>& grid, T* sums, T* line, T* carry)
@@ -228,18 +237,18 @@ template <class T> class BlockAdder {
     for (Index i = 0; i < carried_per_row(); ++i) carry_[i] = T(0);
   }
 
-  // weight * (block + mean), for blocks at these places.
-  void add(const T* tile, const T* means, const T* weights, const Places& lefts, int width) {
-    const bool plain = side_by_side(lefts, width);
-    if (!plain || lefts.at[0] != next_) flush();
-    if (plain)
+  // Adds weight * (block + mean) for the blocks at these positions.
+  void add(const T* tile, const T* means, const T* weights, const Positions& lefts, int width) {
+    const bool adjacent = are_adjacent(lefts, width);
+    if (!adjacent || lefts.at[0] != next_) flush();
+    if (adjacent)
       for (int lane = 0; lane < width; lane += WIDTH<T>)
-        add_plain(tile + lane, means + lane, weights + lane, lefts.at[0] + lane, width);
+        add_adjacent(tile + lane, means + lane, weights + lane, lefts.at[0] + lane, width);
     else
-      add_one_by_one(tile, means, weights, lefts, width);
+      add_scattered(tile, means, weights, lefts, width);
   }
 
-  // Adds what is still carried.
+  // Adds the sums that are still carried.
   void flush() {
     if (next_ < 0) return;
     T* carried = carry_;
@@ -256,7 +265,7 @@ template <class T> class BlockAdder {
     return rows * parts * L;
   }
 
-  void add_plain(const T* tile, const T* means, const T* weights, Index left, int width) {
+  void add_adjacent(const T* tile, const T* means, const T* weights, Index left, int width) {
     PerLane<T> mean, weight;
     for (int k = 0; k < UNROLL; ++k) {
       mean.v[k] = load(means + k * L);
@@ -297,8 +306,8 @@ template <class T> class BlockAdder {
     }
   }
 
-  void add_one_by_one(const T* tile, const T* means, const T* weights, const Places& lefts,
-                      int width) const {
+  void add_scattered(const T* tile, const T* means, const T* weights, const Positions& lefts,
+                     int width) const {
     for (int j = 0; j < grid_.width; ++j)
       for (int l = 0; l < lefts.count; ++l) line_[lefts.at[l] + j] += weights[l];
     each_row(grid_, [&](Index offset) {
@@ -310,37 +319,40 @@ template <class T> class BlockAdder {
 
   const BlockGrid<T>& grid_;
   T *sums_, *line_, *carry_;
-  Index next_ = -1;  // where that begins which is carried; negative where nothing is
+  Index next_ = -1;  // where the carried sums begin; negative if there are none
 };
 
-// Samples first:last of an estimate go on towards the means of an overlay where something is missing.
-// The overlay is empty then, for the next pass. (Truth values are taken for bytes, 0 or 1: the compiler has
-// no vectors of the others.)
+// Momentum step of samples first:last of an estimate towards weighted means, where samples are
+// missing. Resets the sums and weights to zero for the next pass. (Booleans are read as bytes 0 or
+// 1, because the compiler does not vectorise loops over bool.)
 template <class T>
-void advance_samples(const Motion<T>& motion, const Overlay<T>& towards, Index first, Index last) {
-  T *__restrict estimate = motion.estimate, *__restrict velocity = motion.velocity;
-  T *__restrict sums = towards.sums, *__restrict weights = towards.weights;
-  const auto* missing = reinterpret_cast<const unsigned char*>(motion.missing);
-  const T relaxation = motion.relaxation, momentum = motion.momentum;
+void step_samples(const MomentumState<T>& state, const WeightedSums<T>& towards, Index first,
+                  Index last) {
+  T* __restrict estimate = state.estimate, * __restrict velocity = state.velocity;
+  T* __restrict sums = towards.sums, * __restrict weights = towards.weights;
+  const auto* missing = reinterpret_cast<const unsigned char*>(state.missing);
+  const T relaxation = state.relaxation, momentum = state.momentum;
   for (Index i = first; i < last; ++i) {
-    const T way = (sums[i] / weights[i] - estimate[i]) * (static_cast<T>(missing[i]) * relaxation);
-    velocity[i] = velocity[i] * momentum + way;
+    const T change =
+        (sums[i] / weights[i] - estimate[i]) * (static_cast<T>(missing[i]) * relaxation);
+    velocity[i] = velocity[i] * momentum + change;
     estimate[i] += velocity[i];
     sums[i] = weights[i] = T(0);
   }
 }
 
-// The same for `count` samples from `first` on, where sums come with one over their weights. (Inlined,
-// the compiler would not know that nothing overlaps.)
+// The same for `count` samples from `first` on, with sums and reciprocal weights. (Not inlined: the
+// compiler would lose the information that the arrays do not overlap.)
 template <class T>
-FOST_APART void advance_row(const Motion<T>& motion, const T* __restrict sums, const T* __restrict shares, Index first,
-                 Index count) {
-  T *__restrict estimate = motion.estimate + first, *__restrict velocity = motion.velocity + first;
-  const auto* missing = reinterpret_cast<const unsigned char*>(motion.missing + first);
-  const T relaxation = motion.relaxation, momentum = motion.momentum;
+FOST_NOINLINE void step_row(const MomentumState<T>& state, const T* __restrict sums,
+                            const T* __restrict reciprocals, Index first, Index count) {
+  T* __restrict estimate = state.estimate + first, * __restrict velocity = state.velocity + first;
+  const auto* missing = reinterpret_cast<const unsigned char*>(state.missing + first);
+  const T relaxation = state.relaxation, momentum = state.momentum;
   for (Index i = 0; i < count; ++i) {
-    const T way = (sums[i] * shares[i] - estimate[i]) * (static_cast<T>(missing[i]) * relaxation);
-    velocity[i] = velocity[i] * momentum + way;
+    const T change =
+        (sums[i] * reciprocals[i] - estimate[i]) * (static_cast<T>(missing[i]) * relaxation);
+    velocity[i] = velocity[i] * momentum + change;
     estimate[i] += velocity[i];
   }
 }

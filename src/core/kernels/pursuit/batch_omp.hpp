@@ -1,8 +1,10 @@
-// Orthogonal matching pursuits of several signals side by side, by inner products.
+// Batch-OMP: orthogonal matching pursuit of several complete signals at once, with the Gram matrix
+// G of the atoms. The correlations of all atoms with the residual are
 //
-// With G, all inner products of atoms, the correlations of all atoms with the residual are
-//   alpha = <y, all atoms> - sum over i of x_i G_i.
-// This, what is long, is done signal by signal, in vectors along the atoms.
+//     alpha = <y, all atoms> - sum over i of x_i G_i,
+//
+// which is the longest part of a step and is vectorised along the atoms, signal by signal. NumPy
+// twins: tests/reference.py, omp and omp_steps.
 #pragma once
 
 #include "kernels/pursuit/omp_steps.hpp"
@@ -10,21 +12,21 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-template <class T> class Pursuits : PursuitSteps<T, PURSUITS> {
+template <class T> class BatchOmp : OmpSteps<T, BATCH_SIGNALS> {
  public:
-  // Those of `count` signals, which have the correlations `start`, `pitch` apart.
-  Pursuits(const Atoms<T>& atoms, const PursuitMemory<T>& memory, const Codes<T>& codes, int count,
+  // The pursuits of `count` signals with initial correlations `start`, `pitch` apart.
+  BatchOmp(const Atoms<T>& atoms, const PursuitMemory<T>& memory, const Codes<T>& codes, int count,
            const T* start)
       : Steps(atoms, memory, codes, count), start_(start) {}
 
-  // Begins with signal p; false where its entries are not finite or not within reach.
+  // Begins with signal p; false if its entries are not finite or its norm is out of range.
   bool begin(int p, const T* row) {
     if (!Steps::begin(p, row)) return false;
-    leaders_[p] = find_leaders(start(p), atoms_.scales, atoms_.pitch);
+    maxima_[p] = find_maxima(start(p), atoms_.scales, atoms_.pitch);
     return true;
   }
 
-  // All steps, and the codes.
+  // Runs all steps and writes the codes.
   void run() {
     while (taken_ < codes_.s && this->any_open()) {
       choose();
@@ -37,34 +39,35 @@ template <class T> class Pursuits : PursuitSteps<T, PURSUITS> {
   }
 
  private:
-  using Steps = PursuitSteps<T, PURSUITS>;
+  using Steps = OmpSteps<T, BATCH_SIGNALS>;
   using Steps::atom_, Steps::atoms_, Steps::chosen, Steps::codes_, Steps::count_, Steps::counts_;
   using Steps::memory_, Steps::open_, Steps::taken_;
-  static constexpr int P = PURSUITS;
-  static constexpr int ROWS = 4;  // of inner products that are read side by side
+  static constexpr int P = BATCH_SIGNALS;
+  static constexpr int ROWS = 4;  // of the Gram matrix that are read concurrently
 
   const T* start(int p) const { return start_ + static_cast<Index>(p) * atoms_.pitch; }
   T* alpha(int p) const { return memory_.alpha + static_cast<Index>(p) * atoms_.pitch; }
 
-  // The next atom of each signal, if there is one left to take.
+  // The next atom of each signal, if one is left to take.
   void choose() {
     for (int p = 0; p < P; ++p) {
       if (open_[p] != 0) open_[p] = choose(p);
-      this->compare(p, open_[p] != 0 ? start(p)[atom_[p]] : 0);
+      this->load_products(p, open_[p] != 0 ? start(p)[atom_[p]] : 0);
     }
   }
 
   bool choose(int p) {
     T* now = taken_ ? alpha(p) : const_cast<T*>(start(p));
-    int k = leaders_[p].first(now, atoms_.scales);
-    if (this->has(p, k)) {  // all are close to zero; the chosen ones are to be exactly that
+    int k = maxima_[p].first(now, atoms_.scales);
+    // All correlations are close to zero; those of chosen atoms are set to zero.
+    if (this->has(p, k)) {
       for (int i = 0; i < counts_[p]; ++i) now[chosen(p)[i]] = 0;
-      k = strongest(now, atoms_.scales, atoms_.pitch);
+      k = largest_correlation(now, atoms_.scales, atoms_.pitch);
     }
-    return this->prefers(p, k, now[k], squared_atom(atoms_, k));
+    return this->try_atom(p, k, now[k], squared_atom(atoms_, k));
   }
 
-  // What is left of the correlations of a signal, a few inner products at a time.
+  // Updates the correlations of a signal, a few rows of the Gram matrix at a time.
   void subtract(int p) {
     const T* from = start(p);
     int i = 0;
@@ -76,13 +79,13 @@ template <class T> class Pursuits : PursuitSteps<T, PURSUITS> {
       case 3: return subtract_rows<3, true>(p, i, from);
       case 4: return subtract_rows<4, true>(p, i, from);
     }
-    impossible();
+    unreachable();
   }
 
-  // The part of the chosen atoms i to i + COUNT - 1. After the last one finds the leaders, and
-  // fetches what the next signal begins with.
+  // The contribution of the chosen atoms i to i + COUNT - 1. With the last of them, finds the
+  // maxima and prefetches the Gram row of the next signal.
   template <int COUNT, bool LAST> void subtract_rows(int p, int i, const T* from) {
-    constexpr int V = Leaders<T>::VECTORS;
+    constexpr int V = BlockMaxima<T>::VECTORS;
     const T *gram[COUNT], *scales = atoms_.scales;
     Vec<T> factors[COUNT];
 #pragma GCC unroll 4
@@ -92,7 +95,7 @@ template <class T> class Pursuits : PursuitSteps<T, PURSUITS> {
     }
     const T* next = atoms_.gram + static_cast<Index>(atom_[(p + 1) % count_]) * atoms_.pitch;
     T* to = alpha(p);
-    Leaders<T> leaders;
+    BlockMaxima<T> maxima;
     for (int k = 0; k < atoms_.pitch; k += PITCH) {
       if constexpr (LAST)
         for (int line = 0; line < PITCH; line += 64 / static_cast<int>(sizeof(T)))
@@ -109,15 +112,64 @@ template <class T> class Pursuits : PursuitSteps<T, PURSUITS> {
 #pragma GCC unroll 16
         for (int v = 0; v < V; ++v)
           sums[v] = absolute(scales ? sums[v] * load(scales + k + v * LANES<T>) : sums[v]);
-        leaders.add(k, sums);
+        maxima.add(k, sums);
       }
     }
-    if constexpr (LAST) leaders_[p] = leaders;
+    if constexpr (LAST) maxima_[p] = maxima;
   }
 
   const T* start_;
-  Leaders<T> leaders_[P];
+  BlockMaxima<T> maxima_[P];
 };
+
+// Signals in contiguous rows.
+template <class T> struct SignalRows {
+  const T* data;
+  Index stride;
+};
+
+// `count` signals in place if their rows are contiguous, otherwise a copy.
+template <class T> SignalRows<T> rows_of(const View<const T>& y, Index begin, int count, T* copy) {
+  const Index n = y.columns;
+  const T* rows = y.data + begin * y.row_stride;
+  if (y.column_stride == 1 && y.row_stride >= n && y.row_stride < (1 << 30))
+    return {rows, y.row_stride};
+  for (Index r = 0; r < count; ++r)
+    for (Index i = 0; i < n; ++i) copy[r * n + i] = rows[r * y.row_stride + i * y.column_stride];
+  return {copy, n};
+}
+
+// The codes of `count` signals with given correlations. Returns false if an entry is not finite or
+// a norm is out of range.
+template <class T>
+bool pursue_tile(const Atoms<T>& atoms, const SignalRows<T>& rows, int count, Codes<T> codes,
+                 const PursuitMemory<T>& memory) {
+  for (int r = 0; r < count; r += memory.batch, advance(codes, memory.batch)) {
+    const int some = count - r < memory.batch ? count - r : memory.batch;
+    BatchOmp<T> pursuit(atoms, memory, codes, some,
+                        memory.correlations + static_cast<Index>(r) * atoms.pitch);
+    for (int p = 0; p < some; ++p)
+      if (!pursuit.begin(p, rows.data + (r + p) * rows.stride)) return false;
+    pursuit.run();
+  }
+  return true;
+}
+
+// The codes of the rows first:last of y. Returns false if an entry is not finite or a norm is out
+// of range.
+template <class T>
+bool pursue(const Atoms<T>& atoms, const View<const T>& y, Index first, Index last,
+            const Codes<T>& codes, const PursuitMemory<T>& memory) {
+  Codes<T> here = codes;
+  advance(here, first);
+  for (Index begin = first; begin < last; begin += memory.tile, advance(here, memory.tile)) {
+    const int count = static_cast<int>(last - begin < memory.tile ? last - begin : memory.tile);
+    const SignalRows<T> rows = rows_of(y, begin, count, memory.rows);
+    correlate(atoms, atoms.rows, rows.data, rows.stride, count, memory.correlations, memory.gemm);
+    if (!pursue_tile(atoms, rows, count, here, memory)) return false;
+  }
+  return true;
+}
 
 }  // namespace FOST_NAMESPACE
 }  // namespace fost

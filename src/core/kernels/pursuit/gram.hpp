@@ -1,15 +1,15 @@
-// Inner products of the atoms of a dictionary, each in one fixed order, so that a row is the same
-// to the last bit whether it is computed alone or with all others.
+// Inner products of the atoms of a dictionary (the Gram matrix), each summed in one fixed order, so
+// that a row has the same bits whether it is computed alone or with all others.
 #pragma once
 
 #include "kernels/learning/linear_algebra.hpp"
-#include "types/pursuit.hpp"
 #include "kernels/simd/shuffle.hpp"
+#include "types/pursuit.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// Numbers as S, in vectors of S.
+// Loads numbers as vectors of type S.
 template <class S, class T> FOST_INLINE Vec<S> load_as(const T* p) {
   if constexpr (sizeof(S) == sizeof(T))
     return load(p);
@@ -17,15 +17,15 @@ template <class S, class T> FOST_INLINE Vec<S> load_as(const T* p) {
     return load_double(p);
 }
 
-// The last `count` numbers, fewer than a vector has, and zeros. A loop over them would be compiled
-// to fused operations in one place and to products and sums in another.
+// The last `count` numbers, fewer than a vector, padded with zeros. A scalar loop would be compiled
+// to fused operations in one place and to separate products and sums in another.
 template <class S, class T> FOST_INLINE Vec<S> load_last(const T* p, int count) {
   Vec<S> last = {};
   for (int l = 0; l < count; ++l) last[l] = static_cast<S>(p[l]);
   return last;
 }
 
-// <a, b>, added up in S, to the last bit as `multiply_rows` has it.
+// <a, b> summed in type S, bit-identical to `multiply_rows`.
 template <class S, class T> S dot(const T* a, const T* b, int n) {
   constexpr int L = LANES<S>;
   Vec<S> sums = {};
@@ -34,9 +34,11 @@ template <class S, class T> S dot(const T* a, const T* b, int n) {
   if (i < n) sums += load_last<S>(a + i, n - i) * load_last<S>(b + i, n - i);
   return sum_in_order<S>(sums);
 }
-template <class T> double dot_in_double(const T* a, const T* b, int n) { return dot<double>(a, b, n); }
+template <class T> double dot_in_double(const T* a, const T* b, int n) {
+  return dot<double>(a, b, n);
+}
 
-// Squared norms of `count` rows of n numbers, four at a time. They may overflow or vanish.
+// Squared norms of `count` rows of n numbers, four rows at a time. They may overflow or underflow.
 template <class T> void squared_norms(const T* rows, Index n, Index count, double* out) {
   constexpr int L = LANES<T>;
   for (Index j = 0; j < count; j += 4, rows += 4 * n) {
@@ -57,9 +59,9 @@ template <class T> void squared_norms(const T* rows, Index n, Index count, doubl
   }
 }
 
-// products[j] = <x, row j> for the rows first:last of n numbers each, added up in S, as many at a
-// time as there are lanes. Where they do not fit into a cache, one pass after the other is faster if
-// each begins where the last one ended.
+// products[j] = <x, row j> for the rows first:last of n numbers each, summed in type S, LANES rows
+// at a time. If the rows exceed the cache, successive passes are faster when each starts where the
+// last one ended, hence `backwards`.
 template <class S, class T>
 void multiply_rows(const T* rows, int n, int first, int last, const T* x, T* products,
                    bool backwards = false) {
@@ -69,7 +71,9 @@ void multiply_rows(const T* rows, int n, int first, int last, const T* x, T* pro
   for (int b = 0; b < blocks; ++b) {
     const int j = first + (backwards ? blocks - 1 - b : b) * L;
     const T* row = rows + static_cast<Index>(j) * n;
-    const Index ahead = b + 1 == blocks ? 0 : backwards ? -static_cast<Index>(L) * n : static_cast<Index>(L) * n;
+    const Index ahead = b + 1 == blocks ? 0
+                        : backwards     ? -static_cast<Index>(L) * n
+                                        : static_cast<Index>(L) * n;
     Vec<S> sums[L] = {};
 #pragma GCC unroll 2
     for (int p = 0; p < L; p += ROWS) {
@@ -80,10 +84,12 @@ void multiply_rows(const T* rows, int n, int first, int last, const T* x, T* pro
         const T* here = some + i;
         if (i % LINE == 0) {
 #pragma GCC unroll 8
-          for (int q = 0; q < ROWS; ++q) __builtin_prefetch(here + q * static_cast<Index>(n) + ahead);
+          for (int q = 0; q < ROWS; ++q)
+            __builtin_prefetch(here + q * static_cast<Index>(n) + ahead);
         }
 #pragma GCC unroll 8
-        for (int q = 0; q < ROWS; ++q) sums[p + q] += load_as<S>(here + q * static_cast<Index>(n)) * xi;
+        for (int q = 0; q < ROWS; ++q)
+          sums[p + q] += load_as<S>(here + q * static_cast<Index>(n)) * xi;
       }
       if (i < n) {
         const Vec<S> xi = load_last<S>(x + i, n - i);
@@ -92,28 +98,30 @@ void multiply_rows(const T* rows, int n, int first, int last, const T* x, T* pro
           sums[p + q] += load_last<S>(some + q * static_cast<Index>(n) + i, n - i) * xi;
       }
     }
-    S together[L];
-    store(together, sums_in_order<S>(sums));
-    for (int q = 0; q < L; ++q) products[j + q] = static_cast<T>(together[q]);
+    S totals[L];
+    store(totals, sums_in_order<S>(sums));
+    for (int q = 0; q < L; ++q) products[j + q] = static_cast<T>(totals[q]);
   }
   for (int j = first + blocks * L; j < last; ++j)
     products[j] = static_cast<T>(dot<S>(rows + static_cast<Index>(j) * n, x, n));
 }
 
-// The same of atoms. Sums of so few products lose little in their own type, where they take half the
-// time; see DEPENDENT for what is lost.
-constexpr int FEW_PRODUCTS = 1024;
+// The same for atoms. Sums of up to this many products lose little in their own type and take half
+// the time; DEPENDENCE_TOLERANCE accounts for the loss.
+constexpr int MAX_NATIVE_SUM = 1024;
 template <class T>
-void multiply_atoms(const T* rows, int n, int first, int last, const T* x, T* products, bool backwards = false) {
-  if (n <= FEW_PRODUCTS)
+void multiply_atoms(const T* rows, int n, int first, int last, const T* x, T* products,
+                    bool backwards = false) {
+  if (n <= MAX_NATIVE_SUM)
     multiply_rows<T>(rows, n, first, last, x, products, backwards);
   else
     multiply_rows<double>(rows, n, first, last, x, products, backwards);
 }
 
-// Entries k, k + 1, ... of the rows first:last of the inner products, and zeros beyond `count`.
+// Entries k, k + 1, ... of the rows first:last of the Gram matrix, and zeros beyond `count`.
 template <class T>
-void upper_inner_products(const T* rows, int n, int count, int pitch, Index first, Index last, T* gram) {
+void upper_inner_products(const T* rows, int n, int count, int pitch, Index first, Index last,
+                          T* gram) {
   for (Index k = first; k < last; ++k) {
     T* products = gram + k * pitch;
     multiply_atoms(rows, n, static_cast<int>(k), count, rows + k * n, products);
@@ -125,16 +133,19 @@ void upper_inner_products(const T* rows, int n, int count, int pitch, Index firs
 template <class T> T squared_atom(const Atoms<T>& atoms, Index k) {
   if (!atoms.known) return atoms.gram[k * atoms.pitch + k];
   const T* atom = atoms.rows + k * atoms.n;
-  return atoms.n <= FEW_PRODUCTS ? dot<T>(atom, atom, atoms.n) : static_cast<T>(dot_in_double(atom, atom, atoms.n));
+  return atoms.n <= MAX_NATIVE_SUM ? dot<T>(atom, atom, atoms.n)
+                                   : static_cast<T>(dot_in_double(atom, atom, atoms.n));
 }
 
-// <an atom that was chosen, atom k>. Rows of chosen atoms are there, that of atom k need not be.
+// <chosen atom, atom k>. The rows of chosen atoms are computed already, the row of atom k may not
+// be.
 template <class T> T inner_product(const Atoms<T>& atoms, int chosen, int k) {
   return atoms.known ? atoms.gram[static_cast<Index>(chosen) * atoms.pitch + k]
                      : atoms.gram[static_cast<Index>(k) * atoms.pitch + chosen];
 }
 
-// Computes row k of the inner products if it is not there yet, from the last atom on if `backwards`.
+// Computes row k of the Gram matrix unless it is there already, from the last atom on if
+// `backwards`.
 template <class T> void find_row(const Atoms<T>& atoms, int k, bool backwards) {
   if (!atoms.known || atoms.known[k]) return;
   T* row = atoms.gram + static_cast<Index>(k) * atoms.pitch;

@@ -1,23 +1,25 @@
-// What pursuits of whole signals and of those with missing entries have in common: what counts as
-// rounding, the strongest of all correlations, and how codes are written.
+// Common parts of OMP on complete and on incomplete signals: rounding tolerances, the largest
+// correlation, and the output of codes.
 #pragma once
 
 #include "kernels/pursuit/gram.hpp"
-#include "types/pursuit.hpp"
 #include "kernels/selection/select.hpp"
 #include "kernels/simd/shuffle.hpp"
+#include "types/pursuit.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// An atom is dependent on others where less than this share of its square is left outside
-// their span: inner products carry an error of that order.
-template <class T> constexpr double DEPENDENT = 64 * static_cast<double>(sizeof(T) == 4 ? 1.2e-7 : 2.3e-16);
-// A correlation is rounding where it is smaller than this, times the norms of both.
-template <class T> constexpr double ROUNDING = 4 * static_cast<double>(sizeof(T) == 4 ? 1.2e-7 : 2.3e-16);
+// An atom counts as linearly dependent if less than this share of its squared norm lies outside the
+// span of the chosen atoms: inner products have errors of that order.
+template <class T> constexpr double DEPENDENCE_TOLERANCE =
+    64 * static_cast<double>(sizeof(T) == 4 ? 1.2e-7 : 2.3e-16);
+// A correlation counts as rounding if it is below this value times the norms of both vectors.
+template <class T> constexpr double ROUNDING_TOLERANCE =
+    4 * static_cast<double>(sizeof(T) == 4 ? 1.2e-7 : 2.3e-16);
 
 template <class T> double squared_norm(const T* a, int n) {
-  constexpr int L = LANES<double>, CHAINS = 4;  // sums that do not wait for each other
+  constexpr int L = LANES<double>, CHAINS = 4;  // independent sums, to hide latency
   Vec<double> sums[CHAINS] = {};
   int i = 0;
   for (; i + CHAINS * L <= n; i += CHAINS * L)
@@ -31,10 +33,10 @@ template <class T> double squared_norm(const T* a, int n) {
   return sum;
 }
 
-// Whether the squared norm of a row tells what it should: its square root is neither so large nor
-// so small that products of correlations and coefficients overflow or vanish in T, nor squares of
-// correlations in float64, with atoms at the end of their reach. Others are scaled by the caller.
-template <class T> bool within_reach(double energy, const T* row, int n) {
+// Whether the squared norm of a row is reliable: neither products of correlations and coefficients
+// in T nor squares of correlations in float64 may overflow or underflow, even for atoms of extreme
+// norms. The caller rescales other rows.
+template <class T> bool in_numeric_range(double energy, const T* row, int n) {
   constexpr double MOST = sizeof(T) == 4 ? 0x1p100 : 0x1p440;
   if (energy == 0) {
     for (int i = 0; i < n; ++i)
@@ -46,71 +48,73 @@ template <class T> bool within_reach(double energy, const T* row, int n) {
 
 template <class T> FOST_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) { return a > b ? a : b; }
 
-// |alpha_k|, times scales_k where given.
-template <class T> FOST_INLINE Vec<T> strength(const T* alpha, const T* scales, int k) {
+// |alpha_k|, times scales_k if given.
+template <class T> FOST_INLINE Vec<T> scaled_magnitude(const T* alpha, const T* scales, int k) {
   return absolute(scales ? load(alpha + k) * load(scales + k) : load(alpha + k));
 }
 
-// The largest strengths of each lane, and in which blocks of PITCH atoms they are: found without a
-// branch, while the correlations are computed.
-template <class T> struct Leaders {
+// The largest scaled correlation per lane, and the block of PITCH atoms that contains it. It is
+// updated without branches while correlations are computed.
+template <class T> struct BlockMaxima {
   static constexpr int VECTORS = PITCH / LANES<T>;
-  Vec<T> strengths = {};
+  Vec<T> magnitudes = {};
   Mask<T> blocks = {};
 
-  // The strengths of the atoms k to k + PITCH - 1.
+  // Updates with the scaled correlations of the atoms k to k + PITCH - 1.
   FOST_INLINE void add(int k, const Vec<T>* block) {
     Vec<T> top = block[0];
 #pragma GCC unroll 16
     for (int v = 1; v < VECTORS; ++v) top = larger<T>(top, block[v]);
-    const Mask<T> better = Mask<T>(top > strengths);
-    strengths = better ? top : strengths;
+    const Mask<T> better = Mask<T>(top > magnitudes);
+    magnitudes = better ? top : magnitudes;
     blocks = better ? Mask<T>{} + k : blocks;
   }
 
-  // The atom of the largest of all, the first of several; 0 where all are zero or NaN.
+  // The atom of the overall maximum, the first one among equals; 0 if all are zero or NaN.
   int first(const T* alpha, const T* scales) const {
-    const Vec<T> all = largest_lane<T>(strengths) - Vec<T>{};
+    const Vec<T> all = largest_lane<T>(magnitudes) - Vec<T>{};
     int block = INT32_MAX;
-    for (unsigned lanes = at_least(strengths, all); lanes; lanes &= lanes - 1) {
+    for (unsigned lanes = at_least(magnitudes, all); lanes; lanes &= lanes - 1) {
       const int other = static_cast<int>(blocks[__builtin_ctz(lanes)]);
       block = other < block ? other : block;
     }
     unsigned found = 0;
 #pragma GCC unroll 16
     for (int v = 0; v < VECTORS; ++v)
-      found |= at_least(strength(alpha, scales, block + v * LANES<T>), all) << v * LANES<T>;
+      found |= at_least(scaled_magnitude(alpha, scales, block + v * LANES<T>), all) << v * LANES<T>;
     return found ? block + __builtin_ctz(found) : 0;
   }
 };
 
-template <class T> Leaders<T> find_leaders(const T* alpha, const T* scales, int pitch) {
-  Leaders<T> leaders;
+template <class T> BlockMaxima<T> find_maxima(const T* alpha, const T* scales, int pitch) {
+  BlockMaxima<T> maxima;
   for (int k = 0; k < pitch; k += PITCH) {
-    Vec<T> block[Leaders<T>::VECTORS];
+    Vec<T> block[BlockMaxima<T>::VECTORS];
 #pragma GCC unroll 16
-    for (int v = 0; v < Leaders<T>::VECTORS; ++v) block[v] = strength(alpha, scales, k + v * LANES<T>);
-    leaders.add(k, block);
+    for (int v = 0; v < BlockMaxima<T>::VECTORS; ++v)
+      block[v] = scaled_magnitude(alpha, scales, k + v * LANES<T>);
+    maxima.add(k, block);
   }
-  return leaders;
+  return maxima;
 }
 
-template <class T> int strongest(const T* alpha, const T* scales, int pitch) {
-  return find_leaders(alpha, scales, pitch).first(alpha, scales);
+template <class T> int largest_correlation(const T* alpha, const T* scales, int pitch) {
+  return find_maxima(alpha, scales, pitch).first(alpha, scales);
 }
 
-// Writes the coefficients x, `stride` apart, of the chosen atoms with ascending indices, in place. Those
-// of up to MOST_RANKED by how many others come before each, without a branch that depends on them.
-constexpr int MOST_RANKED = 32;
+// Writes the coefficients x, `stride` apart, of the chosen atoms in ascending order of index, in
+// place. Codes of up to MAX_RANKED entries are sorted by counting the smaller indices of each
+// entry, without data-dependent branches.
+constexpr int MAX_RANKED = 32;
 template <class T>
 void write_code(int count, const double* x, int stride, const Codes<T>& codes, Index row) {
   T* values = codes.values + row * codes.s;
   std::int32_t* indices = codes.indices + row * codes.s;
   int written = 0;
-  if (count <= MOST_RANKED) {
+  if (count <= MAX_RANKED) {
     constexpr int STEP = 4;
-    T found[MOST_RANKED];
-    std::int32_t keys[MOST_RANKED];  // those of zeros come last
+    T found[MAX_RANKED];
+    std::int32_t keys[MAX_RANKED];  // zeros come last
     int end = 0;
     for (; end < count; ++end) {
       found[end] = static_cast<T>(x[end * stride]);
@@ -148,7 +152,7 @@ void write_code(int count, const double* x, int stride, const Codes<T>& codes, I
 template <class T>
 void correlate(const Atoms<T>& atoms, const T* matrix, const T* rows, Index stride, int count,
                T* out, Gemm<T> gemm) {
-  if (!gemm) {  // BLAS is not worth while for few signals
+  if (!gemm) {  // BLAS does not pay off for few signals
     for (Index r = 0; r < count; ++r)
       multiply_rows<T>(matrix, atoms.n, 0, atoms.count, rows + r * stride, out + r * atoms.pitch,
                        r % 2 == 0);

@@ -1,15 +1,18 @@
-// Steps of orthogonal matching pursuits of several signals side by side.
+// Steps of orthogonal matching pursuit for several signals at once, one signal per lane.
 //
-// The directions q_i of the chosen atoms, orthonormal, are combinations of them; M has the
-// coefficients of q_i in row i. Step t takes the atom a of the largest correlation with the residual.
-// With the inner products g of a with the atoms chosen before,
-//   l = M g,   rest = <a, a> - ||l||^2,   row t of M = (-M^T l, 1) / sqrt(rest),
-//   c_t = <y, q_t> = (<y, a> - <l, c>) / sqrt(rest) = <residual, a> / sqrt(rest).
+// The orthonormal directions q_i are linear combinations of the chosen atoms; row i of M has the
+// coefficients of q_i. Step t takes the atom a of the largest correlation with the residual. With
+// the inner products g of a with the atoms chosen before,
+//
+//     l = M g,   rest = <a, a> - ||l||^2,   row t of M = (-M^T l, 1) / sqrt(rest),
+//     c_t = <y, q_t> = (<y, a> - <l, c>) / sqrt(rest) = <residual, a> / sqrt(rest).
+//
 // The coefficients of the chosen atoms are x = M^T c, which grow by c_t times row t, and
 // ||residual||^2 = ||y||^2 - ||c||^2.
 //
-// These few numbers of a step wait for each other, roots and quotients among them, and are computed
-// for all signals at once, a signal per lane. How atoms are chosen is not known here.
+// These few numbers depend on each other through square roots and divisions, hence the vectors
+// across signals. The choice of atoms is left to derived classes. NumPy twin: tests/reference.py,
+// omp_steps.
 #pragma once
 
 #include "kernels/pursuit/omp_common.hpp"
@@ -17,10 +20,10 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// P signals at most, a multiple of LANES<double>.
-template <class T, int P> class PursuitSteps {
+// At most P signals, a multiple of LANES<double>.
+template <class T, int P> class OmpSteps {
  public:
-  PursuitSteps(const Atoms<T>& atoms, const PursuitMemory<T>& memory, const Codes<T>& codes, int count)
+  OmpSteps(const Atoms<T>& atoms, const PursuitMemory<T>& memory, const Codes<T>& codes, int count)
       : atoms_(atoms), memory_(memory), codes_(codes), count_(count) {
     for (int p = 0; p < P; ++p) least_[p] = 1;
   }
@@ -28,10 +31,10 @@ template <class T, int P> class PursuitSteps {
  protected:
   static constexpr int L = LANES<double>;
 
-  // Begins with signal p; false where its entries are not finite or not within reach.
+  // Begins with signal p; false if its entries are not finite or its norm is out of range.
   bool begin(int p, const T* row) {
     energy_[p] = left_[p] = squared_norm(row, atoms_.n);
-    if (!within_reach(energy_[p], row, atoms_.n)) return false;
+    if (!in_numeric_range(energy_[p], row, atoms_.n)) return false;
     open_[p] = left_[p] > memory_.tol;
     return true;
   }
@@ -52,16 +55,17 @@ template <class T, int P> class PursuitSteps {
     return found;
   }
 
-  // Signal p takes atom k of this square, if that is stronger than rounding.
-  bool prefers(int p, int k, double strength, double square) {
+  // Sets the next atom of signal p; false if its correlation is no larger than rounding.
+  bool try_atom(int p, int k, double strength, double square) {
     atom_[p] = k;
     square_[p] = square;
-    return strength * strength > ROUNDING<T> * ROUNDING<T> * energy_[p] * square_[p];
+    return strength * strength >
+           ROUNDING_TOLERANCE<T> * ROUNDING_TOLERANCE<T> * energy_[p] * square_[p];
   }
 
-  // The inner products of the atom of signal p with those chosen before, and its correlation with the
-  // signal or the residual; nothing where a pursuit has ended.
-  void compare(int p, double correlation) {
+  // The inner products of the atom of signal p with the atoms chosen before, and its correlation
+  // with the signal or the residual; zeros if the pursuit has ended.
+  void load_products(int p, double correlation) {
     if (open_[p] != 0) {
       for (int i = 0; i < taken_; ++i)
         memory_.products[i * P + p] = inner_product(atoms_, chosen(p)[i], atom_[p]);
@@ -73,8 +77,8 @@ template <class T, int P> class PursuitSteps {
     }
   }
 
-  // What the chosen atoms have beyond the directions, -M^T l as the new row of M, their squares
-  // and, where correlations are those with the signals, what is left of these.
+  // Orthogonalises the atoms: their squared norms outside the span, -M^T l as the new row of M and,
+  // if correlations are those with the signals, the correlations with the residuals.
   template <bool OF_SIGNALS> void orthogonalise() {
     double* last = row(taken_);
 #pragma GCC unroll 4
@@ -85,9 +89,11 @@ template <class T, int P> class PursuitSteps {
         const double* own = row(i) + p;
         Vec<double> l = {};
         for (int j = 0; j <= i; ++j) l += load(own + j * P) * load(memory_.products + j * P + p);
-        for (int j = 0; j <= i; ++j) store(last + j * P + p, load(last + j * P + p) - l * load(own + j * P));
+        for (int j = 0; j <= i; ++j)
+          store(last + j * P + p, load(last + j * P + p) - l * load(own + j * P));
         rest -= l * l;
-        if constexpr (OF_SIGNALS) correlation -= l * load(memory_.c + static_cast<Index>(i) * P + p);
+        if constexpr (OF_SIGNALS)
+          correlation -= l * load(memory_.c + static_cast<Index>(i) * P + p);
       }
       store(rest_ + p, rest);
       store(correlation_ + p, correlation);
@@ -96,16 +102,16 @@ template <class T, int P> class PursuitSteps {
     }
   }
 
-  // Takes the atoms, and with them the directions. A pursuit ends where an atom depends on those
-  // that were taken before, which leaves nothing but zeros here.
+  // Adds the atoms and their directions. A pursuit ends if an atom is linearly dependent on the
+  // chosen ones; its numbers here are zero then.
   void take() {
     double *last = row(taken_), *c = memory_.c + static_cast<Index>(taken_) * P;
 #pragma GCC unroll 4
     for (int p = 0; p < P; p += L) {
       const Vec<double> square = load(square_ + p), least = load(least_ + p), none = {};
-      // The less is left of chosen atoms, the larger are the errors of what depends on them.
-      const Mask<double> takes =
-          Mask<double>(load(open_ + p) * load(rest_ + p) * least > DEPENDENT<T> * square);
+      // Errors of the projection grow as the shares of chosen atoms outside the span shrink.
+      const Mask<double> takes = Mask<double>(load(open_ + p) * load(rest_ + p) * least >
+                                              DEPENDENCE_TOLERANCE<T> * square);
       const Vec<double> rest = takes ? load(rest_ + p) : square, share = rest / square;
       const Vec<double> inverse = (takes ? none + 1 : none) / square_root(rest);
       const Vec<double> coordinate = load(correlation_ + p) * inverse;
@@ -136,12 +142,12 @@ template <class T, int P> class PursuitSteps {
   const PursuitMemory<T>& memory_;
   Codes<T> codes_;
   int count_;
-  int taken_ = 0;  // atoms of those that are still going
+  int taken_ = 0;  // number of atoms of the pursuits that continue
   int counts_[P] = {};
   int atom_[P] = {};
   double energy_[P] = {}, left_[P] = {};
-  double least_[P];      // left of the chosen atoms' squares outside the others' span
-  double open_[P] = {};  // one where a pursuit is still going, else zero
+  double least_[P];  // least share of a chosen atom's squared norm outside the span of the others
+  double open_[P] = {};  // one while a pursuit continues, then zero
   double square_[P] = {}, rest_[P] = {}, correlation_[P] = {};
 };
 

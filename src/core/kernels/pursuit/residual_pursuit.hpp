@@ -1,10 +1,13 @@
-// Orthogonal matching pursuits of WIDTH signals side by side, by their residuals.
+// Orthogonal matching pursuit in a union of transforms with explicit residuals, WIDTH signals at
+// once.
 //
-// The residuals, in the domain of the base that the members of a union share, are a tile of the
-// board. In each step the rotations of all members turn them into the correlations with all atoms,
-// which are compared as they appear and not stored: everything stays in the first-level cache, where
-// rows of inner products (see pursuits.hpp) come from further away. Then each residual loses what the
-// coefficients of its chosen atoms have changed by, times the atoms' entries.
+// The residuals, in the domain of the base that the members share, are the first n coefficient
+// rows. Each step:
+//   1. The rotations of all members turn the residuals into the correlations with all atoms, which
+//      are compared as they are computed and mostly not stored. All data stay in the first-level
+//      cache, whereas rows of the Gram matrix (batch_omp.hpp) come from farther away.
+//   2. OmpSteps orthogonalises the chosen atoms.
+//   3. Each residual loses the change of its coefficients times the entries of the atoms.
 #pragma once
 
 #include "kernels/pursuit/omp_steps.hpp"
@@ -12,23 +15,23 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// The coefficient of the largest magnitude of each lane, and by which count it came. Where there is
-// no instruction for that, `values` are magnitudes alone: the next comparison then waits for one
-// instruction of the last, and not for three.
-template <class T> struct Champions {
+// The correlation of the largest magnitude per lane, and the count at which it was met. Without an
+// instruction for that maximum, `values` are magnitudes only: the next comparison then depends on
+// one instruction and not on three.
+template <class T> struct LargestCorrelations {
   Vec<T> values[UNROLL] = {};
   Mask<T> counts[UNROLL] = {};
 
-  FOST_INLINE void meet(const Vec<T>* coefficients, Mask<T> now) {
+  FOST_INLINE void update(const Vec<T>* coefficients, Mask<T> now) {
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) {
       if constexpr (COMPARES_MAGNITUDES) {
-        const Vec<T> strongest = stronger(values[v], coefficients[v]);
-        counts[v] = Mask<T>(strongest != values[v]) ? now : counts[v];
-        values[v] = strongest;
+        const Vec<T> larger = larger_magnitude(values[v], coefficients[v]);
+        counts[v] = Mask<T>(larger != values[v]) ? now : counts[v];
+        values[v] = larger;
       } else {
         const Vec<T> magnitude = absolute(coefficients[v]);
-        // Counts ascend, so that the larger one is the later one.
+        // Counts ascend, so the maximum of the counts is the later one.
         const Mask<T> mine = Mask<T>(magnitude > values[v]) & now;
         counts[v] = mine > counts[v] ? mine : counts[v];
         values[v] = maximum<T>(magnitude, values[v]);
@@ -37,19 +40,19 @@ template <class T> struct Champions {
   }
 };
 
-// Of all coefficients, the first of equals, but for their signs. They come to one of two sides, so that
-// a comparison does not wait for the one before.
-template <class T> struct Screening {
-  Champions<T> sides[2];
+// The running maximum over all correlations, the first one among equals up to sign. Correlations go
+// to one of two sides, so that successive comparisons are independent.
+template <class T> struct RunningMaximum {
+  LargestCorrelations<T> sides[2];
   Mask<T> now = {};
 
-  template <int SIDE> FOST_INLINE void meet(const Vec<T>* coefficients) {
-    sides[SIDE].meet(coefficients, now);
+  template <int SIDE> FOST_INLINE void update(const Vec<T>* coefficients) {
+    sides[SIDE].update(coefficients, now);
     now += 1;
   }
 
-  Champions<T> winners() const {
-    Champions<T> both = sides[0];
+  LargestCorrelations<T> largest() const {
+    LargestCorrelations<T> both = sides[0];
     for (int v = 0; v < UNROLL; ++v) {
       const Vec<T> mine = absolute(both.values[v]), other = absolute(sides[1].values[v]);
       const Mask<T> sooner = Mask<T>(sides[1].counts[v] < both.counts[v]);
@@ -61,12 +64,13 @@ template <class T> struct Screening {
   }
 };
 
-// A rotation on two rows of the board, in UNROLL vectors; see ScreenMember.
+// Two coefficient rows in UNROLL vectors, the input of a rotation; see ScheduledMember.
 template <class T> struct TwoRows {
   Vec<T> a[UNROLL], b[UNROLL];
 
-  FOST_INLINE TwoRows(const T* board, RowPair from) {
-    const T *p = board + first_row(from) * WIDTH<T>, *q = board + second_row(from) * WIDTH<T>;
+  FOST_INLINE TwoRows(const T* coefficients, RowPair from) {
+    const T *p = coefficients + first_row(from) * WIDTH<T>,
+            *q = coefficients + second_row(from) * WIDTH<T>;
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) {
       a[v] = load(p + v * LANES<T>);
@@ -75,10 +79,10 @@ template <class T> struct TwoRows {
   }
 };
 
-// So many rotations in a row, of one coefficient and others; see ScreenMember.
+// A chain of LENGTH rotations that share one coefficient; see ScheduledMember.
 template <int LENGTH, class T>
-FOST_INLINE void turn_chain(T* board, const RowPair* rows, const T* factors) {
-  const auto at = [board](Index row) { return board + row * WIDTH<T>; };
+FOST_INLINE void rotate_chain(T* coefficients, const RowPair* rows, const T* factors) {
+  const auto at = [coefficients](Index row) { return coefficients + row * WIDTH<T>; };
   Vec<T> one[UNROLL];
 #pragma GCC unroll 4
   for (int v = 0; v < UNROLL; ++v) one[v] = load(at(first_row(rows[0])) + v * LANES<T>);
@@ -87,8 +91,8 @@ FOST_INLINE void turn_chain(T* board, const RowPair* rows, const T* factors) {
     const T* from = at(first_row(rows[k + 1]));
     T* to = at(second_row(rows[k + 1]));
     Vec<T> alpha = factors[2 * k] - Vec<T>{}, beta = factors[2 * k + 1] - Vec<T>{};
-    hold(alpha);
-    hold(beta);
+    keep_in_register(alpha);
+    keep_in_register(beta);
     Vec<T> other[UNROLL];
 #pragma GCC unroll 4
     for (int v = 0; v < UNROLL; ++v) other[v] = load(from + v * LANES<T>);
@@ -103,72 +107,77 @@ FOST_INLINE void turn_chain(T* board, const RowPair* rows, const T* factors) {
 }
 
 // to = x + factor y
-template <class T> FOST_INLINE void keep(const Vec<T>* x, const Vec<T>* y, T factor, T* to) {
+template <class T> FOST_INLINE void store_sum(const Vec<T>* x, const Vec<T>* y, T factor, T* to) {
   Vec<T> all = factor - Vec<T>{};
-  hold(all);
+  keep_in_register(all);
 #pragma GCC unroll 4
   for (int v = 0; v < UNROLL; ++v) store(to + v * LANES<T>, x[v] + all * y[v]);
 }
 
-// factors[0] x + factors[1] y
+// Compares factors[0] x + factors[1] y.
 template <int SIDE, class T>
-FOST_INLINE void meet(Screening<T>& screening, const Vec<T>* x, const Vec<T>* y, const T* factors) {
+FOST_INLINE void update(RunningMaximum<T>& running, const Vec<T>* x, const Vec<T>* y,
+                        const T* factors) {
   Vec<T> first = factors[0] - Vec<T>{}, second = factors[1] - Vec<T>{}, sums[UNROLL];
-  hold(first);
-  hold(second);
+  keep_in_register(first);
+  keep_in_register(second);
 #pragma GCC unroll 4
   for (int v = 0; v < UNROLL; ++v) sums[v] = first * x[v] + second * y[v];
-  screening.template meet<SIDE>(sums);
+  running.template update<SIDE>(sums);
 }
 
-// scale x
-template <int SIDE, class T> FOST_INLINE void meet_stored(Screening<T>& screening, const T* x, T scale) {
+// Compares scale x.
+template <int SIDE, class T> FOST_INLINE void update_stored(RunningMaximum<T>& running, const T* x,
+                                                            T scale) {
   Vec<T> all = scale - Vec<T>{}, scaled[UNROLL];
-  hold(all);
+  keep_in_register(all);
 #pragma GCC unroll 4
   for (int v = 0; v < UNROLL; ++v) scaled[v] = all * load(x + v * LANES<T>);
-  screening.template meet<SIDE>(scaled);
+  running.template update<SIDE>(scaled);
 }
 
 template <class T>
-FOST_INLINE void screen_member(const ScreenMember<T>& member, T* board, Screening<T>& screening) {
+FOST_INLINE void search_member(const ScheduledMember<T>& member, T* coefficients,
+                               RunningMaximum<T>& running) {
   const RowPair* rows = member.rows;
   const T* factors = member.factors;
-  const auto at = [board](Index row) { return board + row * WIDTH<T>; };
-  for (int turn = 0; turn < member.turns; ++turn) {
-    for (int k = member.kept[2 * turn]; k > 0; --k, rows += 3, factors += 4) turn_chain<2>(board, rows, factors);
-    for (int k = member.kept[2 * turn + 1]; k > 0; --k, rows += 2, factors += 2) turn_chain<1>(board, rows, factors);
+  const auto at = [coefficients](Index row) { return coefficients + row * WIDTH<T>; };
+  for (int run = 0; run < member.runs; ++run) {
+    for (int k = member.run_lengths[2 * run]; k > 0; --k, rows += 3, factors += 4)
+      rotate_chain<2>(coefficients, rows, factors);
+    for (int k = member.run_lengths[2 * run + 1]; k > 0; --k, rows += 2, factors += 2)
+      rotate_chain<1>(coefficients, rows, factors);
   }
-  Screening<T> local = screening;
+  RunningMaximum<T> local = running;
   for (int k = 0; k < member.first; ++k, rows += 2, factors += 3) {
-    const TwoRows<T> in(board, rows[0]);
-    keep(in.b, in.a, factors[2], at(first_row(rows[1])));
-    meet<0>(local, in.a, in.b, factors);
+    const TwoRows<T> in(coefficients, rows[0]);
+    store_sum(in.b, in.a, factors[2], at(first_row(rows[1])));
+    update<0>(local, in.a, in.b, factors);
   }
   for (int k = 0; k < member.both; ++k, rows += 1, factors += 4) {
-    const TwoRows<T> in(board, rows[0]);
-    meet<0>(local, in.a, in.b, factors);
-    meet<1>(local, in.b, in.a, factors + 2);
+    const TwoRows<T> in(coefficients, rows[0]);
+    update<0>(local, in.a, in.b, factors);
+    update<1>(local, in.b, in.a, factors + 2);
   }
   int k = 0;
-  for (; k + 1 < member.stored; k += 2) {
-    meet_stored<0>(local, at(member.places[k]), member.scales[k]);
-    meet_stored<1>(local, at(member.places[k + 1]), member.scales[k + 1]);
+  for (; k + 1 < member.n_stored; k += 2) {
+    update_stored<0>(local, at(member.places[k]), member.scales[k]);
+    update_stored<1>(local, at(member.places[k + 1]), member.scales[k + 1]);
   }
-  if (k < member.stored) meet_stored<0>(local, at(member.places[k]), member.scales[k]);
-  screening = local;
+  if (k < member.n_stored) update_stored<0>(local, at(member.places[k]), member.scales[k]);
+  running = local;
 }
 
-template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
+template <class T> class ResidualPursuit : OmpSteps<T, WIDTH<T>> {
  public:
-  // Those of the first `count` signals on a board.
-  ResidualPursuits(const UnionProgram<T>& all, const Atoms<T>& atoms, const PursuitMemory<T>& memory,
-                   const Codes<T>& codes, int count, T* board)
-      : Steps(atoms, memory, codes, count), all_(all), board_(board) {}
+  // The pursuits of the first `count` signals of the coefficient rows.
+  ResidualPursuit(const UnionProgram<T>& all, const Atoms<T>& atoms, const PursuitMemory<T>& memory,
+                  const Codes<T>& codes, int count, T* coefficients)
+      : Steps(atoms, memory, codes, count), all_(all), coefficients_(coefficients) {}
 
-  using PursuitSteps<T, WIDTH<T>>::begin;
+  using OmpSteps<T, WIDTH<T>>::begin;
 
-  // All steps, and the codes.
+  // Runs all steps and writes the codes.
   void run() {
     if constexpr (!COMPARES_MAGNITUDES) take_rows();
     while (taken_ < codes_.s && this->any_open()) {
@@ -187,40 +196,42 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
 
  private:
   static constexpr int P = WIDTH<T>;
-  using Steps = PursuitSteps<T, P>;
+  using Steps = OmpSteps<T, P>;
   using Steps::atom_, Steps::atoms_, Steps::chosen, Steps::codes_, Steps::count_, Steps::memory_;
   using Steps::open_, Steps::taken_;
 
-  T* board(Index row) const { return board_ + row * P; }
+  T* coefficients(Index row) const { return coefficients_ + row * P; }
 
-  // The next atom of each signal, if there is one left to take.
+  // The next atom of each signal, if one is left to take.
   void choose() {
-    Screening<T> screening;
-    for (int b = 0; b < all_.screen.count; ++b) screen_member(all_.screen.members[b], board_, screening);
-    const Champions<T> champions = screening.winners();
+    RunningMaximum<T> running;
+    for (int b = 0; b < all_.schedule.count; ++b)
+      search_member(all_.schedule.members[b], coefficients_, running);
+    const LargestCorrelations<T> largest = running.largest();
     T strengths[P];
     typename IntegerOf<T>::type counts[P];
     for (int v = 0; v < UNROLL; ++v) {
-      store(strengths + v * LANES<T>, champions.values[v]);
-      store(counts + v * LANES<T>, champions.counts[v]);
+      store(strengths + v * LANES<T>, largest.values[v]);
+      store(counts + v * LANES<T>, largest.counts[v]);
     }
     for (int p = 0; p < P; ++p) {
       if (open_[p] == 0) continue;
-      int k = all_.screen.atoms[counts[p]];
+      int k = all_.schedule.atoms[counts[p]];
       if (this->has(p, k))
-        k = strongest_other(p, strengths[p]);
+        k = largest_other(p, strengths[p]);
       else if (!COMPARES_MAGNITUDES && correlation(p, k) < 0)
         strengths[p] = -strengths[p];
-      open_[p] = this->prefers(p, k, strengths[p], 1);
-      // Inner products come from far away: all of them at once.
+      open_[p] = this->try_atom(p, k, strengths[p], 1);
+      // Inner products are far away in memory: all of them are prefetched at once.
       const T* gram = atoms_.gram + static_cast<Index>(k) * atoms_.pitch;
       for (int i = 0; i < taken_; ++i) __builtin_prefetch(gram + chosen(p)[i]);
     }
-    for (int p = 0; p < P; ++p) this->compare(p, strengths[p]);
+    for (int p = 0; p < P; ++p) this->load_products(p, strengths[p]);
   }
 
-  // Where nothing but rounding is left, it may be strongest along an atom that was taken.
-  FOST_APART int strongest_other(int p, T& strength) const {
+  // If only rounding is left, it may be largest along a chosen atom; this finds the largest among
+  // the others.
+  FOST_NOINLINE int largest_other(int p, T& strength) const {
     int found = 0;
     strength = 0;
     for (int k = 0; k < atoms_.count; ++k) {
@@ -241,7 +252,7 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
     return all_.atoms.places + k * all_.atoms.count + i / ATOM_BLOCK;
   }
 
-  // Of atom k with a residual in rows.
+  // The correlation of atom k with the residual of signal p.
   T correlation(int p, int k) const {
     Vec<T> sums[ATOM_BLOCK / LANES<T>] = {};
     for (int i = 0; i < all_.pitch; i += ATOM_BLOCK) {
@@ -256,20 +267,20 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
     return total;
   }
 
-  // By how much the coefficients of the chosen atoms have changed.
+  // The changes of the coefficients of the chosen atoms.
   void find_factors() const {
     const double *last = this->row(taken_ - 1), *c = memory_.c + static_cast<Index>(taken_ - 1) * P;
     for (int i = 0; i < taken_; ++i)
       for (int p = 0; p < P; ++p) memory_.alpha[i * P + p] = static_cast<T>(c[p] * last[i * P + p]);
   }
 
-  // These, times the atoms.
+  // Subtracts these changes times the atoms.
   void subtract(int p) const {
     int i = 0;
     for (; i + 8 * LANES<T> <= all_.pitch; i += 8 * LANES<T>) subtract_part<8>(p, i);
     for (; i < all_.pitch; i += 4 * LANES<T>) subtract_part<4>(p, i);
   }
-  // Of V vectors of features from i on.
+  // For V vectors of features from i on.
   template <int V> void subtract_part(int p, int i) const {
     Vec<T> left[V];
     T* row = residual(p) + i;
@@ -279,7 +290,7 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
     const T* factors = memory_.alpha + p;
     for (int k = 0; k < taken_; ++k) {
       Vec<T> factor = factors[k * P] - Vec<T>{};
-      hold(factor);
+      keep_in_register(factor);
       const std::int32_t* places = blocks(atoms[k], i);
 #pragma GCC unroll 8
       for (int v = 0; v < V; ++v) {
@@ -291,13 +302,14 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
     for (int v = 0; v < V; ++v) store(row + v * LANES<T>, left[v]);
   }
 
-  // Residuals in rows from the board, and back.
+  // Copies residuals from coefficient rows to contiguous rows, and back.
   void take_rows() const {
     for (int p = 0; p < P; p += LANES<T>)
       for (int i = 0; i < all_.pitch; i += LANES<T>) {
         Vec<T> block[LANES<T>];
 #pragma GCC unroll 16
-        for (int l = 0; l < LANES<T>; ++l) block[l] = i + l < atoms_.n ? load(board(i + l) + p) : Vec<T>{};
+        for (int l = 0; l < LANES<T>; ++l)
+          block[l] = i + l < atoms_.n ? load(coefficients(i + l) + p) : Vec<T>{};
         transpose<T>(block);
 #pragma GCC unroll 16
         for (int l = 0; l < LANES<T>; ++l) store(residual(p + l) + i, block[l]);
@@ -312,12 +324,12 @@ template <class T> class ResidualPursuits : PursuitSteps<T, WIDTH<T>> {
         transpose<T>(block);
 #pragma GCC unroll 16
         for (int l = 0; l < LANES<T>; ++l)
-          if (i + l < atoms_.n) store(board(i + l) + p, block[l]);
+          if (i + l < atoms_.n) store(coefficients(i + l) + p, block[l]);
       }
   }
 
   const UnionProgram<T>& all_;
-  T* board_;
+  T* coefficients_;
 };
 
 }  // namespace FOST_NAMESPACE

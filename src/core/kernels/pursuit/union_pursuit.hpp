@@ -1,25 +1,28 @@
-// Orthogonal matching pursuit in the atoms of several orthonormal transforms. The correlations with
-// a signal are its coefficients in all of them, which fast kernels compute, a signal per lane. Then
-// the pursuit works on these, with inner products of atoms, or it goes on with residuals, whose
-// correlations are computed in the same way step by step.
+// Orthogonal matching pursuit in the union of several orthonormal transforms. The correlations of
+// the atoms with a signal are its coefficients in all members, computed by the fast transforms, one
+// signal per lane. Then the pursuit uses the Gram matrix of the atoms (batch_omp.hpp), or explicit
+// residuals whose correlations are computed step by step (residual_pursuit.hpp). NumPy twin:
+// tests/reference.py, omp.
 #pragma once
 
 #include "kernels/coding/tile_coders.hpp"
-#include "kernels/pursuit/omp.hpp"
+#include "kernels/pursuit/batch_omp.hpp"
 #include "kernels/pursuit/residual_pursuit.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// The correlations of WIDTH signals with the atoms of a member whose coefficients are at x, one
-// row of `out` per signal.
+// The correlations of WIDTH signals with the atoms of a member whose coefficients are at x, one row
+// of `out` per signal.
 template <class T>
 void write_correlations(const UnionMember<T>& member, const T* x, T* out, Index pitch) {
   constexpr int L = LANES<T>;
   out += member.first;
-  const auto coefficients = [&](int k) { return x + static_cast<Index>(member.places[k]) * WIDTH<T>; };
+  const auto coefficients = [&](int k) {
+    return x + static_cast<Index>(member.places[k]) * WIDTH<T>;
+  };
   int k = 0;
-  // The last block may overlap the one before.
+  // The last block may overlap the one before it.
   for (; member.count >= L && k < member.count; k += L) {
     const int at = k + L <= member.count ? k : member.count - L;
     const Vec<T> scales = load(member.scales + at);
@@ -48,27 +51,27 @@ void correlate_members(const UnionProgram<T>& all, const BankCoder<T>& bank,
   const int n = all.bank.base.n, width = outer.width;
   const T* tile = run<T, false>(all.bank.base, outer.tile, outer, ahead);
   for (int lane = 0; lane < width; lane += WIDTH<T>) {
-    T* board = memory_at(bank.memory, n, lane).board;
-    if (tile != board) copy_lanes(tile + lane, width, board, WIDTH<T>, n);
+    T* coefficients = memory_at(bank.memory, n, lane).coefficients;
+    if (tile != coefficients) copy_lanes(tile + lane, width, coefficients, WIDTH<T>, n);
   }
   for (int b = 0; b < all.bank.count; ++b) {
     const BankMember<T>& member = all.bank.members[b];
     const T* result = member.rotates ? nullptr : bank.apply_member(member, ahead);
     for (int lane = 0; lane < width; lane += WIDTH<T>) {
-      T* board = memory_at(bank.memory, n, lane).board;
-      const T* x = board;
+      T* coefficients = memory_at(bank.memory, n, lane).coefficients;
+      const T* x = coefficients;
       if (member.rotates) {
-        turn_rows<T, WIDTH<T>>(member.rotations, board, WIDTH<T>, ahead);
+        rotate_rows<T, WIDTH<T>>(member.rotations, coefficients, WIDTH<T>, ahead);
       } else {
-        x = board + n * WIDTH<T>;
-        copy_lanes(result + lane, width, board + n * WIDTH<T>, WIDTH<T>, n);
+        x = coefficients + n * WIDTH<T>;
+        copy_lanes(result + lane, width, coefficients + n * WIDTH<T>, WIDTH<T>, n);
       }
       write_correlations(all.members[b], x, correlations + lane * pitch, pitch);
     }
   }
 }
 
-// The numbers of atoms among those of all members.
+// Replaces numbers of atoms by their indices among the atoms of all members.
 template <class T> void rename_atoms(const UnionProgram<T>& all, const Codes<T>& codes, int count) {
   for (int r = 0; r < count; ++r)
     for (int k = 0; k < codes.counts[r]; ++k) {
@@ -77,13 +80,13 @@ template <class T> void rename_atoms(const UnionProgram<T>& all, const Codes<T>&
     }
 }
 
-// The codes of the rows first:last of y; `memory` is for as many signals as a tile has. False where
-// an entry is not finite or a row not within reach.
+// The codes of the rows first:last of y; `memory` is for as many signals as a tile has. Returns
+// false if an entry is not finite or a norm is out of range.
 template <class T>
 bool pursue_union(const UnionProgram<T>& all, const Atoms<T>& atoms, const View<const T>& y,
                   Index first, Index last, const Codes<T>& codes, const PursuitMemory<T>& memory,
-                  const BankMemory<T>& board, const Workspace<T>& work) {
-  const BankCoder<T> bank = {all.bank, board, work};
+                  const BankMemory<T>& bank_memory, const Workspace<T>& work) {
+  const BankCoder<T> bank = {all.bank, bank_memory, work};
   const Workspace<T> outer = bank.for_signals();
   Codes<T> here = codes;
   advance(here, first);
@@ -98,11 +101,12 @@ bool pursue_union(const UnionProgram<T>& all, const Atoms<T>& atoms, const View<
   return true;
 }
 
-// The same by residuals; `memory` is for WIDTH signals.
+// The same with explicit residuals; `memory` is for WIDTH signals.
 template <class T>
 bool pursue_residuals(const UnionProgram<T>& all, const Atoms<T>& atoms, const View<const T>& y,
-                      Index first, Index last, const Codes<T>& codes, const PursuitMemory<T>& memory,
-                      const BankMemory<T>& boards, const Workspace<T>& work) {
+                      Index first, Index last, const Codes<T>& codes,
+                      const PursuitMemory<T>& memory, const BankMemory<T>& bank_memory,
+                      const Workspace<T>& work) {
   const int n = all.bank.base.n;
   Codes<T> here = codes;
   advance(here, first);
@@ -112,16 +116,16 @@ bool pursue_residuals(const UnionProgram<T>& all, const Atoms<T>& atoms, const V
     Prefetch ahead = next_tile(y, row, last, work.width);
     const T* tile = run<T, false>(all.bank.base, work.tile, work, ahead);
     for (int lane = 0; lane < count; lane += WIDTH<T>, advance(here, WIDTH<T>)) {
-      T* board = boards.board;
+      T* coefficients = bank_memory.coefficients;
       for (int i = 0; i < n; ++i)
-        copy_lanes(tile + static_cast<Index>(i) * work.width + lane, work.width, board + all.rows[i] * WIDTH<T>,
-                   WIDTH<T>, 1);
+        copy_lanes(tile + static_cast<Index>(i) * work.width + lane, work.width,
+                   coefficients + all.rows[i] * WIDTH<T>, WIDTH<T>, 1);
       const int some = count - lane < WIDTH<T> ? count - lane : WIDTH<T>;
       const SignalRows<T> rows = rows_of(y, row + lane, some, memory.rows);
-      ResidualPursuits<T> pursuits(all, atoms, memory, here, some, board);
+      ResidualPursuit<T> pursuit(all, atoms, memory, here, some, coefficients);
       for (int p = 0; p < some; ++p)
-        if (!pursuits.begin(p, rows.data + p * rows.stride)) return false;
-      pursuits.run();
+        if (!pursuit.begin(p, rows.data + p * rows.stride)) return false;
+      pursuit.run();
       rename_atoms(all, here, some);
     }
   }

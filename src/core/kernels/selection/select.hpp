@@ -1,29 +1,32 @@
-// T_s on a tile: of each signal keep the s entries of largest magnitude, ties to the lower
-// index, zeros never. Entries of a signal come out sorted by index.
+// T_s on a tile: keeps the s entries of largest magnitude of each signal. Ties go to the lower
+// index, zeros are never kept, and entries are sorted by index.
 //
-// 1. A threshold per lane that s magnitudes reach (more than s only where several equal
-//    the s-th largest): see thresholds.hpp.
-// 2. The features that reach it, as bits: one set of features per lane.
+//   1. Find a threshold per lane that s magnitudes reach (more only if several equal the s-th
+//      largest): see kth_largest.hpp.
+//   2. Collect the features that reach it, as one bit set per lane.
+//
+// NumPy twins: tests/reference.py, select and select_rows.
 #pragma once
 
-#include "types/coding.hpp"
 #include "kernels/selection/kth_largest.hpp"
+#include "types/coding.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// The coefficients of one vector of lanes, and where their codes go.
+// The coefficients of one vector of lanes, and the destination of their codes.
 template <class T> struct Lanes {
-  const T* x;    // feature i of lane l is x[i * width + l]
+  const T* x;  // feature i of lane l is x[i * width + l]
   Index width;
   int n;
-  int rows;      // lanes in use
-  Codes<T> out;  // of the first lane
-  const std::int32_t* offsets;  // of the indices of each lane
+  int rows;                     // lanes in use
+  Codes<T> out;                 // of the first lane
+  const std::int32_t* offsets;  // added to the indices of each lane
 };
 
-// The code of one lane where the processor takes the level for zero, as it may take the smallest
-// numbers, and every entry reaches it: zeros do not count, and of those at the level the first.
+// The code of one lane whose threshold the processor treats as zero (subnormal numbers may be
+// flushed), so that every entry reaches it. Zeros are skipped, and of the entries equal to the
+// threshold the first ones are kept.
 template <class T> void collect_special(const Lanes<T>& lanes, int lane, T level) {
   const int s = lanes.out.s;
   int equal = s, count = 0;
@@ -41,8 +44,8 @@ template <class T> void collect_special(const Lanes<T>& lanes, int lane, T level
   lanes.out.counts[lane] = count;
 }
 
-// Appends the features in `bits` to the code of a lane, which has `count` entries, unless there is
-// no room for all of them, and returns how many it has or would have.
+// Appends the features in `bits` to the code of a lane with `count` entries, if there is room for
+// all of them. Returns the number of entries the code has or would have.
 template <class T>
 FOST_INLINE int append(const Lanes<T>& lanes, int lane, int first, std::uint64_t bits, int count) {
   const int s = lanes.out.s, end = count + __builtin_popcountll(bits);
@@ -59,7 +62,7 @@ FOST_INLINE int append(const Lanes<T>& lanes, int lane, int first, std::uint64_t
   return end;
 }
 
-// The same for an empty code and exactly s features, of the first 64; S is s where that is small,
+// The same for an empty code and exactly s features among the first 64. S is s if that is small,
 // else 0.
 template <class T, int S>
 FOST_INLINE void write_all(const Lanes<T>& lanes, int lane, std::uint64_t bits) {
@@ -77,15 +80,15 @@ FOST_INLINE void write_all(const Lanes<T>& lanes, int lane, std::uint64_t bits) 
   lanes.out.counts[lane] = s;
 }
 
-// Bit i of bits[l] is set where feature first + i of lane l reaches the level, or lies ABOVE it, for
-// i < 64.
+// Bit i of bits[l] is set if feature first + i of lane l reaches the threshold (or exceeds it, if
+// ABOVE), for i < 64.
 template <class T, bool ABOVE>
 FOST_INLINE void find_bits(const Lanes<T>& lanes, int first, Vec<T> level, std::uint64_t* bits) {
   const int here = lanes.n - first < 64 ? lanes.n - first : 64;
   const T* x = lanes.x + first * lanes.width;
   const auto magnitude = [&](int i) { return absolute(load(x + i * lanes.width)); };
 #if defined(__AVX512F__)
-  // Comparisons are sets of lanes, one per feature, which are turned around.
+  // A comparison yields the set of lanes of one feature; the sets are transposed at the end.
   LaneSet<T> sets[64];
   for (int i = 0; i < here; ++i)
     sets[i] = static_cast<LaneSet<T>>(ABOVE ? ~at_least(level, magnitude(i))
@@ -93,24 +96,26 @@ FOST_INLINE void find_bits(const Lanes<T>& lanes, int first, Vec<T> level, std::
   for (int i = here; i < 64; ++i) sets[i] = 0;
   for (int l = 0; l < LANES<T>; ++l) bits[l] = gather_bits(sets, l);
 #else
-  // Comparisons are -1 or 0 in each lane, and become bits of its words from the last feature on.
+  // A comparison yields -1 or 0 per lane, shifted into words bit by bit, beginning with the last
+  // feature.
   using Word = typename UnsignedOf<T>::type;
   constexpr int BITS = 8 * sizeof(T), WORDS = 64 / BITS;
   Vec<Word> words[WORDS] = {};
-  const auto look = [&](int count) {
+  const auto collect_bits = [&](int count) {
     for (int bit = BITS - 1; bit >= 0; --bit)
 #pragma GCC unroll 2
       for (int w = 0; w < WORDS; ++w) {
         const int i = w * BITS + bit;
         if (i >= count) continue;
-        const Mask<T> reached = ABOVE ? Mask<T>(magnitude(i) > level) : Mask<T>(magnitude(i) >= level);
+        const Mask<T> reached =
+            ABOVE ? Mask<T>(magnitude(i) > level) : Mask<T>(magnitude(i) >= level);
         words[w] += words[w] - reinterpret_cast<Vec<Word>>(reached);
       }
   };
   if (here == 64)
-    look(64);  // without a branch
+    collect_bits(64);  // constant bound, without a branch
   else
-    look(here);
+    collect_bits(here);
   for (int l = 0; l < LANES<T>; ++l) {
     bits[l] = words[0][l];
     if constexpr (WORDS == 2) bits[l] |= static_cast<std::uint64_t>(words[1][l]) << 32;
@@ -118,8 +123,8 @@ FOST_INLINE void find_bits(const Lanes<T>& lanes, int first, Vec<T> level, std::
 #endif
 }
 
-// The codes of lanes in which more than s magnitudes reach the level, because several equal it:
-// the first of those count. Their counts are larger than s.
+// The codes of lanes in which more than s magnitudes reach the threshold because several equal it:
+// the first of those are kept. The counts of such lanes exceed s.
 template <class T> void collect_tied(const Lanes<T>& lanes, Vec<T> level) {
   const int s = lanes.out.s;
   std::int32_t* counts = lanes.out.counts;
@@ -146,14 +151,14 @@ template <class T> void collect_tied(const Lanes<T>& lanes, Vec<T> level) {
   }
 }
 
-// The entries that reach the level, for all lanes; S is s where that is small, else 0.
+// The entries that reach the threshold, for all lanes. S is s if that is small, else 0.
 template <class T, int S> void collect(const Lanes<T>& lanes, Vec<T> level) {
   const int s = S ? S : lanes.out.s;
   std::int32_t* counts = lanes.out.counts;
   std::uint64_t bits[LANES<T>];
   find_bits<T, false>(lanes, 0, level, bits);
   Vec<T> zero = {};
-  hold(zero);
+  keep_in_register(zero);
   const unsigned vanishing = at_least(zero, level);
   bool common = lanes.n <= 64 && !vanishing;
   for (int l = 0; l < lanes.rows; ++l) common &= __builtin_popcountll(bits[l]) == s;
@@ -175,9 +180,9 @@ template <class T, int S> void collect(const Lanes<T>& lanes, Vec<T> level) {
   if (tied) collect_tied<T>(lanes, level);
 }
 
-// Entries of scratch that a selection needs.
+// Scratch entries needed by a selection.
 template <class T> constexpr Index select_scratch(Index n) {
-  return n * LANES<T> + level_scratch<T>(n);  // in a bank of many
+  return n * LANES<T> + kth_largest_scratch<T>(n);  // with the magnitudes of a bank's member
 }
 
 template <class T> FOST_INLINE void advance(Codes<T>& codes, Index rows) {
@@ -186,13 +191,13 @@ template <class T> FOST_INLINE void advance(Codes<T>& codes, Index rows) {
   codes.counts += rows;
 }
 
-// Row by row of a tile for the largest magnitudes, and whether all of it is finite.
+// Row source for LargestMagnitudes: the rows of a tile. Also checks that all entries are finite.
 template <class T> struct TileRows {
   using Row = const T*;
   const T* tile;
   Index width;
   Prefetch ahead;
-  Vec<T> zeros[UNROLL];  // NaN where a coefficient is not finite
+  Vec<T> zeros[UNROLL];  // NaN if a coefficient is not finite
 
   FOST_INLINE Row row(int i) const { return tile + i * width; }
   FOST_INLINE Vec<T> vector(Row row, int v) {
@@ -203,14 +208,14 @@ template <class T> struct TileRows {
   }
 };
 
-// The S-th largest magnitudes of UNROLL vectors. False where a coefficient is not finite.
+// The S-th largest magnitudes of UNROLL vectors. Returns false if a coefficient is not finite.
 template <class T, int S>
 bool thresholds_few(const T* tile, Index width, int n, Vec<T>* levels, Prefetch& ahead) {
-  Largest<T, S> largest;
+  LargestMagnitudes<T, S> largest;
 #pragma GCC unroll 4
   for (int v = 0; v < UNROLL; ++v)
 #pragma GCC unroll 8
-    for (int k = 0; k < KEPT<S>; ++k) largest.of[v][k] = smallest<T>();
+    for (int k = 0; k < KEPT<S>; ++k) largest.of[v][k] = smallest_positive<T>();
   TileRows<T> rows = {tile, width, ahead, {}};
   largest.merge(rows, n);
   ahead = rows.ahead;
@@ -222,10 +227,10 @@ bool thresholds_few(const T* tile, Index width, int n, Vec<T>* levels, Prefetch&
   return all_zero<T>(sum);
 }
 
-// False where a coefficient of UNROLL vectors is not finite.
+// False if a coefficient of UNROLL vectors is not finite.
 template <class T>
 bool all_finite_lanes(const T* tile, Index width, int n, Prefetch& ahead) {
-  Vec<T> zeros[4] = {};  // which do not wait for each other
+  Vec<T> zeros[4] = {};  // independent sums, to hide latency
   Prefetch local = ahead;
   for (int i = 0; i < n; i += 4)
 #pragma GCC unroll 4
@@ -247,12 +252,15 @@ bool thresholds_many(const T* tile, Index width, int n, int s, Vec<T>* levels, T
                      Prefetch& ahead) {
   if (!all_finite_lanes(tile, width, n, ahead)) return false;
   for (int v = 0; v < UNROLL; ++v)
-    levels[v] = maximum<T>(level_of<T>(tile + v * LANES<T>, width, n, s, scratch), smallest<T>());
+    levels[v] = maximum<T>(kth_largest<T>(tile + v * LANES<T>, width, n, s, scratch),
+                           smallest_positive<T>());
   return true;
 }
 
-// Calls use(Constant<S>) with S = s where that is small, else with 0.
-template <int S> struct Constant { static constexpr int value = S; };
+// Calls use(Constant<S>) with S = s if s is small, else with 0.
+template <int S> struct Constant {
+  static constexpr int value = S;
+};
 template <class Use> FOST_INLINE auto with_constant(int s, const Use& use) {
   switch (s) {
     case 1: return use(Constant<1>{});
@@ -269,8 +277,8 @@ template <class Use> FOST_INLINE auto with_constant(int s, const Use& use) {
 
 constexpr std::int32_t NO_OFFSETS[LANES<float>] = {};
 
-// The codes of the first `rows` signals of a tile. False, and no codes, where a coefficient is not
-// finite.
+// The codes of the first `rows` signals of a tile. Returns false, and writes no codes, if a
+// coefficient is not finite.
 template <class T>
 bool select_tile(const T* tile, int width, int n, int rows, Codes<T> out, T* scratch,
                  Prefetch& ahead) {
@@ -296,8 +304,8 @@ bool select_tile(const T* tile, int width, int n, int rows, Codes<T> out, T* scr
   });
 }
 
-// The same for finite coefficients whose s-th largest magnitudes, or smallest<T>() where there
-// are fewer, are known. Each signal has an offset of its indices.
+// The same for finite coefficients with known thresholds: their s-th largest magnitudes, or
+// smallest_positive<T>() if there are fewer. Each signal has an offset of its indices.
 template <class T>
 void collect_tile(const T* tile, int width, int n, int rows, Codes<T> out, const T* levels,
                   const std::int32_t* offsets) {

@@ -1,4 +1,4 @@
-// The largest magnitudes of many rows, kept in registers, sorted.
+// The largest magnitudes of many rows, kept sorted in registers.
 #pragma once
 
 #include "kernels/simd/vector.hpp"
@@ -7,7 +7,9 @@ namespace fost {
 namespace FOST_NAMESPACE {
 
 // The smallest positive number: a threshold that only zeros do not reach.
-template <class T> FOST_INLINE Vec<T> smallest() { return reinterpret_cast<Vec<T>>(Mask<T>{} + 1); }
+template <class T> FOST_INLINE Vec<T> smallest_positive() {
+  return reinterpret_cast<Vec<T>>(Mask<T>{} + 1);
+}
 
 template <class T> FOST_INLINE void sort_down(Vec<T>& a, Vec<T>& b) {
   const Vec<T> larger = maximum<T>(a, b);
@@ -15,8 +17,8 @@ template <class T> FOST_INLINE void sort_down(Vec<T>& a, Vec<T>& b) {
   a = larger;
 }
 
-// The same for numbers that are not negative, which are ordered as their bit patterns: integers are
-// compared by other units of a processor, so that two kinds of comparisons run side by side.
+// The same for nonnegative numbers, which are ordered like their bit patterns. Integer comparisons
+// run on other execution units than floating-point ones, so the two kinds run concurrently.
 template <class T> FOST_INLINE void sort_patterns_down(Vec<T>& a, Vec<T>& b) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
@@ -29,7 +31,7 @@ template <class T> FOST_INLINE void sort_patterns_down(Vec<T>& a, Vec<T>& b) {
   sort_down<T>(a, b);
 }
 
-// The larger and the smaller of |a| and |b|.
+// a, b <- the larger and the smaller of |a| and |b|.
 template <class T> FOST_INLINE void sort_magnitudes(Vec<T>& a, Vec<T>& b) {
 #if defined(__AVX512DQ__)
   constexpr int SMALLER = 0b1010, LARGER = 0b1011;  // by magnitude, without the sign
@@ -48,7 +50,7 @@ template <class T> FOST_INLINE void sort_magnitudes(Vec<T>& a, Vec<T>& b) {
 #endif
 }
 
-// The smaller first where UP.
+// Sorts in ascending order if UP.
 template <class T, bool UP> FOST_INLINE void sort_two(Vec<T>& a, Vec<T>& b) {
   if constexpr (UP)
     sort_down<T>(b, a);
@@ -62,7 +64,7 @@ template <class T, bool UP> FOST_INLINE void sort_two_patterns(Vec<T>& a, Vec<T>
     sort_patterns_down<T>(a, b);
 }
 
-// Sorts a bitonic sequence of S = 2^k vectors, largest first, or smallest first where UP.
+// Sorts a bitonic sequence of S = 2^k vectors, in descending order, or in ascending order if UP.
 template <class T, int S, bool UP = false> FOST_INLINE void sort_bitonic(Vec<T>* v) {
   if constexpr (S > 1) {
 #pragma GCC unroll 8
@@ -72,8 +74,8 @@ template <class T, int S, bool UP = false> FOST_INLINE void sort_bitonic(Vec<T>*
   }
 }
 
-// The same for the last KEEP of S = 2^k, which fall and then rise: the others would be larger than
-// all, stay where they are, and need not be there.
+// The same for the last KEEP of S = 2^k vectors, which fall and then rise. The missing vectors
+// would be larger than all others and stay in place, so they are not represented.
 template <class T, int S, int KEEP> FOST_INLINE void sort_bitonic_last(Vec<T>* v) {
   if constexpr (KEEP == S) {
     sort_bitonic<T, S>(v);
@@ -86,7 +88,7 @@ template <class T, int S, int KEEP> FOST_INLINE void sort_bitonic_last(Vec<T>* v
   }
 }
 
-// The KEEP largest of KEEP sorted magnitudes and those of four more numbers, sorted.
+// The KEEP largest of KEEP sorted magnitudes and the magnitudes of four more numbers, sorted.
 template <class T, int KEEP> FOST_INLINE void merge_magnitudes(Vec<T>* best, Vec<T>* a) {
   sort_magnitudes<T>(a[0], a[2]);
   sort_magnitudes<T>(a[1], a[3]);
@@ -98,23 +100,21 @@ template <class T, int KEEP> FOST_INLINE void merge_magnitudes(Vec<T>* best, Vec
   } else {
     constexpr int TAKE = KEEP < 4 ? KEEP : 4;
 #pragma GCC unroll 4
-    for (int k = 0; k < TAKE; ++k)
-      best[KEEP - 1 - k] = maximum<T>(best[KEEP - 1 - k], a[k]);
+    for (int k = 0; k < TAKE; ++k) best[KEEP - 1 - k] = maximum<T>(best[KEEP - 1 - k], a[k]);
     sort_bitonic_last<T, KEEP <= 2 ? 2 : KEEP <= 4 ? 4 : 8, KEEP>(best);
   }
 }
 
-// How many magnitudes are kept in registers to find the S-th largest: for three as many as for
-// four, which take hardly longer.
+// Magnitudes kept in registers to find the S-th largest. Four for S = 3, which takes hardly longer.
 template <int S> constexpr int KEPT = S == 3 ? 4 : S;
 
-// The largest magnitudes so far, sorted, of UNROLL vectors side by side. Four rows are merged at
-// once and without branches: of so many lanes one nearly always has something to merge, and two
-// chains of comparisons hide each other's latency.
-template <class T, int S> struct Largest {
+// The largest magnitudes so far, sorted, for UNROLL vectors. Four rows are merged at once and
+// without branches: among that many lanes, one nearly always changes, and the two chains of
+// comparisons hide each other's latency.
+template <class T, int S> struct LargestMagnitudes {
   Vec<T> of[UNROLL][KEPT<S>];
 
-  // Rows are whatever has row(k), called once for each k in order, and vector(row, v), the v-th
+  // Rows is any type with row(k), called once for each k in order, and vector(row, v), the v-th
   // vector of such a row.
   template <class Rows> FOST_INLINE void merge(Rows& rows, int count) {
     int k = 0;
@@ -123,7 +123,7 @@ template <class T, int S> struct Largest {
   }
 
  private:
-  // Those from `first` on, or as many as there are.
+  // Merges up to four rows, `here` of them, from `first` on.
   template <class Rows> FOST_INLINE void merge_four(Rows& rows, int first, int here) {
     typename Rows::Row row[4] = {};
 #pragma GCC unroll 4

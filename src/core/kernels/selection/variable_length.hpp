@@ -1,14 +1,19 @@
-// Codes to an error: of each signal keep as many coefficients as a Rule asks for (pass_types.hpp),
-// the largest, ties to the lower index, zeros never. Entries come out sorted by index.
+// Variable-length selection: keeps as many of the largest coefficients of each signal as CodeLimits
+// require (types/coding.hpp). Ties go to the lower index, zeros are never kept, and entries are
+// sorted by index.
 //
-// The magnitudes of LANES<double> signals are taken to float64, whose squares neither overflow nor
-// vanish for any float32. A level per lane is found by bisection between one that is enough (what
-// lies below it may be dropped) and one that is not, until a single magnitude lies between the two:
-// that is the last one to be kept. A rule costs the same however many entries it keeps.
+//   1. Convert the magnitudes of LANES<double> signals to float64, in which squares of float32
+//      neither overflow nor underflow.
+//   2. Bisect for a threshold per lane, between a sufficient one (entries below it may be dropped)
+//      and an insufficient one, until a single magnitude lies between them: the last one to keep.
+//   3. Write the entries that reach the threshold.
+//
+// The cost does not depend on the number of kept entries. NumPy twins: tests/reference.py,
+// entries_within and select_within.
 #pragma once
 
-#include "types/coding.hpp"
 #include "kernels/simd/vector.hpp"
+#include "types/coding.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
@@ -17,20 +22,21 @@ constexpr int WIDE = LANES<double>;
 
 // Signals side by side, feature by feature.
 template <class T> struct Columns {
-  const T* x;    // feature i of lane l is x[i * width + l]
+  const T* x;  // feature i of lane l is x[i * width + l]
   Index width;
   int n;
 };
 
-// Magnitudes of WIDE signals in float64, with the sum of their squares and the largest of them.
+// Magnitudes of WIDE signals in float64, with their sum of squares and maximum.
 struct SignalMagnitudes {
   const double* of;  // feature i of lane l is of[i * WIDE + l]
   int n;
   Vec<double> energy, largest;
 };
 
-// False where a coefficient is not finite.
-template <class T> bool load_magnitudes(const Columns<T>& in, double* scratch, SignalMagnitudes& out) {
+// Returns false if a coefficient is not finite.
+template <class T> bool load_magnitudes(const Columns<T>& in, double* scratch,
+                                        SignalMagnitudes& out) {
   Vec<double> zeros = {};
   out.of = scratch;
   out.n = in.n;
@@ -45,7 +51,7 @@ template <class T> bool load_magnitudes(const Columns<T>& in, double* scratch, S
   return all_zero<double>(zeros);
 }
 
-// How many magnitudes reach a level, and the energy of those that do not.
+// The number of magnitudes that reach a threshold, and the energy of the others.
 struct Split {
   Mask<double> count;
   Vec<double> dropped;
@@ -67,39 +73,40 @@ FOST_INLINE Split split_at(const SignalMagnitudes& a, Vec<double> level) {
   return {counts[0] + counts[1], dropped[0] + dropped[1]};
 }
 
-// Nonnegative floating-point numbers are ordered as their bit patterns.
+// Nonnegative floating-point numbers are ordered like their bit patterns.
 FOST_INLINE Mask<double> bits_of(Vec<double> a) { return reinterpret_cast<Mask<double>>(a); }
 FOST_INLINE Vec<double> from_bits(Mask<double> a) { return reinterpret_cast<Vec<double>>(a); }
 
-// Levels per lane, those that reach them, and those that reach the next larger magnitude.
-struct Levels {
+// Thresholds per lane, the entries that reach them, and the number that reach the next larger
+// magnitude.
+struct Thresholds {
   Mask<double> low;
   Split at_low;
   Mask<double> count_above;
 };
 
-// The largest levels that are enough for a rule. Where nothing needs to be kept, or all above a
-// threshold, no other level is looked for. No error at all is a threshold of zero.
-inline Levels find_levels(const SignalMagnitudes& a, const Rule& rule) {
-  const bool by_threshold = rule.threshold >= 0 || rule.tol == 0;
-  const Vec<double> none = {}, tol = none + (by_threshold ? -1.0 : rule.tol);
-  const Mask<double> one = Mask<double>{} + 1, most = Mask<double>{} + rule.s;
+// The largest sufficient thresholds. Lanes are settled at once if nothing needs to be kept, or if
+// everything above a given threshold is kept. A permitted error of zero is a threshold of zero.
+inline Thresholds find_thresholds(const SignalMagnitudes& a, const CodeLimits& limits) {
+  const bool by_threshold = limits.threshold >= 0 || limits.tol == 0;
+  const Vec<double> none = {}, tol = none + (by_threshold ? -1.0 : limits.tol);
+  const Mask<double> one = Mask<double>{} + 1, most = Mask<double>{} + limits.s;
   const auto enough = [&](const Split& at) {
     return Mask<double>(at.dropped <= tol) | Mask<double>(at.count >= most);
   };
-  Mask<double> low = rule.threshold > 0 ? bits_of(none + rule.threshold) + 1 : one;
+  Mask<double> low = limits.threshold > 0 ? bits_of(none + limits.threshold) + 1 : one;
   Mask<double> high = bits_of(a.largest) + 1;
   Split at_low = split_at(a, from_bits(low)), at_high = {Mask<double>{}, a.energy};
   const Mask<double> settled = ~enough(at_low) | enough(at_high);
-  if (!by_threshold) {  // there nothing needs to be kept
+  if (!by_threshold) {  // settled lanes need not keep anything
     low = settled ? high : low;
     at_low.count = settled ? at_high.count : at_low.count;
     at_low.dropped = settled ? at_high.dropped : at_low.dropped;
   }
-  // The magnitudes that can be the last: all above sqrt(tol) are kept, and n below sqrt(tol / n)
-  // are not.
-  const Vec<double> guesses[2] = {none + __builtin_sqrt(rule.tol > 0 ? rule.tol / a.n : 0),
-                                  none + __builtin_sqrt(rule.tol > 0 ? rule.tol : 0)};
+  // Bounds of the last kept magnitude: everything above sqrt(tol) is kept, and n magnitudes below
+  // sqrt(tol / n) are dropped together. Both are tried first.
+  const Vec<double> guesses[2] = {none + __builtin_sqrt(limits.tol > 0 ? limits.tol / a.n : 0),
+                                  none + __builtin_sqrt(limits.tol > 0 ? limits.tol : 0)};
   for (int step = 0;; ++step) {
     const Mask<double> open = ~settled & Mask<double>(high - low > one) &
                               Mask<double>(at_low.count - at_high.count > one);
@@ -120,50 +127,52 @@ inline Levels find_levels(const SignalMagnitudes& a, const Rule& rule) {
   return {low, at_low, settled ? at_low.count : at_high.count};
 }
 
-// What the rule leaves of lane l.
-inline Kept kept_of(const SignalMagnitudes& a, const Rule& rule, const Levels& levels, int l) {
-  const double level = from_bits(levels.low)[l];
-  std::int32_t count = static_cast<std::int32_t>(levels.at_low.count[l]);
-  const std::int32_t above = static_cast<std::int32_t>(levels.count_above[l]);
-  double dropped = levels.at_low.dropped[l];
-  // Where several equal the level, the last of them may not be needed.
-  const double tol = rule.tol > 0 ? rule.tol : -1;
-  while (count > above + 1 && (count > rule.s || dropped + level * level <= tol)) {
+// The selection in lane l.
+inline Selected selection_in_lane(const SignalMagnitudes& a, const CodeLimits& limits,
+                                  const Thresholds& thresholds, int l) {
+  const double level = from_bits(thresholds.low)[l];
+  std::int32_t count = static_cast<std::int32_t>(thresholds.at_low.count[l]);
+  const std::int32_t above = static_cast<std::int32_t>(thresholds.count_above[l]);
+  double dropped = thresholds.at_low.dropped[l];
+  // If several magnitudes equal the threshold, the last of them may not be needed.
+  const double tol = limits.tol > 0 ? limits.tol : -1;
+  while (count > above + 1 && (count > limits.s || dropped + level * level <= tol)) {
     dropped += level * level;
     --count;
   }
-  if (rule.threshold >= 0) {
-    const double price = rule.threshold * rule.threshold * count;
+  if (limits.threshold >= 0) {
+    const double price = limits.threshold * limits.threshold * count;
     return {level, a.energy[l] - dropped - price, 0, count, 0};
   }
-  return {level, dropped <= rule.tol ? double(a.n - count) : -1.0, -dropped, count, 0};
+  return {level, dropped <= limits.tol ? double(a.n - count) : -1.0, -dropped, count, 0};
 }
 
-// The code of one lane, where its level is reached by more than are kept, or by zeros (see
+// The code of one lane whose threshold is reached by more entries than are kept, or by zeros (see
 // collect_special in select.hpp).
 template <class T>
-void write_special(const Columns<T>& in, const Kept& kept, std::int32_t offset, const Codes<T>& out) {
-  int equal = kept.count, count = 0;
+void write_special(const Columns<T>& in, const Selected& selected, std::int32_t offset,
+                   const Codes<T>& out) {
+  int equal = selected.count, count = 0;
   const auto magnitude = [&](int i) {
     const double x = in.x[i * in.width];
     return x < 0 ? -x : x;
   };
-  for (int i = 0; i < in.n; ++i) equal -= magnitude(i) > kept.level;
-  for (int i = 0; i < in.n && count < kept.count; ++i) {
+  for (int i = 0; i < in.n; ++i) equal -= magnitude(i) > selected.level;
+  for (int i = 0; i < in.n && count < selected.count; ++i) {
     const double a = magnitude(i);
-    if (a == 0 || a < kept.level || (a == kept.level && equal-- <= 0)) continue;
+    if (a == 0 || a < selected.level || (a == selected.level && equal-- <= 0)) continue;
     out.indices[count] = offset + i;
     out.values[count++] = in.x[i * in.width];
   }
   *out.counts = count;
 }
 
-// The codes of up to WIDE signals, rows of `out`; indices of lane l begin at member n.
+// The codes of up to WIDE signals, as rows of `out`; indices of lane l begin at member * n.
 template <class T>
-void write_codes(const Columns<T>& in, const Kept* kept, int rows, const Codes<T>& out) {
+void write_codes(const Columns<T>& in, const Selected* selected, int rows, const Codes<T>& out) {
   Vec<double> level = {};
   for (int l = 0; l < rows; ++l) {
-    level[l] = kept[l].level;
+    level[l] = selected[l].level;
     out.counts[l] = 0;
   }
   for (int first = 0; first < in.n; first += 64) {
@@ -175,10 +184,10 @@ void write_codes(const Columns<T>& in, const Kept* kept, int rows, const Codes<T
     for (int l = 0; l < rows; ++l) {
       std::uint64_t bits = gather_bits(sets, l);
       int count = out.counts[l];
-      const std::int32_t offset = kept[l].member * in.n + first;
+      const std::int32_t offset = selected[l].member * in.n + first;
       std::int32_t* indices = out.indices + l * static_cast<Index>(out.s);
       T* values = out.values + l * static_cast<Index>(out.s);
-      for (; bits && count < kept[l].count; bits &= bits - 1, ++count) {
+      for (; bits && count < selected[l].count; bits &= bits - 1, ++count) {
         const int i = __builtin_ctzll(bits);
         indices[count] = offset + i;
         values[count] = in.x[(first + i) * in.width + l];
@@ -190,13 +199,13 @@ void write_codes(const Columns<T>& in, const Kept* kept, int rows, const Codes<T
   for (int l = 0; l < rows; ++l)
     if (out.counts[l] > out.s || bits[l] == 1) {
       const Index row = l * static_cast<Index>(out.s);
-      write_special<T>({in.x + l, in.width, in.n}, kept[l], kept[l].member * in.n,
+      write_special<T>({in.x + l, in.width, in.n}, selected[l], selected[l].member * in.n,
                        {out.values + row, out.indices + row, out.counts + l, out.s});
     }
 }
 
-// Entries of scratch that a rule needs: magnitudes, and before them the coefficients in a member.
-template <class T> constexpr Index within_scratch(Index n) { return 3 * n * LANES<T>; }
+// Scratch entries: magnitudes, preceded by the coefficients in a member.
+template <class T> constexpr Index variable_length_scratch(Index n) { return 3 * n * LANES<T>; }
 
 }  // namespace FOST_NAMESPACE
 }  // namespace fost

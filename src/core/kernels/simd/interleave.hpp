@@ -1,17 +1,18 @@
-// Short signals that lie one after another in memory: LANES of N entries are N whole vectors, and
-// become a vector for each entry, with no load or store more than these have.
+// Interleaving of short contiguous signals: LANES signals of N entries fill N whole vectors in
+// memory and become one vector per entry (structure of arrays), without additional loads or stores.
 //
-// With P the largest power of two in N, entries travel in units of P lanes, of which a signal has
-// M = N / P and a vector UNITS = LANES / P. Of M vectors in a row, v_0 to v_(M-1), unit u of v_k is
-// unit (k UNITS + u) mod M of some signal. As M is odd, or UNITS is 1, there is c with
-// c UNITS = 1 mod M, so that
+// Let P be the largest power of two that divides N. Entries move in units of P lanes; a signal has
+// M = N / P units and a vector has UNITS = LANES / P. In a group of M consecutive vectors v_0 ...
+// v_(M-1), unit u of v_k is unit (k UNITS + u) mod M of some signal. M is odd or UNITS is 1, so
+// there is an integer c with c UNITS = 1 mod M. With indices mod M,
 //
-//     w_j = in unit u that of v_(j - c u)    has unit j UNITS of all signals, indices mod M,
-//     w_(c i) turned around by i units       has unit i of them in the same order for all i,
+//     1. w_j: unit u comes from v_(j - c u).  w_j then holds unit j UNITS of all signals.
+//     2. w_(c i) rotated by i units holds unit i, in an order of signals that is the same for all
+//     i.
+//     3. P such groups are transposed in blocks of P x P.
 //
-// and P such groups of vectors are transposed in blocks of P x P. The first are shifts among the
-// vectors, by c u mod M in unit u: bit by bit, one choice of lanes per vector and bit. Which lane a
-// signal comes to does not matter, as long as it comes back from there.
+// Step 1 shifts vectors by c u mod M in unit u, one bit of the shift at a time: one select per
+// vector and bit. The assignment of signals to lanes is arbitrary but the inverse undoes it.
 #pragma once
 
 #include "kernels/simd/shuffle.hpp"
@@ -19,7 +20,7 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-template <class T, int N> struct Weave {
+template <class T, int N> struct Interleaving {
   static constexpr int L = LANES<T>;
   static constexpr int P = (N & -N) < L ? N & -N : L;
   static constexpr int M = N / P, UNITS = L / P;
@@ -30,9 +31,11 @@ template <class T, int N> struct Weave {
   }
 };
 
-// Lanes that are shifted by STEP, among others.
+// Lanes whose shift has the bit STEP set.
 template <class W, int STEP> struct Shifted {
-  static constexpr bool holds(int lane) { return (W::inverse() * (lane / W::P) % W::M & STEP) != 0; }
+  static constexpr bool holds(int lane) {
+    return (W::inverse() * (lane / W::P) % W::M & STEP) != 0;
+  }
   static constexpr bool any() {
     for (int lane = 0; lane < W::L; ++lane)
       if (holds(lane)) return true;
@@ -40,9 +43,9 @@ template <class W, int STEP> struct Shifted {
   }
 };
 #define FOST_CHOSEN(j, choice, lanes) (choice::holds(j) ? (lanes) + (j) : (j))
-#define FOST_TURNED(j, by, lanes) (((j) + (by)) & ((lanes)-1))
+#define FOST_ROTATED(j, by, lanes) (((j) + (by)) & ((lanes) - 1))
 
-// Lanes of b where the choice holds, else those of a.
+// Lanes of b where the choice holds, lanes of a elsewhere.
 template <class Choice, int L, class V> FOST_INLINE V choose(V a, V b) {
   if constexpr (L == 2) return FOST_SHUFFLE(a, b, FOST_INDICES_2(FOST_CHOSEN, Choice, 2, 0));
   if constexpr (L == 4) return FOST_SHUFFLE(a, b, FOST_INDICES_4(FOST_CHOSEN, Choice, 4, 0));
@@ -50,16 +53,16 @@ template <class Choice, int L, class V> FOST_INLINE V choose(V a, V b) {
   if constexpr (L == 16) return FOST_SHUFFLE(a, b, FOST_INDICES_16(FOST_CHOSEN, Choice, 16, 0));
 }
 
-// Lane j comes from lane j + BY, counted around.
-template <int L, int BY, class V> FOST_INLINE V turned(V v) {
+// Cyclic rotation: lane j receives lane j + BY.
+template <int L, int BY, class V> FOST_INLINE V rotated_lanes(V v) {
   if constexpr (BY % L == 0) return v;
-  if constexpr (L == 2) return FOST_SHUFFLE(v, v, FOST_INDICES_2(FOST_TURNED, BY, 2, 0));
-  if constexpr (L == 4) return FOST_SHUFFLE(v, v, FOST_INDICES_4(FOST_TURNED, BY, 4, 0));
-  if constexpr (L == 8) return FOST_SHUFFLE(v, v, FOST_INDICES_8(FOST_TURNED, BY, 8, 0));
-  if constexpr (L == 16) return FOST_SHUFFLE(v, v, FOST_INDICES_16(FOST_TURNED, BY, 16, 0));
+  if constexpr (L == 2) return FOST_SHUFFLE(v, v, FOST_INDICES_2(FOST_ROTATED, BY, 2, 0));
+  if constexpr (L == 4) return FOST_SHUFFLE(v, v, FOST_INDICES_4(FOST_ROTATED, BY, 4, 0));
+  if constexpr (L == 8) return FOST_SHUFFLE(v, v, FOST_INDICES_8(FOST_ROTATED, BY, 8, 0));
+  if constexpr (L == 16) return FOST_SHUFFLE(v, v, FOST_INDICES_16(FOST_ROTATED, BY, 16, 0));
 }
 
-// w_j has in unit u what was c u vectors before, or after it on the way back.
+// Step 1: unit u of w_j comes from the vector c u positions before it, or after it for the inverse.
 template <class W, bool BACK, int STEP, class V> FOST_INLINE void shift_units(V* w) {
   if constexpr (STEP < W::M) {
     using Choice = Shifted<W, STEP>;
@@ -75,21 +78,21 @@ template <class W, bool BACK, int STEP, class V> FOST_INLINE void shift_units(V*
   }
 }
 
-// Unit I and the next ones, turned around, there and back.
-template <class W, int I, class V> FOST_INLINE void turn_units(const V* w, V* units) {
+// Step 2 for unit I and all later units, and its inverse.
+template <class W, int I, class V> FOST_INLINE void rotate_units(const V* w, V* units) {
   if constexpr (I < W::M) {
-    units[I * W::P] = turned<W::L, I * W::P>(w[W::inverse() * I % W::M]);
-    turn_units<W, I + 1>(w, units);
+    units[I * W::P] = rotated_lanes<W::L, I * W::P>(w[W::inverse() * I % W::M]);
+    rotate_units<W, I + 1>(w, units);
   }
 }
-template <class W, int I, class V> FOST_INLINE void turn_units_back(const V* units, V* w) {
+template <class W, int I, class V> FOST_INLINE void rotate_units_back(const V* units, V* w) {
   if constexpr (I < W::M) {
-    w[W::inverse() * I % W::M] = turned<W::L, W::L - I * W::P % W::L>(units[I * W::P]);
-    turn_units_back<W, I + 1>(units, w);
+    w[W::inverse() * I % W::M] = rotated_lanes<W::L, W::L - I * W::P % W::L>(units[I * W::P]);
+    rotate_units_back<W, I + 1>(units, w);
   }
 }
 
-// Blocks of P x P in P vectors, there and back.
+// Step 3: transposes blocks of P x P in P vectors. It is its own inverse.
 template <class W, int STEP, class V> FOST_INLINE void transpose_units(V* v) {
   if constexpr (STEP < W::P) {
 #pragma GCC unroll 16
@@ -99,30 +102,30 @@ template <class W, int STEP, class V> FOST_INLINE void transpose_units(V* v) {
   }
 }
 
-// x[i] = entry i of LANES signals of N entries, in some order of lanes.
-template <class T, int N> FOST_INLINE void load_woven(const T* signals, Vec<T>* x) {
-  using W = Weave<T, N>;
+// x[i] = entry i of LANES contiguous signals of N entries, in some order of lanes.
+template <class T, int N> FOST_INLINE void load_interleaved(const T* signals, Vec<T>* x) {
+  using W = Interleaving<T, N>;
 #pragma GCC unroll 16
   for (int group = 0; group < W::P; ++group) {
     Vec<T> w[W::M];
 #pragma GCC unroll 16
     for (int k = 0; k < W::M; ++k) w[k] = load(signals + (group * W::M + k) * W::L);
     shift_units<W, false, 1>(w);
-    turn_units<W, 0>(w, x + group);
+    rotate_units<W, 0>(w, x + group);
   }
 #pragma GCC unroll 16
   for (int i = 0; i < W::M; ++i) transpose_units<W, 1>(x + i * W::P);
 }
 
-// The way back.
-template <class T, int N> FOST_INLINE void store_woven(Vec<T>* x, T* signals) {
-  using W = Weave<T, N>;
+// The inverse of load_interleaved.
+template <class T, int N> FOST_INLINE void store_interleaved(Vec<T>* x, T* signals) {
+  using W = Interleaving<T, N>;
 #pragma GCC unroll 16
   for (int i = 0; i < W::M; ++i) transpose_units<W, 1>(x + i * W::P);
 #pragma GCC unroll 16
   for (int group = 0; group < W::P; ++group) {
     Vec<T> w[W::M];
-    turn_units_back<W, 0>(x + group, w);
+    rotate_units_back<W, 0>(x + group, w);
     shift_units<W, true, 1>(w);
 #pragma GCC unroll 16
     for (int k = 0; k < W::M; ++k) store(signals + (group * W::M + k) * W::L, w[k]);

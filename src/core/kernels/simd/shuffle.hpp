@@ -1,4 +1,4 @@
-// Numbers that change lanes: transposition, and the largest of a vector.
+// Operations across lanes: transposition, lane shifts, and the maximum over lanes.
 #pragma once
 
 #include "kernels/simd/vector.hpp"
@@ -6,9 +6,9 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// One step of the transposition of a square block: rows r and r + STEP exchange the
-// sub-blocks of STEP columns off the diagonal. The shuffles want literal constants, hence
-// one list per length; GCC has Clang's spelling from version 12 on.
+// One step of the transposition of a square block: rows r and r + STEP exchange their off-diagonal
+// sub-blocks of STEP columns. The shuffles need literal constants, hence one index list per vector
+// length. GCC accepts Clang's __builtin_shufflevector from version 12 on.
 #if defined(__clang__) || __GNUC__ >= 12
 #define FOST_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
@@ -23,12 +23,12 @@ namespace FOST_NAMESPACE {
   FOST_INDICES_4(F, step, lanes, j), FOST_INDICES_4(F, step, lanes, j + 4)
 #define FOST_INDICES_16(F, step, lanes, j) \
   FOST_INDICES_8(F, step, lanes, j), FOST_INDICES_8(F, step, lanes, j + 8)
-#define FOST_EXCHANGE(lanes)                                                              \
-  {                                                                                       \
+#define FOST_EXCHANGE(lanes)                                                            \
+  {                                                                                     \
     const V low = FOST_SHUFFLE(a, b, FOST_INDICES_##lanes(FOST_LOW, STEP, lanes, 0));   \
     const V high = FOST_SHUFFLE(a, b, FOST_INDICES_##lanes(FOST_HIGH, STEP, lanes, 0)); \
-    a = low;                                                                              \
-    b = high;                                                                             \
+    a = low;                                                                            \
+    b = high;                                                                           \
   }
 
 template <int L, int STEP, class V> FOST_INLINE void exchange(V& a, V& b) {
@@ -50,17 +50,22 @@ template <int L, int STEP, class V> FOST_INLINE void transpose_steps(V* v) {
 // Transposes LANES vectors of LANES entries in registers.
 template <class T> FOST_INLINE void transpose(Vec<T>* v) { transpose_steps<LANES<T>, 1>(v); }
 
-// Lanes moved up by STEP; the last ones of the vector before come first.
-#define FOST_MOVED(j, step, lanes) ((j) + (lanes) - (step))
-template <int L, int STEP, class V> FOST_INLINE V moved_up(V before, V own) {
-  if constexpr (STEP == 0) return own;
-  else if constexpr (L == 2) return FOST_SHUFFLE(before, own, FOST_INDICES_2(FOST_MOVED, STEP, 2, 0));
-  else if constexpr (L == 4) return FOST_SHUFFLE(before, own, FOST_INDICES_4(FOST_MOVED, STEP, 4, 0));
-  else if constexpr (L == 8) return FOST_SHUFFLE(before, own, FOST_INDICES_8(FOST_MOVED, STEP, 8, 0));
-  else return FOST_SHUFFLE(before, own, FOST_INDICES_16(FOST_MOVED, STEP, 16, 0));
+// Shifts lanes up by STEP; the first lanes come from the end of the vector `before`.
+#define FOST_SHIFTED(j, step, lanes) ((j) + (lanes) - (step))
+template <int L, int STEP, class V> FOST_INLINE V shifted_up(V before, V own) {
+  if constexpr (STEP == 0)
+    return own;
+  else if constexpr (L == 2)
+    return FOST_SHUFFLE(before, own, FOST_INDICES_2(FOST_SHIFTED, STEP, 2, 0));
+  else if constexpr (L == 4)
+    return FOST_SHUFFLE(before, own, FOST_INDICES_4(FOST_SHIFTED, STEP, 4, 0));
+  else if constexpr (L == 8)
+    return FOST_SHUFFLE(before, own, FOST_INDICES_8(FOST_SHIFTED, STEP, 8, 0));
+  else
+    return FOST_SHUFFLE(before, own, FOST_INDICES_16(FOST_SHIFTED, STEP, 16, 0));
 }
 
-// The largest of the lanes, by exchanging halves, quarters and so on.
+// The maximum over lanes, by exchanging halves, then quarters, and so on.
 #define FOST_SWAPPED(j, step, lanes) ((j) ^ (step))
 template <int L, int STEP, class V> FOST_INLINE V swapped(V v) {
   if constexpr (L == 2) return FOST_SHUFFLE(v, v, FOST_INDICES_2(FOST_SWAPPED, STEP, 2, 0));

@@ -1,4 +1,4 @@
-// Writing to memory past the caches.
+// Streaming (non-temporal) stores, which write to memory without reading the cache lines first.
 #pragma once
 
 #include "kernels/simd/vector.hpp"
@@ -6,8 +6,8 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// p on a boundary of a vector.
-template <class T> FOST_INLINE void store_past(T* p, Vec<T> v) {
+// p must be aligned to a vector.
+template <class T> FOST_INLINE void stream_vector(T* p, Vec<T> v) {
 #if defined(__AVX512F__)
   _mm512_stream_si512(reinterpret_cast<__m512i*>(p), (__m512i)v);
 #elif defined(__AVX2__)
@@ -19,15 +19,14 @@ template <class T> FOST_INLINE void store_past(T* p, Vec<T> v) {
 #endif
 }
 
-// Ends what `stream` has written before other threads are told that it is there.
-FOST_INLINE void end_streams() {
+// Completes earlier streaming stores before other threads are told that the data are there.
+FOST_INLINE void stream_fence() {
 #if defined(__SSE2__)
   _mm_sfence();
 #endif
 }
 
-// Copies numbers to memory past the caches, lines of which would be read only to be overwritten.
-// NaN where one is not finite, else zeros.
+// Copies numbers by streaming stores. The result is NaN where a number is not finite, else zero.
 template <class T>
 FOST_INLINE Vec<T> stream(const T* from, Index count, T* to, Prefetch& ahead) {
   constexpr Index LINE = 64 / static_cast<Index>(sizeof(T));
@@ -43,7 +42,7 @@ FOST_INLINE Vec<T> stream(const T* from, Index count, T* to, Prefetch& ahead) {
 #pragma GCC unroll 4
     for (int v = 0; v < VECTORS; ++v) {
       const Vec<T> a = load(from + i + v * LANES<T>);
-      store_past<T>(to + i + v * LANES<T>, a);
+      stream_vector<T>(to + i + v * LANES<T>, a);
       zeros[v] += a * T(0);
     }
     ahead.step();

@@ -1,31 +1,32 @@
-// Moving signals between memory (a signal per row, any strides) and tiles (a signal per
+// Copies between signals in memory (one signal per row, any strides) and tiles (one signal per
 // lane).
 #pragma once
 
-#include "types/coding.hpp"
 #include "kernels/simd/shuffle.hpp"
-#include "kernels/simd/type_conversion.hpp"
 #include "kernels/simd/streaming_stores.hpp"
+#include "kernels/simd/type_conversion.hpp"
+#include "types/coding.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// Signals of the tile at `row`.
+// Number of signals in the tile that begins at `row`.
 inline int rows_at(Index row, Index last, int width) {
   return static_cast<int>(last - row < width ? last - row : width);
 }
 
-// Lines that are fetched ahead for each block of LANES x LANES, where a tile is loaded and where it
-// is stored: half of what they move.
+// Cache lines prefetched per block of LANES x LANES entries: half the bytes of the block, since
+// tiles are both loaded and stored.
 template <class T> constexpr int BLOCK_STEPS =
     LANES<T> * LANES<T> * static_cast<int>(sizeof(T)) / 2 / Prefetch::LINE > 1
-        ? LANES<T> * LANES<T> * static_cast<int>(sizeof(T)) / 2 / Prefetch::LINE : 1;
+        ? LANES<T> * LANES<T> * static_cast<int>(sizeof(T)) / 2 / Prefetch::LINE
+        : 1;
 template <class T> FOST_INLINE void step_block(Prefetch& ahead) {
   if (ahead.any())
     for (int k = 0; k < BLOCK_STEPS<T>; ++k) ahead.step();
 }
 
-// Signals shorter than a vector, LANES of them: what is loaded of each reaches into the next ones.
+// LANES signals shorter than a vector: each load reads on into the next signals.
 template <class T> void load_short(const T* signals, Index stride, int n, T* out, Index width) {
   constexpr int L = LANES<T>;
   Vec<T> block[L];
@@ -38,7 +39,7 @@ template <class T> void load_short(const T* signals, Index stride, int n, T* out
 }
 
 // out[i * width + l] = y[first + l, i] for l < rows, and 0 for rows <= l < LANES. STRIDE is the
-// width where that is known, here and below: addresses are constants then.
+// width if it is known at compile time, which makes addresses constants, else 0; likewise below.
 template <class T, int STRIDE>
 void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index any_width,
                 Prefetch& ahead) {
@@ -52,7 +53,7 @@ void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index any
     load_short(signals, y.row_stride, n, out, width);
     i = n;
   } else if (here == L && y.column_stride == 1) {
-    // The last block may overlap the one before.
+    // The last block may overlap the one before it.
     for (; n >= L && i < n; i += L) {
       const int at = i + L <= n ? i : n - L;
       step_block<T>(ahead);
@@ -75,8 +76,8 @@ void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index any
 template <class T>
 void load_tile(const View<const T>& y, Index first, int rows, T* tile, int width, Prefetch& ahead) {
   for (int lane = 0; lane < width; lane += LANES<T>) {
-    if (y.stored != Stored::same)
-      load_stored(y, first + lane, rows - lane, tile + lane, width);
+    if (y.source_type != SourceType::same)
+      load_source_type(y, first + lane, rows - lane, tile + lane, width);
     else if (width == WIDTH<T>)
       load_lanes<T, WIDTH<T>>(y, first + lane, rows - lane, tile + lane, width, ahead);
     else
@@ -89,13 +90,13 @@ void load_tile(const View<const T>& y, Index first, int rows, T* tile, int width
   load_tile(y, first, rows, tile, width, none);
 }
 
-// Bytes of a signal in memory, where all lie in one piece, else 0.
+// Bytes per signal if all signals are contiguous in memory, else 0.
 template <class T> Index signal_bytes(const View<const T>& y) {
   if (y.column_stride != 1 || y.row_stride != y.columns) return 0;
-  return y.columns * stored_bytes(y.stored, sizeof(T));
+  return y.columns * source_bytes(y.source_type, sizeof(T));
 }
 
-// The signals of the tile after the one at `first`.
+// The prefetch of the tile after the one at `first`.
 template <class T> Prefetch next_tile(const View<const T>& y, Index first, Index last, int width) {
   const Index rows = last - first - width < width ? last - first - width : width;
   const Index signal = signal_bytes(y);
@@ -127,8 +128,7 @@ void store_lanes(const T* tile, int any_width, const View<T>& x, Index first, in
         for (int l = 0; l < L; ++l) store(signals + l * x.row_stride + at, block[l]);
       }
     } else if (here == L && x.row_stride == 1) {
-      for (; i < n; ++i)
-        store(signals + i * x.column_stride, load(in + i * width));
+      for (; i < n; ++i) store(signals + i * x.column_stride, load(in + i * width));
     }
     for (; i < n; ++i)
       for (int l = 0; l < here; ++l)
@@ -137,7 +137,8 @@ void store_lanes(const T* tile, int any_width, const View<T>& x, Index first, in
 }
 
 template <class T>
-void store_tile(const T* tile, int width, const View<T>& x, Index first, int rows, Prefetch& ahead) {
+void store_tile(const T* tile, int width, const View<T>& x, Index first, int rows,
+                Prefetch& ahead) {
   if (width == WIDTH<T>)
     store_lanes<T, WIDTH<T>>(tile, width, x, first, rows, ahead);
   else
@@ -149,7 +150,7 @@ void store_tile(const T* tile, int width, const View<T>& x, Index first, int row
   store_tile(tile, width, x, first, rows, none);
 }
 
-// The same for the rows of one piece in memory, past the caches. False where an entry is NaN or
+// store_tile by streaming stores, for contiguous rows. Returns false if an entry is NaN or
 // infinite.
 template <class T>
 bool stream_tile(const T* tile, int width, const View<T>& x, Index first, int rows, T* staged,
@@ -170,16 +171,16 @@ template <class T> void copy_tile(const T* from, T* to, Index size) {
   for (Index i = 0; i < size; i += LANES<T>) store(to + i, load(from + i));
 }
 
-// WIDTH lanes of n rows, from one width of rows to another.
+// Copies WIDTH lanes of n rows between tiles of different widths.
 template <class T> void copy_lanes(const T* from, Index from_width, T* to, Index to_width, int n) {
   for (int i = 0; i < n; ++i, from += from_width, to += to_width)
 #pragma GCC unroll 4
     for (int v = 0; v < WIDTH<T>; v += LANES<T>) store(to + v, load(from + v));
 }
 
-// False where any entry of the tile is NaN or infinite: 0 * x is NaN for those only.
+// False if any entry of the tile is NaN or infinite: 0 * x is NaN exactly for those.
 template <class T> bool all_finite(const T* tile, Index size, Prefetch& ahead) {
-  constexpr int CHAINS = 4;  // which do not wait for each other
+  constexpr int CHAINS = 4;  // independent sums, to hide latency
   Vec<T> sums[CHAINS][UNROLL] = {};
   Prefetch local = ahead;
   for (Index i = 0; i < size; i += CHAINS * WIDTH<T>)

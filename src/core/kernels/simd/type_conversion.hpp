@@ -1,20 +1,21 @@
-// Signals of other types, which become float32 as they are loaded.
+// Conversion of 8-bit, 16-bit and float16 signals to float32 as they are loaded into a tile.
 #pragma once
 
-#include "types/coding.hpp"
 #include "kernels/simd/vector.hpp"
+#include "types/coding.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
 template <class T, int STRIDE>
-void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index width, Prefetch& ahead);
+void load_lanes(const View<const T>& y, Index first, int rows, T* out, Index width,
+                Prefetch& ahead);
 
-// A number of float16, by its bits and without branches, so that compilers make vectors of it.
-FOST_INLINE float of_half(std::uint16_t half) {
+// Converts one float16 number by its bits and without branches, so that compilers can vectorise it.
+FOST_INLINE float float_from_half(std::uint16_t half) {
   const std::int32_t sign = static_cast<std::int32_t>(half & 0x8000) << 16, rest = half & 0x7fff;
-  // Exponents are 112 less there. The smallest is that of subnormal numbers, the largest that of
-  // infinity and NaN.
+  // The exponent bias differs by 112. The smallest exponent means a subnormal number, the largest
+  // one infinity or NaN.
   const std::int32_t small = (rest - 0x400) >> 31, beyond = (0x7bff - rest) >> 31;
   const std::int32_t normal = (rest << 13) + (112 << 23) + (beyond & (112 << 23));
   const float scaled = static_cast<float>(rest) * 0x1p-24f;
@@ -22,7 +23,7 @@ FOST_INLINE float of_half(std::uint16_t half) {
   return __builtin_bit_cast(float, bits | sign);
 }
 
-// `count` numbers, `step` apart, as float32.
+// Converts `count` numbers, `step` apart, to float32.
 template <class S> FOST_INLINE void convert(const S* from, Index step, Index count, float* to) {
   if (step == 1)
     for (Index i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
@@ -30,7 +31,7 @@ template <class S> FOST_INLINE void convert(const S* from, Index step, Index cou
     for (Index i = 0; i < count; ++i) to[i] = static_cast<float>(from[i * step]);
 }
 
-// Of float16.
+// A float16 number.
 struct Half {
   std::uint16_t bits;
 };
@@ -39,25 +40,27 @@ FOST_INLINE void convert(const Half* from, Index step, Index count, float* to) {
 #if defined(__F16C__)
   if (step == 1)
     for (; i + 8 <= count; i += 8)
-      _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+      _mm256_storeu_ps(
+          to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
 #endif
   if (step == 1)
-    for (; i < count; ++i) to[i] = of_half(from[i].bits);
+    for (; i < count; ++i) to[i] = float_from_half(from[i].bits);
   else
-    for (; i < count; ++i) to[i] = of_half(from[i * step].bits);
+    for (; i < count; ++i) to[i] = float_from_half(from[i * step].bits);
 }
 
-// Features at a time.
-constexpr int STORED_FEATURES = 64;
+// Features converted per block; the block of all lanes stays in the first-level cache.
+constexpr int CONVERTED_FEATURES = 64;
 
 template <class S>
 void load_converted(const View<const float>& y, Index first, int rows, float* out, Index width) {
   constexpr int L = LANES<float>;
   const int here = rows < L ? rows : L;
-  float block[L * STORED_FEATURES];
+  float block[L * CONVERTED_FEATURES];
   const S* signals = reinterpret_cast<const S*>(y.data) + first * y.row_stride;
-  for (Index begin = 0; begin < y.columns; begin += STORED_FEATURES) {
-    const Index left = y.columns - begin, count = left < STORED_FEATURES ? left : STORED_FEATURES;
+  for (Index begin = 0; begin < y.columns; begin += CONVERTED_FEATURES) {
+    const Index left = y.columns - begin,
+                count = left < CONVERTED_FEATURES ? left : CONVERTED_FEATURES;
     for (int l = 0; l < here; ++l)
       convert(signals + l * y.row_stride + begin * y.column_stride, y.column_stride, count,
               block + l * count);
@@ -70,18 +73,21 @@ void load_converted(const View<const float>& y, Index first, int rows, float* ou
   }
 }
 
-// load_lanes of signals of another type. (Those of float64 are never of another.)
-inline void load_stored(const View<const double>&, Index, int, double*, Index) { impossible(); }
-inline void load_stored(const View<const float>& y, Index first, int rows, float* out, Index width) {
-  switch (y.stored) {
-    case Stored::same: break;  // which needs none of this
-    case Stored::int8: return load_converted<std::int8_t>(y, first, rows, out, width);
-    case Stored::uint8: return load_converted<std::uint8_t>(y, first, rows, out, width);
-    case Stored::int16: return load_converted<std::int16_t>(y, first, rows, out, width);
-    case Stored::uint16: return load_converted<std::uint16_t>(y, first, rows, out, width);
-    case Stored::float16: return load_converted<Half>(y, first, rows, out, width);
+// load_lanes for signals of another type. (float64 signals are never converted.)
+inline void load_source_type(const View<const double>&, Index, int, double*, Index) {
+  unreachable();
+}
+inline void load_source_type(const View<const float>& y, Index first, int rows, float* out,
+                             Index width) {
+  switch (y.source_type) {
+    case SourceType::same: break;  // handled by load_lanes
+    case SourceType::int8: return load_converted<std::int8_t>(y, first, rows, out, width);
+    case SourceType::uint8: return load_converted<std::uint8_t>(y, first, rows, out, width);
+    case SourceType::int16: return load_converted<std::int16_t>(y, first, rows, out, width);
+    case SourceType::uint16: return load_converted<std::uint16_t>(y, first, rows, out, width);
+    case SourceType::float16: return load_converted<Half>(y, first, rows, out, width);
   }
-  impossible();
+  unreachable();
 }
 
 }  // namespace FOST_NAMESPACE

@@ -1,9 +1,9 @@
-// Vectors of one instruction set, through the compiler's vector extensions.
+// SIMD vectors of one instruction set, through the vector extensions of GCC and Clang.
 //
-// Included only by way of kernels.inl, which is compiled once per instruction set with
-// FOST_NAMESPACE naming it. Everything there lives in that namespace and nothing is
-// taken from the standard library's templates: an inline function compiled for AVX-512
-// that the linker shares with the baseline would crash on an older processor.
+// All files under kernels/ are compiled once per instruction set by way of kernel_table.inl, with
+// FOST_NAMESPACE naming the instruction set. Everything lives in that namespace, and no template of
+// the standard library is instantiated: the linker could keep the AVX-512 copy of such a function
+// for all callers, which would crash on an older processor.
 #pragma once
 
 #include <cstdint>
@@ -24,54 +24,63 @@
 #endif
 
 #define FOST_INLINE inline __attribute__((always_inline))
-// For what is long and unrolled and called from several places.
-#define FOST_APART __attribute__((noinline))
+// For long unrolled functions with several callers: inlining them would multiply the code size.
+#define FOST_NOINLINE __attribute__((noinline))
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// Where a switch has no case: better no result than that of another kernel.
-[[noreturn]] FOST_INLINE void impossible() { __builtin_trap(); }
+// For a switch whose cases are complete. A trap is safer than the result of another kernel.
+[[noreturn]] FOST_INLINE void unreachable() { __builtin_trap(); }
 
-// Clears the upper halves of the vector registers at the end of its scope. Left as they are they
-// would slow down all SSE code that runs later in the same thread, several times; the compiler
-// does not see to it on every way out.
-struct CleanRegisters {
-  ~CleanRegisters() {
+// Clears the upper halves of the vector registers at the end of its scope. Without that, all later
+// SSE code of the same thread runs several times slower. The compiler does not insert the
+// instruction on every path out of a function.
+struct ZeroUpper {
+  ~ZeroUpper() {
 #if defined(__AVX__)
     _mm256_zeroupper();
 #endif
   }
 };
 
-// A function that leaves clean registers.
-template <auto Function> struct Clean;
+// A function followed by ZeroUpper.
+template <auto Function> struct WithZeroUpper;
 template <class Result, class... Arguments, Result (*Function)(Arguments...)>
-struct Clean<Function> {
+struct WithZeroUpper<Function> {
   static Result call(Arguments... arguments) {
-    const CleanRegisters cleaned;
+    const ZeroUpper zero_upper;
     return Function(arguments...);
   }
 };
 
 template <class T> struct IntegerOf;
-template <> struct IntegerOf<float> { using type = std::int32_t; };
-template <> struct IntegerOf<double> { using type = std::int64_t; };
+template <> struct IntegerOf<float> {
+  using type = std::int32_t;
+};
+template <> struct IntegerOf<double> {
+  using type = std::int64_t;
+};
 template <class T> struct UnsignedOf;
-template <> struct UnsignedOf<float> { using type = std::uint32_t; };
-template <> struct UnsignedOf<double> { using type = std::uint64_t; };
+template <> struct UnsignedOf<float> {
+  using type = std::uint32_t;
+};
+template <> struct UnsignedOf<double> {
+  using type = std::uint64_t;
+};
 
-// Signals that lie side by side in one vector.
+// Number of signals in one vector: one signal per lane.
 template <class T> constexpr int LANES = FOST_VECTOR_BYTES / static_cast<int>(sizeof(T));
 
-// Vectors per feature in a tile: two hide the latency of one and share the loads of
-// coefficients. (Four were slower for reflectors, and gained little elsewhere.)
+// Vectors per feature in a tile. Two vectors hide the latency of one and share the loads of
+// coefficients. (Four were slower for reflectors and gained little elsewhere.)
 constexpr int UNROLL = 2;
 template <class T> constexpr int WIDTH = UNROLL * LANES<T>;
 
 template <class T> struct VectorOf {
   typedef T type __attribute__((vector_size(FOST_VECTOR_BYTES)));
-  typedef T unaligned __attribute__((vector_size(FOST_VECTOR_BYTES), aligned(sizeof(T)), may_alias));
+  typedef T unaligned
+      __attribute__((vector_size(FOST_VECTOR_BYTES), aligned(sizeof(T)), may_alias));
 };
 template <class T> using Vec = typename VectorOf<T>::type;
 template <class T> using Mask = typename VectorOf<typename IntegerOf<T>::type>::type;
@@ -83,8 +92,8 @@ template <class T> FOST_INLINE void store(T* p, Vec<T> v) {
   *reinterpret_cast<typename VectorOf<T>::unaligned*>(p) = v;
 }
 
-// Keeps the compiler from loading a value again from memory instead of holding on to it.
-template <class V> FOST_INLINE void hold(V& v) {
+// Keeps a value in a register, where the compiler would load it from memory again.
+template <class V> FOST_INLINE void keep_in_register(V& v) {
 #if defined(__x86_64__)
   asm("" : "+v"(v));
 #elif defined(__aarch64__)
@@ -94,8 +103,8 @@ template <class V> FOST_INLINE void hold(V& v) {
 #endif
 }
 
-// Keeps the compiler from computing an address anew for each number that is near it.
-template <class P> FOST_INLINE void hold_address(P*& p) { asm("" : "+r"(p)); }
+// Keeps an address in a register, where the compiler would compute it again for each nearby access.
+template <class P> FOST_INLINE void keep_address(P*& p) { asm("" : "+r"(p)); }
 
 FOST_INLINE Vec<float> absolute(Vec<float> v) {
   return reinterpret_cast<Vec<float>>(reinterpret_cast<Mask<float>>(v) & 0x7fffffff);
@@ -106,8 +115,8 @@ FOST_INLINE Vec<double> absolute(Vec<double> v) {
 
 template <class T> FOST_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) { return a > b ? a : b; }
 #if defined(__AVX2__) && !defined(__AVX512F__)
-// The same by its instruction, also where the compiler has that comparison already: it would choose by
-// it, which takes three.
+// The maximum instruction itself. If the compiler has already computed the comparison for another
+// purpose, it selects by that comparison, which takes three instructions.
 template <> FOST_INLINE Vec<float> maximum<float>(Vec<float> a, Vec<float> b) {
   return (Vec<float>)_mm256_max_ps((__m256)a, (__m256)b);
 }
@@ -115,18 +124,20 @@ template <> FOST_INLINE Vec<double> maximum<double>(Vec<double> a, Vec<double> b
   return (Vec<double>)_mm256_max_pd((__m256d)a, (__m256d)b);
 }
 #endif
-// Of a and b what is larger in magnitude; of a number and its negative, either.
+// The one of a and b with the larger magnitude; for a = -b either of them.
 #if defined(__AVX512DQ__)
 constexpr bool COMPARES_MAGNITUDES = true;  // by one instruction
-FOST_INLINE Vec<float> stronger(Vec<float> a, Vec<float> b) {
+FOST_INLINE Vec<float> larger_magnitude(Vec<float> a, Vec<float> b) {
   return (Vec<float>)_mm512_maskz_range_ps(0xffff, (__m512)a, (__m512)b, 0b0111);
 }
-FOST_INLINE Vec<double> stronger(Vec<double> a, Vec<double> b) {
+FOST_INLINE Vec<double> larger_magnitude(Vec<double> a, Vec<double> b) {
   return (Vec<double>)_mm512_maskz_range_pd(0xff, (__m512d)a, (__m512d)b, 0b0111);
 }
 #else
 constexpr bool COMPARES_MAGNITUDES = false;
-template <class V> FOST_INLINE V stronger(V a, V b) { return absolute(b) > absolute(a) ? b : a; }
+template <class V> FOST_INLINE V larger_magnitude(V a, V b) {
+  return absolute(b) > absolute(a) ? b : a;
+}
 #endif
 template <class T> FOST_INLINE Vec<T> minimum(Vec<T> a, Vec<T> b) { return a < b ? a : b; }
 
@@ -141,11 +152,11 @@ FOST_INLINE Vec<double> square_root(Vec<double> v) {
 #endif
 }
 
-// LANES<double> numbers as float64. (GCC splits __builtin_convertvector into halves.)
+// Loads LANES<double> numbers as float64. (GCC splits __builtin_convertvector into halves.)
 FOST_INLINE Vec<double> load_double(const double* p) { return load(p); }
 FOST_INLINE Vec<double> load_double(const float* p) {
 #if defined(__AVX512F__)
-  // With a mask of all: GCC 12 warns of what the plain intrinsic leaves undefined.
+  // The masked form with all bits set: GCC 12 warns about undefined lanes of the plain intrinsic.
   return (Vec<double>)_mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p));
 #elif defined(__AVX2__)
   return (Vec<double>)_mm256_cvtps_pd(_mm_loadu_ps(p));
@@ -155,8 +166,8 @@ FOST_INLINE Vec<double> load_double(const float* p) {
 #endif
 }
 
-// Bit l of the result is set where a[l] >= b[l]. Only here, from the conversion above
-// to gather_bits below, are there intrinsics: the vector extensions have no move-mask.
+// Bit l of the result is set where a[l] >= b[l]. These functions need intrinsics because the vector
+// extensions have no move-mask operation.
 #if defined(__AVX512F__)
 FOST_INLINE unsigned at_least(Vec<float> a, Vec<float> b) {
   return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GE_OQ);
@@ -199,7 +210,7 @@ template <class T> FOST_INLINE bool any(Mask<T> m) {
 
 template <class T> FOST_INLINE bool all_zero(Vec<T> v) { return !any<T>(Mask<T>(v != Vec<T>{})); }
 
-// Stores the lanes of v where m is set, and leaves what is in memory elsewhere.
+// Stores the lanes of v where m is set; memory keeps its value in the other lanes.
 template <class T> FOST_INLINE void store_where(Mask<T> m, T* p, Vec<T> v) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4)
@@ -211,10 +222,15 @@ template <class T> FOST_INLINE void store_where(Mask<T> m, T* p, Vec<T> v) {
 #endif
 }
 
-// A set of lanes, and 64 such sets turned around: bit i of the result is bit `lane` of sets[i].
-template <class T> struct LaneSetOf { using type = std::uint8_t; };
+// A set of lanes as bits. gather_bits transposes 64 such sets: bit i of its result is bit `lane` of
+// sets[i].
+template <class T> struct LaneSetOf {
+  using type = std::uint8_t;
+};
 #if defined(__AVX512F__)
-template <> struct LaneSetOf<float> { using type = std::uint16_t; };
+template <> struct LaneSetOf<float> {
+  using type = std::uint16_t;
+};
 FOST_INLINE std::uint64_t gather_bits(const std::uint16_t* sets, int lane) {
   const __m512i bit = _mm512_set1_epi16(static_cast<short>(1 << lane));
   const std::uint64_t low = _mm512_test_epi16_mask(_mm512_loadu_si512(sets), bit);
@@ -222,7 +238,8 @@ FOST_INLINE std::uint64_t gather_bits(const std::uint16_t* sets, int lane) {
   return low | high << 32;
 }
 FOST_INLINE std::uint64_t gather_bits(const std::uint8_t* sets, int lane) {
-  return _mm512_test_epi8_mask(_mm512_loadu_si512(sets), _mm512_set1_epi8(static_cast<char>(1 << lane)));
+  return _mm512_test_epi8_mask(_mm512_loadu_si512(sets),
+                               _mm512_set1_epi8(static_cast<char>(1 << lane)));
 }
 #elif defined(__AVX2__)
 FOST_INLINE std::uint64_t gather_bits(const std::uint8_t* sets, int lane) {
@@ -253,7 +270,7 @@ FOST_INLINE std::uint64_t gather_bits(const std::uint8_t* sets, int lane) {
 #endif
 template <class T> using LaneSet = typename LaneSetOf<T>::type;
 
-// The lowest `count` of the bits that are set, or all of them where there are no more.
+// The lowest `count` set bits, or all set bits if there are fewer.
 FOST_INLINE std::uint64_t lowest_bits(std::uint64_t bits, int count) {
 #if defined(__BMI2__)
   return count < 64 ? _pdep_u64((std::uint64_t(1) << count) - 1, bits) : bits;
@@ -264,28 +281,29 @@ FOST_INLINE std::uint64_t lowest_bits(std::uint64_t bits, int count) {
 #endif
 }
 
-// Brings the signals of the next tile into the cache while this one is worked on: a kernel
-// calls step() every few vectors, so that requests to memory are spread over the computation
-// instead of holding it up. Kernels work on a local copy, which stays in registers.
+// Prefetches the signals of the next tile while the current tile is computed. A kernel calls step()
+// every few vectors, which spreads the memory requests over the computation. Kernels work on a
+// local copy of the object so that its fields stay in registers.
 //
-// From far away lines come faster out of several pages by turns than one after another: the
-// processor fetches ahead in each page by itself, and begins anew in the next one.
+// Data from main memory arrive faster when the lines of several pages are requested in interleaved
+// order: the hardware prefetcher follows each page separately and starts anew at each page
+// boundary.
 class Prefetch {
  public:
   static constexpr int LINE = 64;
 
-  // Line after line.
+  // Requests the lines in ascending order.
   Prefetch(const void* begin, Index bytes)
       : next_(reinterpret_cast<std::uintptr_t>(begin)),
         end_(next_ + static_cast<std::uintptr_t>(bytes)),
-        by_turns_(false) {}
+        interleaved_(false) {}
 
-  // By turns out of the four pages of a window. After `bytes` were allowed and fetched, the first
-  // so many are all there: it is a window ahead.
-  static Prefetch by_turns(const void* begin) {
+  // Requests lines from the four pages of a window in interleaved order. The requests run one
+  // window ahead: once `bytes` have been allowed and requested, the first `bytes` are complete.
+  static Prefetch interleaved(const void* begin) {
     Prefetch made(begin, WINDOW);
     made.next_ -= made.next_ % WINDOW;
-    made.by_turns_ = true;
+    made.interleaved_ = true;
     return made;
   }
   void allow(Index bytes) { end_ += static_cast<std::uintptr_t>(bytes); }
@@ -293,8 +311,8 @@ class Prefetch {
 
   FOST_INLINE void step() {
     if (next_ >= end_) return;
-    if (by_turns_)
-      __builtin_prefetch(reinterpret_cast<const void*>(turned(next_)));
+    if (interleaved_)
+      __builtin_prefetch(reinterpret_cast<const void*>(interleaved_address(next_)));
     else
       __builtin_prefetch(reinterpret_cast<const void*>(next_));
     next_ += LINE;
@@ -303,14 +321,14 @@ class Prefetch {
  private:
   static constexpr Index PAGE = 4096, WINDOW = 4 * PAGE;
 
-  // Of lines in a row, the number within the window (8 bits) with its two lowest bits first.
-  FOST_INLINE static std::uintptr_t turned(std::uintptr_t line) {
+  // Line address with the two lowest bits of its 8-bit index in the window moved to the front.
+  FOST_INLINE static std::uintptr_t interleaved_address(std::uintptr_t line) {
     const std::uintptr_t within = line % WINDOW;
     return line - within + within % (4 * LINE) * (PAGE / LINE) + within / (4 * LINE) * LINE;
   }
 
   std::uintptr_t next_, end_;
-  bool by_turns_;
+  bool interleaved_;
 };
 
 }  // namespace FOST_NAMESPACE

@@ -1,9 +1,9 @@
-// Fourier transforms of few numbers in registers.
+// Small Fourier transforms in registers (radix butterflies).
 //
-// The transform of P reals, V_k = sum over j of x_j exp(-2 pi i j k / P), is kept in P reals:
-// Re V_k in place k and Im V_k in place P - k, for 0 < k < P / 2. Its transpose (not its inverse)
-// takes that back to P reals. Odd P split into sums and differences of x_j and x_(P-j), which
-// have cosines and sines to themselves.
+// The transform of P reals, V_k = sum over j of x_j exp(-2 pi i j k / P), is stored in P reals: Re
+// V_k in position k and Im V_k in position P - k, for 0 < k < P / 2. Its transpose (not its
+// inverse) maps these back to P reals. For odd P, the sums and differences of x_j and x_(P-j)
+// separate: cosines multiply the sums only, sines the differences only.
 #pragma once
 
 #include "kernels/simd/vector.hpp"
@@ -13,7 +13,7 @@ namespace FOST_NAMESPACE {
 
 constexpr double SQRT_HALF = 0.70710678118654752440;
 
-// Sums over k of cosines times `even` plus the first, and of negative sines times `odd`.
+// a_k = first + sum over j of cosines times `even`, b_k = sum over j of negative sines times `odd`.
 template <class T, int P>
 FOST_INLINE void multiply_roots(const T* roots, Vec<T> first, const Vec<T>* even, const Vec<T>* odd,
                                 Vec<T>* a, Vec<T>* b) {
@@ -33,7 +33,8 @@ FOST_INLINE void multiply_roots(const T* roots, Vec<T> first, const Vec<T>* even
 }
 
 // The transform of P reals in place, or its transpose.
-template <class T, int P, bool TRANSPOSED> FOST_INLINE void real_fourier(const T* roots, Vec<T>* x) {
+template <class T, int P, bool TRANSPOSED> FOST_INLINE void real_fourier(const T* roots,
+                                                                         Vec<T>* x) {
   if constexpr (P == 2) {
     const Vec<T> sum = x[0] + x[1];
     x[1] = x[0] - x[1];
@@ -127,7 +128,7 @@ template <class T, int P> FOST_INLINE void complex_fourier(const T* roots, Vec<T
       re[k + 4] = er[k] - fr[k], im[k + 4] = ei[k] - fi[k];
     }
   } else {
-    // Cosines of one part go with sines of the other.
+    // Cosines of one part combine with sines of the other part.
     constexpr int H = P / 2;
     Vec<T> even[H], odd[H], ar[H], ai[H], br[H], bi[H];
     Vec<T> total_r = re[0], total_i = im[0];

@@ -1,23 +1,27 @@
 // The orthonormal DCT-II along the axes of a signal, and its inverse, on a tile.
 //
-// Sums and differences of opposite numbers have the even and the odd outputs to themselves.
-// With N even, h = N / 2 and r = sqrt(1/2) these are
+// Sums of opposite entries determine the even outputs, differences the odd outputs. With N even, h
+// = N / 2 and r = sqrt(1/2),
 //
-//     even outputs = DCT-II_h(r (x_i + x_(N-1-i))),   odd outputs = DCT-IV_h(r (x_i - x_(N-1-i))),
+//     even outputs = DCT-II_h(r (x_i + x_(N-1-i))),   odd outputs = DCT-IV_h(r (x_i - x_(N-1-i))).
 //
-// and lengths up to 20, and 22, are unrolled in registers this way, with the DCT-IV
-// and what is odd as products with whole matrices. Of other lengths, short ones and primes that
-// are not long are products with both matrices; for all others the even numbers forwards and the
-// odd ones backwards have the Fourier transform V (see fourier.hpp), and with t = pi k / (2 N)
+// The algorithm depends on the length N (chosen by plans/dct.cpp):
+//   1. N <= 20 and N = 22: unrolled in registers by this recursion; the DCT-IV and odd sizes are
+//      products with small matrices.
+//   2. Other short lengths and moderate primes: products with the matrices of even and odd outputs.
+//   3. All others: the Fourier transform V of the even entries followed by the reversed odd entries
+//      (see fourier.hpp). With t = pi k / (2 N),
 //
-//     X_k = sqrt(2 / N) (cos t Re V_k + sin t Im V_k),   X_(N-k) = sqrt(2 / N) (sin t Re V_k - cos t Im V_k).
+//         X_k     = sqrt(2 / N) (cos t Re V_k + sin t Im V_k),
+//         X_(N-k) = sqrt(2 / N) (sin t Re V_k - cos t Im V_k).
 //
-// Nothing grows beyond the norm of the signal times sqrt(2), so rounding errors do not either.
+// No intermediate value exceeds sqrt(2) times the norm of the signal, so rounding errors do not
+// grow. NumPy twins: tests/reference.py, dct_forward and dct_inverse.
 #pragma once
 
+#include "kernels/transforms/dense.hpp"
 #include "kernels/transforms/fourier.hpp"
 #include "kernels/transforms/fourier_prime.hpp"
-#include "kernels/transforms/panels.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
@@ -25,7 +29,7 @@ namespace FOST_NAMESPACE {
 // y = C x with C a row-major SIZE x SIZE matrix, or its transpose.
 template <class T, int SIZE, bool TRANSPOSED>
 FOST_INLINE void multiply(const T* matrix, const Vec<T>* x, Vec<T>* y) {
-  // Eight outputs at a time, which do not wait for each other.
+  // Eight independent outputs at a time, to hide latency.
 #pragma GCC unroll 2
   for (int first = 0; first < SIZE; first += 8) {
 #pragma GCC unroll 16
@@ -39,7 +43,7 @@ FOST_INLINE void multiply(const T* matrix, const Vec<T>* x, Vec<T>* y) {
 }
 
 // The DCT-II of N vectors. The tables hold the DCT-IV matrices of sizes N/2, N/4, ... and the
-// matrices of the odd rest, scaled so that the butterflies need no multiplication.
+// matrices of the odd remainder, scaled so that the butterflies need no multiplication.
 template <class T, int N> FOST_INLINE void codelet_forward(const T* tables, Vec<T>* x) {
   constexpr int H = N / 2, E = N - H;
   if constexpr (N == 1) {
@@ -92,8 +96,8 @@ template <class T, int N> FOST_INLINE void codelet_inverse(const T* tables, Vec<
   }
 }
 
-// `lines` lines of N features: entries of a line lie `step` apart, which is STEP where that is
-// known, and lines `next` apart.
+// The DCT of `lines` lines of N features. Entries of a line are `step` apart (STEP if it is known
+// at compile time), lines are `next` apart.
 template <class T, int N, bool INVERSE, int STEP = 0>
 void codelet(const T* tables, T* first, Index any_step, Index lines, Index next, Prefetch& ahead) {
   const Index step = STEP ? STEP : any_step;
@@ -103,7 +107,7 @@ void codelet(const T* tables, T* first, Index any_step, Index lines, Index next,
 #pragma GCC unroll 22
     for (int i = 0; i < N; ++i) {
       x[i] = load(line + i * step);
-      if constexpr (N <= 8) hold(x[i]);
+      if constexpr (N <= 8) keep_in_register(x[i]);
     }
     if constexpr (INVERSE)
       codelet_inverse<T, N>(tables, x);
@@ -119,7 +123,7 @@ void codelet(const T* tables, T* first, Index any_step, Index lines, Index next,
 template <class T, bool INVERSE>
 void run_codelet(int size, const T* tables, T* first, Index step, Index lines, Index next,
                  Prefetch& ahead) {
-  // Addresses in patches of 8 x 8 are constants.
+  // For patches of 8 x 8 the addresses are constants.
   if (size == 8 && step == WIDTH<T>)
     return codelet<T, 8, INVERSE, WIDTH<T>>(tables, first, step, lines, next, ahead);
   if (size == 8 && step == 8 * WIDTH<T>)
@@ -128,13 +132,15 @@ void run_codelet(int size, const T* tables, T* first, Index step, Index lines, I
     case 1: return;
 #define FOST_CODELET(N) \
   case N: return codelet<T, N, INVERSE>(tables, first, step, lines, next, ahead);
+      // clang-format off
     FOST_CODELET(2) FOST_CODELET(3) FOST_CODELET(4) FOST_CODELET(5) FOST_CODELET(6)
     FOST_CODELET(7) FOST_CODELET(8) FOST_CODELET(9) FOST_CODELET(10) FOST_CODELET(11)
     FOST_CODELET(12) FOST_CODELET(13) FOST_CODELET(14) FOST_CODELET(15) FOST_CODELET(16)
     FOST_CODELET(17) FOST_CODELET(18) FOST_CODELET(19) FOST_CODELET(20) FOST_CODELET(22)
+      // clang-format on
 #undef FOST_CODELET
   }
-  impossible();
+  unreachable();
 }
 
 // One line by the matrices of even and odd outputs.
@@ -171,7 +177,8 @@ template <class T> void halves_inverse(const CosineAxis<T>& axis, T* line, Index
 // The rotations between a Fourier and a cosine transform, which are their own inverses, from rows
 // `from_step` apart to rows `to_step` apart.
 template <class T>
-void rotate_spectrum(const CosineAxis<T>& axis, T scale, const T* from, Index from_step, T* to, Index to_step) {
+void rotate_spectrum(const CosineAxis<T>& axis, T scale, const T* from, Index from_step, T* to,
+                     Index to_step) {
   const int n = axis.length;
   const T edge = scale * T(SQRT_HALF);
   store(to, edge * load(from));
@@ -204,17 +211,21 @@ void transform_line(const CosineAxis<T>& axis, T* line, Index step, T* scratch, 
   }
 }
 
-// Entries of scratch that lines of this length need: the spectrum and, where its length is a
-// prime, a line and a spectrum of the convolution, at most 2.6 times as long.
-template <class T> constexpr Index cosine_scratch(Index length) { return (6 * length + 256) * LANES<T>; }
+// Scratch entries for lines of this length: the spectrum and, for a prime length, one line and one
+// spectrum of the convolution, at most 2.6 times as long.
+template <class T> constexpr Index cosine_scratch(Index length) {
+  return (6 * length + 256) * LANES<T>;
+}
 
-// Lines whose first features are outer + inner, for inner < stride, in vectors of lanes v.
+// Transforms all lines along one axis; a line begins at every feature outer + inner, inner <
+// stride.
 template <class T, bool INVERSE>
-void apply_cosine_axis(const CosineAxis<T>& axis, int n, T* tile, int width, T* scratch, Prefetch& ahead) {
+void apply_cosine_axis(const CosineAxis<T>& axis, int n, T* tile, int width, T* scratch,
+                       Prefetch& ahead) {
   constexpr int L = LANES<T>;
   const Index step = axis.stride * width, outer_step = axis.length * step;
   const Index n_outer = n / (axis.length * axis.stride);
-  // The longer of the two loops over lines goes inside.
+  // The longer of the two loops over lines is the inner one.
   const bool flip = n_outer > axis.stride;
   const Index outside = flip ? axis.stride : n_outer, inside = flip ? n_outer : axis.stride;
   const Index outside_step = flip ? width : outer_step, inside_step = flip ? outer_step : width;

@@ -1,26 +1,26 @@
-// Cosine transforms of signals so short that a tile costs more than its transform: as many of them
-// as a vector has lanes go from memory to memory in registers.
+// Cosine transforms of signals so short that loading a tile would cost more than the transform:
+// LANES signals at a time go from memory to memory through registers.
 #pragma once
 
-#include "kernels/transforms/dct.hpp"
 #include "kernels/simd/interleave.hpp"
+#include "kernels/transforms/dct.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// Vectors of rows at a time, of which the last ones may overlap those before.
-template <class T, int N> constexpr int short_block(int k) {
+// First entry of the k-th vector of a row; the last vector may overlap the one before it.
+template <class T, int N> constexpr int small_block(int k) {
   return (k + 1) * LANES<T> <= N || N < LANES<T> ? k * LANES<T> : N - LANES<T>;
 }
-template <class T, int N> constexpr int SHORT_BLOCKS = (N + LANES<T> - 1) / LANES<T>;
+template <class T, int N> constexpr int SMALL_BLOCKS = (N + LANES<T> - 1) / LANES<T>;
 
-// x[i] = entry i of LANES rows, `stride` apart. Where rows are shorter than a vector, what is loaded
-// of each reaches into the next ones.
+// x[i] = entry i of LANES rows, `stride` apart. If rows are shorter than a vector, each load reads
+// on into the next rows.
 template <class T, int N> FOST_INLINE void load_columns(const T* rows, Index stride, Vec<T>* x) {
   constexpr int L = LANES<T>;
 #pragma GCC unroll 16
-  for (int k = 0; k < SHORT_BLOCKS<T, N>; ++k) {
-    const int at = short_block<T, N>(k);
+  for (int k = 0; k < SMALL_BLOCKS<T, N>; ++k) {
+    const int at = small_block<T, N>(k);
     Vec<T> block[L];
 #pragma GCC unroll 16
     for (int l = 0; l < L; ++l) block[l] = load(rows + l * stride + at);
@@ -31,12 +31,13 @@ template <class T, int N> FOST_INLINE void load_columns(const T* rows, Index str
   }
 }
 
-// The way back, row after row: what is stored of each is overwritten by the next ones.
+// The inverse, row after row: entries stored beyond the end of a row are overwritten by the next
+// row.
 template <class T, int N> FOST_INLINE void store_columns(const Vec<T>* x, T* rows, Index stride) {
   constexpr int L = LANES<T>;
 #pragma GCC unroll 16
-  for (int k = 0; k < SHORT_BLOCKS<T, N>; ++k) {
-    const int at = short_block<T, N>(k);
+  for (int k = 0; k < SMALL_BLOCKS<T, N>; ++k) {
+    const int at = small_block<T, N>(k);
     Vec<T> block[L];
 #pragma GCC unroll 16
     for (int l = 0; l < L; ++l) block[l] = at + l < N ? x[at + l] : Vec<T>{};
@@ -46,15 +47,16 @@ template <class T, int N> FOST_INLINE void store_columns(const Vec<T>* x, T* row
   }
 }
 
-// Whether weaving takes fewer steps than whole transposes: not for long rows in short vectors.
-template <class T, int N> constexpr bool WOVEN = N < LANES<T> || Weave<T, N>::M <= 7;
+// Whether interleaving takes fewer operations than whole transposes: not for long rows in short
+// vectors.
+template <class T, int N> constexpr bool INTERLEAVED = N < LANES<T> || Interleaving<T, N>::M <= 7;
 
-// False where a result is not finite.
+// Returns false if a result is not finite.
 template <class T, int N, bool INVERSE>
-bool transform_short(const T* tables, const View<const T>& y, const View<T>& x, Index first,
+bool transform_small(const T* tables, const View<const T>& y, const View<T>& x, Index first,
                      Index last) {
-  constexpr int L = LANES<T>, ROOM = N < L && !WOVEN<T, N> ? L : N;
-  constexpr Index BEYOND = ROOM - N;  // entries of a row's vectors behind it
+  constexpr int L = LANES<T>, ROOM = N < L && !INTERLEAVED<T, N> ? L : N;
+  constexpr Index BEYOND = ROOM - N;  // entries of a row's vectors beyond its end
   T room[L * ROOM];
   Vec<T> zeros[2] = {};
   for (Index row = first; row < last; row += L) {
@@ -62,11 +64,13 @@ bool transform_short(const T* tables, const View<const T>& y, const View<T>& x, 
     const T* from = y.data + row * y.row_stride;
     T* to = x.data + row * N;
     Index from_stride = y.row_stride, to_stride = N;
-    // Neither is read behind the last signal of all nor written behind the last of this range.
+    // Nothing is read beyond the last signal, and nothing is written beyond the last one of this
+    // range.
     if (here < L || (y.rows - row - L) * y.row_stride < BEYOND ||
-        (WOVEN<T, N> && y.row_stride != N)) {
+        (INTERLEAVED<T, N> && y.row_stride != N)) {
       for (Index l = 0; l < L; ++l)
-        for (Index i = 0; i < N; ++i) room[l * ROOM + i] = l < here ? from[l * y.row_stride + i] : T(0);
+        for (Index i = 0; i < N; ++i)
+          room[l * ROOM + i] = l < here ? from[l * y.row_stride + i] : T(0);
       for (Index i = N; i < ROOM; ++i)
         for (Index l = 0; l < L; ++l) room[l * ROOM + i] = T(0);
       from = room;
@@ -77,8 +81,8 @@ bool transform_short(const T* tables, const View<const T>& y, const View<T>& x, 
       to_stride = ROOM;
     }
     Vec<T> v[N];
-    if constexpr (WOVEN<T, N>)
-      load_woven<T, N>(from, v);
+    if constexpr (INTERLEAVED<T, N>)
+      load_interleaved<T, N>(from, v);
     else
       load_columns<T, N>(from, from_stride, v);
     if constexpr (INVERSE)
@@ -87,8 +91,8 @@ bool transform_short(const T* tables, const View<const T>& y, const View<T>& x, 
       codelet_forward<T, N>(tables, v);
 #pragma GCC unroll 22
     for (int i = 0; i < N; ++i) zeros[i % 2] += v[i] * T(0);
-    if constexpr (WOVEN<T, N>)
-      store_woven<T, N>(v, to);
+    if constexpr (INTERLEAVED<T, N>)
+      store_interleaved<T, N>(v, to);
     else
       store_columns<T, N>(v, to, to_stride);
     if (to == room)
@@ -98,28 +102,30 @@ bool transform_short(const T* tables, const View<const T>& y, const View<T>& x, 
   return all_zero<T>(zeros[0] + zeros[1]);
 }
 
-// Whether that is all a program does, and the arrays are in order.
+// Whether the program is one small DCT, and the arrays have suitable strides.
 template <class T>
-bool is_short(const Program<T>& program, const View<const T>& y, const View<T>& x) {
-  return program.n_stages == 1 && program.stages[0].kind == Kind::cosine &&
+bool is_small_dct(const Program<T>& program, const View<const T>& y, const View<T>& x) {
+  return program.n_stages == 1 && program.stages[0].kind == StageKind::cosine &&
          program.stages[0].count == 1 && program.stages[0].axes[0].codelet && program.n > 1 &&
-         y.stored == Stored::same && y.column_stride == 1 && y.row_stride >= program.n &&
+         y.source_type == SourceType::same && y.column_stride == 1 && y.row_stride >= program.n &&
          x.column_stride == 1 && x.row_stride == program.n;
 }
 
 template <class T, bool INVERSE>
-bool apply_short(const Stage<T>& stage, const View<const T>& y, const View<T>& x, Index first,
-                 Index last) {
+bool apply_small_dct(const Stage<T>& stage, const View<const T>& y, const View<T>& x, Index first,
+                     Index last) {
   switch (stage.axes[0].length) {
-#define FOST_SHORT(N) \
-  case N: return transform_short<T, N, INVERSE>(stage.axes[0].codelet, y, x, first, last);
-    FOST_SHORT(2) FOST_SHORT(3) FOST_SHORT(4) FOST_SHORT(5) FOST_SHORT(6) FOST_SHORT(7)
-    FOST_SHORT(8) FOST_SHORT(9) FOST_SHORT(10) FOST_SHORT(11) FOST_SHORT(12) FOST_SHORT(13)
-    FOST_SHORT(14) FOST_SHORT(15) FOST_SHORT(16) FOST_SHORT(17) FOST_SHORT(18) FOST_SHORT(19)
-    FOST_SHORT(20) FOST_SHORT(22)
-#undef FOST_SHORT
+#define FOST_SMALL(N) \
+  case N: return transform_small<T, N, INVERSE>(stage.axes[0].codelet, y, x, first, last);
+    // clang-format off
+    FOST_SMALL(2) FOST_SMALL(3) FOST_SMALL(4) FOST_SMALL(5) FOST_SMALL(6) FOST_SMALL(7)
+    FOST_SMALL(8) FOST_SMALL(9) FOST_SMALL(10) FOST_SMALL(11) FOST_SMALL(12) FOST_SMALL(13)
+    FOST_SMALL(14) FOST_SMALL(15) FOST_SMALL(16) FOST_SMALL(17) FOST_SMALL(18) FOST_SMALL(19)
+    FOST_SMALL(20) FOST_SMALL(22)
+    // clang-format on
+#undef FOST_SMALL
   }
-  impossible();
+  unreachable();
 }
 
 }  // namespace FOST_NAMESPACE

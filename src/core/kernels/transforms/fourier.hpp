@@ -1,31 +1,35 @@
 // The Fourier transform of any number of reals, one signal per lane, and its transpose.
 //
-// N reals are P interleaved parts of M = N / P. With V^j the transform of part j,
+// N reals are P interleaved parts of M = N / P numbers (decimation in time). With V^j the transform
+// of part j,
 //
 //     V_(k + M q) = sum over j of exp(-2 pi i j k / N) exp(-2 pi i j q / P) V^j_k,
 //
-// P complex numbers for each k, of which those beyond N / 2 are stored as their conjugates. Kept
-// as in butterflies.hpp, part after part, the numbers of k stand in the places k and M - k of all
-// parts, before and after: every pass works in place. k = 0 and k = M / 2 have reals only.
+// that is P complex numbers for each k; those beyond N / 2 are stored as their conjugates. In the
+// layout of butterflies.hpp, part after part, the numbers of one k are in positions k and M - k of
+// all parts both before and after a pass, so that every pass works in place. k = 0 and k = M / 2
+// are real.
 #pragma once
 
 #include "kernels/transforms/butterflies.hpp"
-#include "types/dct.hpp"
-#include "kernels/transforms/panels.hpp"
+#include "kernels/transforms/dense.hpp"
+#include "types/transforms.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// Blocks of so many bytes are transformed pass by pass; longer ones part by part, so that parts
-// stay in the first-level cache.
+// Blocks of up to this many bytes are transformed pass by pass. Longer blocks are transformed part
+// by part, so that parts stay in the first-level cache.
 constexpr Index FOURIER_BLOCK = 16 * 1024;
 
 template <class T, bool TRANSPOSED>
 void prime_fourier(const FourierPrime<T>& prime, T* x, T* scratch, Prefetch& ahead);
 
-template <int P> struct Radix { static constexpr int value = P; };
+template <int P> struct Radix {
+  static constexpr int value = P;
+};
 
-// Calls body with the radix as a constant, 0 where nothing is unrolled for it.
+// Calls body with the radix as a constant; 0 for a radix without an unrolled kernel.
 template <class Body> FOST_INLINE void with_radix(int radix, const Body& body) {
   switch (radix) {
     case 2: return body(Radix<2>{});
@@ -41,14 +45,14 @@ template <class Body> FOST_INLINE void with_radix(int radix, const Body& body) {
   }
 }
 
-// Where a block of numbers comes from and goes to: rows `step` apart.
+// Source or destination of a block of numbers: rows `step` apart, in a permuted order.
 template <class T> struct Rows {
   T* data;
   Index step;
   const std::int32_t* order;
 };
 
-// The first pass: transforms of P reals each, from rows to contiguous vectors, or back.
+// The first pass: transforms of P reals each, from rows to contiguous vectors, or its transpose.
 template <class T, int P, bool TRANSPOSED>
 void first_pass(const FourierPass<T>& pass, int count, const Rows<T>& rows, T scale, T* x,
                 T* scratch, Prefetch& ahead) {
@@ -70,28 +74,30 @@ void first_pass(const FourierPass<T>& pass, int count, const Rows<T>& rows, T sc
         v[j] = TRANSPOSED ? load(x + j * L) : Vec<T>(scale * load(rows.data + row[j] * rows.step));
       real_fourier<T, P, TRANSPOSED>(pass.roots, v);
 #pragma GCC unroll 16
-      for (int j = 0; j < P; ++j) store(TRANSPOSED ? rows.data + row[j] * rows.step : x + j * L, v[j]);
-      // Not in between: a branch amid the arithmetic decides which products and sums the compiler
-      // makes one instruction of, and with that the last bits.
+      for (int j = 0; j < P; ++j)
+        store(TRANSPOSED ? rows.data + row[j] * rows.step : x + j * L, v[j]);
+      // Not inside the loops above: a branch amid the arithmetic changes which products and sums
+      // the compiler fuses, and thereby the last bits.
       for (int j = 0; j < P; ++j) local.step();
     }
   }
   ahead = local;
 }
 
-// k = M / 2, or anything else that is one real of each part: a product with a small matrix.
+// k = M / 2, where each part contributes one real: a product with a small matrix.
 template <class T, bool TRANSPOSED>
 void middle_column(const T* matrix, int p, T* x, Index part, T* scratch) {
   constexpr int L = LANES<T>;
   for (int j = 0; j < p; ++j) store(scratch + j * L, load(x + j * part));
   for (int q = 0; q < p; ++q) {
     Vec<T> sum = {};
-    for (int j = 0; j < p; ++j) sum += matrix[TRANSPOSED ? j * p + q : q * p + j] * load(scratch + j * L);
+    for (int j = 0; j < p; ++j)
+      sum += matrix[TRANSPOSED ? j * p + q : q * p + j] * load(scratch + j * L);
     store(x + q * part, sum);
   }
 }
 
-// The numbers of one k: `front` are the places k of all parts, `back` the places M - k.
+// The numbers of one k: `front` has position k of all parts, `back` position M - k.
 template <class T, int P, bool TRANSPOSED>
 FOST_INLINE void column(const T* roots, const T* twiddle, T* front, T* back, Index part) {
   Vec<T> re[P], im[P];
@@ -130,7 +136,7 @@ FOST_INLINE void column(const T* roots, const T* twiddle, T* front, T* back, Ind
   }
 }
 
-// The same for any radix: the transform of complex numbers is that of two sets of reals.
+// The same for any radix: a complex transform is the transform of two sets of reals.
 template <class T, bool TRANSPOSED>
 void long_column(const FourierPass<T>& pass, const T* twiddle, T* front, T* back, Index part,
                  T* scratch, Prefetch& ahead) {
@@ -145,7 +151,7 @@ void long_column(const FourierPass<T>& pass, const T* twiddle, T* front, T* back
       store(im + j * L, cosine * b - sine * a);
     } else {
       const Vec<T> a = load(front + j * part), b = load(back + (p - 1 - j) * part);
-      store(im + j * L, j <= half ? a : b);  // exchanged
+      store(im + j * L, j <= half ? a : b);  // real and imaginary parts are exchanged
       store(re + j * L, j <= half ? b : -a);
     }
   }
@@ -200,11 +206,12 @@ void later_pass(const FourierPass<T>& pass, int count, T* x, T* scratch, Prefetc
   }
 }
 
-// The first pass and `level` others of a block of x, with rows in the order of that block.
+// The first pass and `level` later passes on a block of x, with rows in the order of that block.
 template <class T, bool TRANSPOSED>
 void fourier_block(const Fourier<T>& plan, int level, const Rows<T>& rows, T scale, T* x,
                    T* scratch, Prefetch& ahead) {
-  const int size = level ? plan.passes[level - 1].radix * plan.passes[level - 1].size : plan.first.radix;
+  const int size =
+      level ? plan.passes[level - 1].radix * plan.passes[level - 1].size : plan.first.radix;
   const bool small = size * LANES<T> * Index(sizeof(T)) <= FOURIER_BLOCK || level == 0;
   const auto pass = [&](int number, int count) {
     const FourierPass<T>& later = plan.passes[number];
@@ -235,15 +242,17 @@ void fourier_block(const Fourier<T>& plan, int level, const Rows<T>& rows, T sca
   if (TRANSPOSED) parts();
 }
 
-// x = the transform of rows, times scale ...
+// x = scale times the transform of the rows ...
 template <class T>
-void fourier(const Fourier<T>& plan, const Rows<T>& rows, T scale, T* x, T* scratch, Prefetch& ahead) {
+void fourier(const Fourier<T>& plan, const Rows<T>& rows, T scale, T* x, T* scratch,
+             Prefetch& ahead) {
   fourier_block<T, false>(plan, plan.count, rows, scale, x, scratch, ahead);
 }
 
-// ... and its transpose: x is destroyed.
+// ... and the transpose, which overwrites x.
 template <class T>
-void fourier_transposed(const Fourier<T>& plan, const Rows<T>& rows, T* x, T* scratch, Prefetch& ahead) {
+void fourier_transposed(const Fourier<T>& plan, const Rows<T>& rows, T* x, T* scratch,
+                        Prefetch& ahead) {
   fourier_block<T, true>(plan, plan.count, rows, T(1), x, scratch, ahead);
 }
 

@@ -1,13 +1,13 @@
-// The Fourier transform of an odd number of reals for which nothing is unrolled.
+// The Fourier transform of an odd number of reals without an unrolled kernel. Two algorithms:
 //
-// By matrices: sums and differences of x_j and x_(p-j) have the cosines and the sines to
-// themselves. Or, for a large prime p with generator g, by Rader's convolution: sorted by powers
-// of g, H_f = sum over j > 0 of x_j (cos - sin)(2 pi j f / p) is
+//   1. By matrices: sums and differences of x_j and x_(p-j) are multiplied by cosines and sines.
+//   2. For a large prime p with generator g, by Rader's convolution. Sorted by powers of g, H_f =
+//      sum over j > 0 of x_j (cos - sin)(2 pi j f / p) becomes
 //
-//     H_(g^-q) = sum over t of x_(g^t) w_(q-t),   w_t = (cos - sin)(2 pi g^-t / p),
+//         H_(g^-q) = sum over t of x_(g^t) w_(q-t),   w_t = (cos - sin)(2 pi g^-t / p),
 //
-// a convolution of p - 1 reals (or of more, padded with zeros), and real and imaginary parts are
-// half the sum and half the difference of H_f and H_(p-f).
+//     a convolution of p - 1 reals (or of more, padded with zeros). Real and imaginary parts are
+//     half the sum and half the difference of H_f and H_(p-f).
 #pragma once
 
 #include "kernels/transforms/fourier.hpp"
@@ -40,7 +40,7 @@ void fourier_by_matrices(const FourierPrime<T>& prime, T* x, T* scratch) {
     }
 }
 
-// Multiplies a transform of real numbers by another one, or by its conjugate.
+// Multiplies the spectrum of real numbers by another spectrum, or by its conjugate.
 template <class T, bool CONJUGATE> void multiply_spectra(const T* kernel, int length, T* x) {
   constexpr int L = LANES<T>;
   store(x, kernel[0] * load(x));
@@ -58,7 +58,7 @@ void fourier_by_convolution(const FourierPrime<T>& prime, T* x, T* scratch, Pref
   constexpr int L = LANES<T>;
   const Fourier<T>& plan = *prime.convolution;
   const int p = prime.size, length = plan.length;
-  T* line = scratch;  // p numbers, and one for what is padded
+  T* line = scratch;  // p numbers, and one for the padding
   T* spectrum = line + (p + 1) * L;
   T* rest = spectrum + length * L;
   for (int k = 1; 2 * k < p; ++k) {
@@ -70,7 +70,7 @@ void fourier_by_convolution(const FourierPrime<T>& prime, T* x, T* scratch, Pref
   const std::int32_t* in = TRANSPOSED ? plan.scattered : plan.gathered;
   const std::int32_t* out = TRANSPOSED ? plan.gathered : plan.scattered;
   fourier<T>(plan, {line, L, in}, T(1), spectrum, rest, ahead);
-  // The number that the convolution leaves out is added to all others by way of their mean.
+  // x_0, which the convolution leaves out, is added to all outputs through their mean.
   const Vec<T> first = load(x);
   store(x, first + load(spectrum));
   multiply_spectra<T, TRANSPOSED>(prime.kernel, length, spectrum);

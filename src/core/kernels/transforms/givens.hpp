@@ -1,11 +1,12 @@
-// Rotations (and 2 x 2 reflections) on a tile:
+// Givens rotations (and 2 x 2 reflections) on a tile:
 //
 //     forward   (y_i, y_j) <- B^T (y_i, y_j)   from G_g to G_1
 //     inverse   (y_i, y_j) <- B (y_i, y_j)     from G_1 to G_g
 //
-// in two operations instead of four. With y_i = d_i p and y_j = d_j q, where the d are numbers of
-// the plan and the same for all signals, a rotation is p + alpha q and q + beta p, and only the d
-// change by the larger of cosine and sine. They are multiplied in the end.
+// in two operations instead of four. Write y_i = d_i p and y_j = d_j q, where the factors d belong
+// to the plan and are the same for all signals. A rotation then computes p + alpha q and q + beta
+// p, and the factors d change by the larger of cosine and sine. The final factors are multiplied at
+// the end. NumPy twins: tests/reference.py, givens_forward and givens_inverse.
 #pragma once
 
 #include "kernels/simd/vector.hpp"
@@ -13,9 +14,9 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// STRIDE is the width where that is known, else 0.
+// STRIDE is the width if it is known at compile time, else 0.
 template <class T, int STRIDE>
-FOST_INLINE void turn_rows(const Rotations<T>& rotations, T* tile, Index width, Prefetch& ahead) {
+FOST_INLINE void rotate_rows(const Rotations<T>& rotations, T* tile, Index width, Prefetch& ahead) {
   const Index stride = STRIDE ? STRIDE : width;
   const RowPair* rows = rotations.rows;
   const T* factors = rotations.factors;
@@ -25,8 +26,8 @@ FOST_INLINE void turn_rows(const Rotations<T>& rotations, T* tile, Index width, 
     const T *p = tile + first_row(from) * stride, *q = tile + second_row(from) * stride;
     T *i = tile + first_row(to) * stride, *j = tile + second_row(to) * stride;
     Vec<T> alpha = factors[0] - Vec<T>{}, beta = factors[1] - Vec<T>{};
-    hold(alpha);
-    hold(beta);
+    keep_in_register(alpha);
+    keep_in_register(beta);
 #pragma GCC unroll 4
     for (int v = 0; v < WIDTH<T>; v += LANES<T>) {
       const Vec<T> a = load(p + v), b = load(q + v);
@@ -38,19 +39,19 @@ FOST_INLINE void turn_rows(const Rotations<T>& rotations, T* tile, Index width, 
   ahead = local;
 }
 
-// All but the factors d.
+// All rotations, without the final factors d.
 template <class T>
-void turn(const Rotations<T>& rotations, T* tile, Index width, Prefetch& ahead) {
+void rotate(const Rotations<T>& rotations, T* tile, Index width, Prefetch& ahead) {
   if (width == WIDTH<T>)
-    turn_rows<T, WIDTH<T>>(rotations, tile, width, ahead);
+    rotate_rows<T, WIDTH<T>>(rotations, tile, width, ahead);
   else
-    turn_rows<T, 0>(rotations, tile, width, ahead);
+    rotate_rows<T, 0>(rotations, tile, width, ahead);
 }
 
 template <class T, bool INVERSE>
 void apply_rotations(const Stage<T>& stage, T* tile, Index width, Prefetch& ahead) {
   const Rotations<T>& rotations = INVERSE ? stage.inverse : stage.forward;
-  turn(rotations, tile, width, ahead);
+  rotate(rotations, tile, width, ahead);
   for (int k = 0; k < rotations.n_scaled; ++k) {
     T* x = tile + rotations.scaled[k] * width;
 #pragma GCC unroll 4

@@ -1,10 +1,11 @@
-// Reflectors on a tile, in groups of up to twelve (compact WY form):
+// Householder reflectors on a tile, in groups of up to twelve (compact WY form):
 //
-//     forward   y <- (I - V T V^T) y        of the groups from the last to the first
-//     inverse   y <- (I - V T^T V^T) y      of the groups from the first to the last
+//     forward   y <- (I - V T V^T) y        for the groups from the last to the first
+//     inverse   y <- (I - V T^T V^T) y      for the groups from the first to the last
 //
-// Several dot products share each load of the tile, then a small triangle and an update of
-// the same rank follow: 4 n operations per reflector and signal, all in registers and L1.
+// Several dot products share each load of the tile; a small triangular product and an update of the
+// same rank follow. That is 4 n operations per reflector and signal, all in registers and the
+// first-level cache. NumPy twins: tests/reference.py, householder_forward and householder_inverse.
 #pragma once
 
 #include "kernels/simd/vector.hpp"
@@ -12,18 +13,18 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// Vectors of a group that are taken at once: as many as leave their sums in registers, in equal
+// Vectors of a group that are processed at once: as many as keep their sums in registers, in equal
 // parts of the group.
-constexpr int MOST_AT_ONCE = FOST_VECTOR_BYTES == 64 ? 12 : 6;
+constexpr int MAX_AT_ONCE = FOST_VECTOR_BYTES == 64 ? 12 : 6;
 constexpr int at_once(int size) {
-  const int parts = (size + MOST_AT_ONCE - 1) / MOST_AT_ONCE;
+  const int parts = (size + MAX_AT_ONCE - 1) / MAX_AT_ONCE;
   return (size + parts - 1) / parts;
 }
 
-// dot[k] = v_k^T x for the vectors FROM ... of a group of SIZE, features begin ... n - 1.
+// dot[k] = v_k^T x for the vectors from FROM on of a group of SIZE, over features begin ... n - 1.
 template <class T, int SIZE, int FROM>
-FOST_INLINE void take_dots(const ReflectorGroup<T>& group, int n, const T* x, int width,
-                           Vec<T> (*dot)[UNROLL], Prefetch& ahead) {
+FOST_INLINE void dot_products(const ReflectorGroup<T>& group, int n, const T* x, int width,
+                              Vec<T> (*dot)[UNROLL], Prefetch& ahead) {
   constexpr int END = SIZE < FROM + at_once(SIZE) ? SIZE : FROM + at_once(SIZE);
 #pragma GCC unroll 12
   for (int k = FROM; k < END; ++k)
@@ -43,7 +44,7 @@ FOST_INLINE void take_dots(const ReflectorGroup<T>& group, int n, const T* x, in
   }
   ahead = local;
   x -= (n - group.begin) * static_cast<Index>(width);
-  if constexpr (END < SIZE) take_dots<T, SIZE, END>(group, n, x, width, dot, ahead);
+  if constexpr (END < SIZE) dot_products<T, SIZE, END>(group, n, x, width, dot, ahead);
 }
 
 // x -= sum of weight[k] v_k over the same vectors.
@@ -71,7 +72,7 @@ template <class T, int SIZE, bool INVERSE>
 void reflect(const ReflectorGroup<T>& group, int n, T* tile, int width, Prefetch& ahead) {
   T* x = tile + group.begin * static_cast<Index>(width);
   Vec<T> dot[SIZE][UNROLL], weight[SIZE][UNROLL];
-  take_dots<T, SIZE, 0>(group, n, x, width, dot, ahead);
+  dot_products<T, SIZE, 0>(group, n, x, width, dot, ahead);
 #pragma GCC unroll 12
   for (int k = 0; k < SIZE; ++k)
 #pragma GCC unroll 4
@@ -102,7 +103,7 @@ void reflect_group(const ReflectorGroup<T>& group, int n, T* tile, int width, Pr
     case 11: return reflect<T, 11, INVERSE>(group, n, tile, width, ahead);
     case 12: return reflect<T, 12, INVERSE>(group, n, tile, width, ahead);
   }
-  impossible();
+  unreachable();
 }
 
 template <class T, bool INVERSE>

@@ -1,4 +1,5 @@
-// The stages of a transform on a tile, in order or backwards.
+// Applies the stages of a transform to a tile, in order (forward) or in reverse (inverse). NumPy
+// twins: tests/reference.py, forward and inverse.
 #pragma once
 
 #include "kernels/transforms/dct.hpp"
@@ -10,7 +11,8 @@
 namespace fost {
 namespace FOST_NAMESPACE {
 
-// out (n x width) = U^T tile, or U tile for the inverse. Tiles are column-major width x n.
+// out (n x width) = U^T tile, or U tile for the inverse. For BLAS, tiles are column-major width x
+// n.
 template <class T, bool INVERSE>
 void apply_dense(const Stage<T>& stage, int n, T* tile, T* out, const Workspace<T>& work,
                  Prefetch& ahead) {
@@ -23,8 +25,8 @@ void apply_dense(const Stage<T>& stage, int n, T* tile, T* out, const Workspace<
   char no = 'N', side = INVERSE ? 'N' : 'T';
   int width = work.width;
   T one = 1, zero = 0;
-  work.gemm(&no, &side, &width, &n, &n, &one, tile, &width, const_cast<T*>(stage.matrix), &n,
-            &zero, out, &width);
+  work.gemm(&no, &side, &width, &n, &n, &one, tile, &width, const_cast<T*>(stage.matrix), &n, &zero,
+            out, &width);
 }
 
 // Returns where the result is: in place, or in `other`.
@@ -36,30 +38,30 @@ T* apply_stage(const Stage<T>& stage, int n, T* tile, T* other, const Workspace<
     return tile;
   };
   switch (stage.kind) {
-    case Kind::reflectors:
+    case StageKind::reflectors:
       return in_lanes([&](T* x) { apply_reflectors<T, INVERSE>(stage, n, x, work.width, ahead); });
-    case Kind::rotations:
+    case StageKind::rotations:
       return in_lanes([&](T* x) { apply_rotations<T, INVERSE>(stage, x, work.width, ahead); });
-    case Kind::cosine:
-      return in_lanes([&](T* x) {
-        apply_cosine<T, INVERSE>(stage, n, x, work.width, work.scratch, ahead);
-      });
-    case Kind::dense:
+    case StageKind::cosine:
+      return in_lanes(
+          [&](T* x) { apply_cosine<T, INVERSE>(stage, n, x, work.width, work.scratch, ahead); });
+    case StageKind::dense:
       apply_dense<T, INVERSE>(stage, n, tile, other, work, ahead);
       return other;
   }
-  impossible();
+  unreachable();
 }
 
-// Runs the stages on `tile`, one of the two of the workspace, and returns where the result is.
+// Runs the stages on `tile`, one of the two tiles of the workspace, and returns where the result
+// is.
 template <class T, bool INVERSE>
 T* run(const Program<T>& program, T* tile, const Workspace<T>& work, Prefetch& ahead) {
   T* other = tile == work.tile ? work.second : work.tile;
   for (int k = 0; k < program.n_stages; ++k) {
     const Stage<T>& stage = program.stages[INVERSE ? program.n_stages - 1 - k : k];
-    T* result =
-        stage.backwards ? apply_stage<T, !INVERSE>(stage, program.n, tile, other, work, ahead)
-                        : apply_stage<T, INVERSE>(stage, program.n, tile, other, work, ahead);
+    T* result = stage.is_transposed
+                    ? apply_stage<T, !INVERSE>(stage, program.n, tile, other, work, ahead)
+                    : apply_stage<T, INVERSE>(stage, program.n, tile, other, work, ahead);
     if (result == other) other = tile;
     tile = result;
   }
