@@ -50,7 +50,7 @@ inline SourceType source_type_of(const nb::dlpack::dtype& type, bool single) {
   if (single && is(Code::Int, 16)) return SourceType::int16;
   if (single && is(Code::UInt, 16)) return SourceType::uint16;
   if (single && is(Code::Float, 16)) return SourceType::float16;
-  throw nb::type_error("signals are of another type");
+  throw nb::type_error("y has an unsupported dtype");
 }
 
 template <class T> View<const T> signals(const Signals& y) {

@@ -36,7 +36,7 @@ template <class T>
 nb::object encode_variable_length_array(const Coder& coder, const Input<T>& y, int s, double tol,
                                         double threshold) {
   require(Index(y.shape(1)) == coder.n && s >= 1 && s <= coder.n, "shapes do not agree");
-  require((tol >= 0) != (threshold >= 0), "a rule has a tolerance or a threshold");
+  require((tol >= 0) != (threshold >= 0), "exactly one of tol and threshold must be nonnegative");
   std::optional<OwnedRows<T>> rows;
   {
     nb::gil_scoped_release release;
@@ -89,10 +89,10 @@ int sum_atoms_array(const Packed<const T, nb::ndim<2>>& atoms, const Packed<cons
 }
 
 template <class T>
-void hash_signals_array(const Input<T>& y, const Packed<std::uint64_t, Line>& marks) {
-  require(y.shape(0) == marks.shape(0), "shapes do not agree");
+void hash_signals_array(const Input<T>& y, const Packed<std::uint64_t, Line>& hashes) {
+  require(y.shape(0) == hashes.shape(0), "shapes do not agree");
   nb::gil_scoped_release release;
-  hash_signals(view<const T>(y), marks.data());
+  hash_signals(view<const T>(y), hashes.data());
 }
 
 template <class T> void bind_coding(nb::class_<Coder>& coder) {

@@ -71,9 +71,11 @@ void condition_members_array(const std::vector<Packed<const double, Line>>& mean
             "shapes do not agree");
   const std::int64_t *places = used.data(), *begin = begins.data();
   for (std::size_t k = 0; k < count; ++k) require(begin[k] <= begin[k + 1], "begins must ascend");
-  require(begin[0] == 0 && begin[count] == std::int64_t(total), "begins must be those of all");
+  require(begin[0] == 0 && begin[count] == std::int64_t(total),
+          "begins must cover all used signals");
   for (std::size_t r = 0; r < total; ++r)
-    require(places[r] >= 0 && places[r] < std::int64_t(rows.shape(0)), "there is no such signal");
+    require(places[r] >= 0 && places[r] < std::int64_t(rows.shape(0)),
+            "used must contain indices of rows");
   const auto from = [](const auto& array, std::size_t offset) {
     return array ? array->data() + offset : nullptr;
   };

@@ -13,7 +13,7 @@
 namespace fost {
 namespace {
 
-Positions places(const Packed<const std::int32_t, Line>& starts) {
+Positions positions(const Packed<const std::int32_t, Line>& starts) {
   return {starts.data(), static_cast<int>(starts.shape(0))};
 }
 
@@ -43,10 +43,16 @@ void shrink_array(const Coder& coder, const Packed<const T, nb::ndim<3>>& volume
            other.shape(2) == volume.shape(2);
   };
   const Index pitch = volume.shape(2);
-  const BlockGrid<T> grid = {volume.data(), pointer(pilot), Index(volume.shape(1)) * pitch,
-                             pitch,         depth,          height,
-                             width,         places(fronts), places(tops),
-                             places(lefts)};
+  const BlockGrid<T> grid = {volume.data(),
+                             pointer(pilot),
+                             Index(volume.shape(1)) * pitch,
+                             pitch,
+                             depth,
+                             height,
+                             width,
+                             positions(fronts),
+                             positions(tops),
+                             positions(lefts)};
   require(grid.size() == coder.n && same(sums) && same(weights) && (!pilot || same(*pilot)),
           "shapes do not agree");
   const WeightedSums<T> out = {sums.data(), weights.data()};
@@ -68,10 +74,16 @@ void shrink_and_step_array(const Coder& coder, const Packed<T, nb::ndim<3>>& est
            other.shape(2) == estimate.shape(2);
   };
   const Index rows = Index(estimate.shape(0)) * Index(estimate.shape(1)), pitch = estimate.shape(2);
-  const BlockGrid<T> grid = {estimate.data(), nullptr,        Index(estimate.shape(1)) * pitch,
-                             pitch,           depth,          height,
-                             width,           places(fronts), places(tops),
-                             places(lefts)};
+  const BlockGrid<T> grid = {estimate.data(),
+                             nullptr,
+                             Index(estimate.shape(1)) * pitch,
+                             pitch,
+                             depth,
+                             height,
+                             width,
+                             positions(fronts),
+                             positions(tops),
+                             positions(lefts)};
   require(grid.size() == coder.n && same(velocity) && same(missing) && same(sums) && same(weights),
           "shapes do not agree");
   const MomentumState<T> state = {estimate.data(), velocity.data(), missing.data(),

@@ -85,7 +85,7 @@ Index pursue_union_array(const Union& all, const Lines<T>& gram, const Input<T>&
   require(Index(y.shape(1)) == all.bank.n && s >= 1 && std::size_t(s) <= count &&
               gram.shape(0) == count && gram.shape(1) == pitch,
           "shapes do not agree");
-  require(!residuals || all.has_schedule(), "there are members that are not rotations");
+  require(!residuals || all.has_schedule(), "residuals need members made of rotations only");
   require(values.shape(0) >= y.shape(0) * s && indices.shape(0) >= y.shape(0) * s &&
               indptr.shape(0) == y.shape(0) + 1,
           "not enough room for the codes");
@@ -117,8 +117,9 @@ std::vector<std::int32_t> checked_atoms(const Packed<const std::int32_t, Line>& 
                                         Index count) {
   std::vector<std::int32_t> indices(atoms.data(), atoms.data() + atoms.shape(0));
   for (std::size_t k = 0; k < indices.size(); ++k)
-    require(indices[k] < count && indices[k] >= (k ? indices[k - 1] + 1 : 0), "atoms must ascend");
-  require(!indices.empty(), "there must be atoms");
+    require(indices[k] < count && indices[k] >= (k ? indices[k - 1] + 1 : 0),
+            "indices must be strictly ascending");
+  require(!indices.empty(), "indices must not be empty");
   return indices;
 }
 

@@ -13,8 +13,8 @@
 namespace fost {
 namespace {
 
-// Partial sums of ranges of signals: the minimum number of signals per range, the
-// numbers to be added per signal, and the maximum memory of all partial sums.
+// Partial sums of ranges of signals: the minimum number of signals per range, the numbers
+// to be added per signal, and the maximum memory of all partial sums.
 constexpr Index RANGE_SIGNALS = 2048;
 constexpr Index NUMBERS_PER_SIGNAL = 32;
 constexpr Index SUMS_BYTES = 32 * 1024 * 1024;

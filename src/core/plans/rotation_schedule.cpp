@@ -107,8 +107,8 @@ class StoredOrder {
       for (const bool first : {true, false}) {
         const Side then = nodes_[rotation].next[first];
         if (then.rotation < 0) continue;
-        const bool twice = nodes_[rotation].next[!first].rotation ==
-                           then.rotation;  // the next rotation of both coefficients
+        // Whether it is the next rotation of both coefficients.
+        const bool twice = nodes_[rotation].next[!first].rotation == then.rotation;
         if (nodes_[then.rotation].waits == (twice ? 2 : 1)) return done({{rotation, first}, then});
       }
     if (ready_.empty()) return {};

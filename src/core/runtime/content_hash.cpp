@@ -13,15 +13,15 @@ namespace {
 
 using Word = std::uint64_t;
 
-constexpr Word shape_bits = ~Word(0) << 32;
+constexpr Word SHAPE_BITS = ~Word(0) << 32;
 // Independent comparisons, to hide latency.
-constexpr Index chains = 8;
+constexpr Index CHAINS = 8;
 // Not a round number, so that signals with few digits do not lie midway between two steps.
-constexpr double steps = 181.0233;
+constexpr double STEPS = 181.0233;
 // Adding it to a number below 2^51 leaves that number, rounded, in the low bits.
-constexpr double rounding = 6755399441055744.0;
+constexpr double ROUNDING = 6755399441055744.0;
 // Smaller signals have no shape hash, since the reciprocal would overflow.
-constexpr double least = 1e-300;
+constexpr double LEAST = 1e-300;
 
 // The finaliser of SplitMix64.
 Word mixed(Word x) {
@@ -38,31 +38,31 @@ Word bits(double x) {
 
 // The largest magnitude, ignoring NaN.
 template <class T> double largest(const T* y, Index n, Index stride) {
-  double found[chains];
-  std::fill_n(found, chains, least);
+  double found[CHAINS];
+  std::fill_n(found, CHAINS, LEAST);
   const auto compare = [&](Index i, Index chain) {
     const double size = std::fabs(static_cast<double>(y[i * stride]));
     found[chain] = size > found[chain] ? size : found[chain];
   };
   Index i = 0;
-  for (; i + chains <= n; i += chains) {
-    for (Index chain = 0; chain < chains; ++chain) compare(i + chain, chain);
+  for (; i + CHAINS <= n; i += CHAINS) {
+    for (Index chain = 0; chain < CHAINS; ++chain) compare(i + chain, chain);
   }
   for (; i < n; ++i) compare(i, 0);
-  return *std::max_element(found, found + chains);
+  return *std::max_element(found, found + CHAINS);
 }
 
 template <class T> Word content_hash(const T* y, Index n, Index stride, const Word* factors) {
-  const double scale = steps / largest(y, n, stride);
+  const double scale = STEPS / largest(y, n, stride);
   Word shape = 0, content = 0;
   for (Index i = 0; i < n; ++i) {
     const double entry = static_cast<double>(y[i * stride]);
     const Word word = bits(entry);
-    shape += factors[i] * bits(entry * scale + rounding);
+    shape += factors[i] * bits(entry * scale + ROUNDING);
     // Numbers with few digits end in zero bits, which a product would keep.
     content += factors[i] * (word ^ (word >> 32));
   }
-  return (mixed(shape) & shape_bits) | (mixed(content) & ~shape_bits);
+  return (mixed(shape) & SHAPE_BITS) | (mixed(content) & ~SHAPE_BITS);
 }
 
 }  // namespace
