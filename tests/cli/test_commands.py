@@ -25,7 +25,7 @@ def test_learn_from_a_picture(run: Run) -> None:
     transform = fost.load("new.safetensors")
     assert repr(transform) == report["transform"]
     assert [member.kind for member in transform.stages] == ["dct", "givens"]  # type: ignore[attr-defined]
-    assert transform.members[1].n_rotations == 9  # type: ignore[attr-defined]
+    assert transform.stages[1].n_rotations == 9  # type: ignore[attr-defined]
     assert report["n_signals"] == 5 * 7
     assert report["patch"] == [8, 8]
     assert 0 < report["relative_error"] < report["dct_relative_error"] < 1
@@ -61,8 +61,8 @@ def test_a_base_from_a_file(run: Run) -> None:
     run(*words, "--structure", "householder", "--size", "2", "--base", "base.safetensors")
     learned = fost.load("new.safetensors")
     assert isinstance(learned, fost.Chain)
-    assert learned.members[0] == base
-    assert learned.members[1].kind == "householder"
+    assert learned.stages[0] == base
+    assert learned.stages[1].kind == "householder"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_structures(run: Run, options: list[str], kinds: list[str]) -> None:
         *options,
     )
     transform = fost.load("new.safetensors")
-    members = fost.Chain([transform]).members
+    members = fost.Chain([transform]).stages
     assert [member.kind for member in members] == kinds
     assert transform.n_features == 16
     if kinds[0] == "dct":
@@ -126,7 +126,7 @@ def test_auto_tries_banks(run: Run) -> None:
 def test_learn_from_arrays_of_patches(run: Run) -> None:
     run("learn", "signals.npy", "signals.npy", "-o", "new.safetensors", "--patch", "2x8")
     transform = fost.load("new.safetensors")
-    assert transform.members[0] == fost.DCT((2, 8))  # type: ignore[attr-defined]
+    assert transform.stages[0] == fost.DCT((2, 8))  # type: ignore[attr-defined]
     assert read_metadata("new.safetensors")["signals"] == "array"
     assert read_metadata("new.safetensors")["patch"] == "2x8"
 

@@ -219,6 +219,6 @@ def test_base_of_the_bound() -> None:
     base = fost.DCT(8)
     result = fost.learn(Y, fost.Reflectors(2), 2, base=base)
     found = diagnostics.symmetric_bound(result, Y, 2, base=base)
-    own = diagnostics.symmetric_bound(result.transform.members[1], base.forward(Y), 2)
+    own = diagnostics.symmetric_bound(result.transform.stages[1], base.forward(Y), 2)
     assert found.symmetric == pytest.approx(own.symmetric)
     assert found.full == pytest.approx(own.full)

@@ -92,7 +92,7 @@ def test_paths_of_any_type(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_arrays_have_the_documented_names(path: Path) -> None:
     chain = make_chain()
-    _, reflectors, rotations, dense = chain.members
+    _, reflectors, rotations, dense = chain.stages
     assert isinstance(reflectors, fost.Householder)
     assert isinstance(rotations, fost.Givens)
     chain.save(path)
