@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import itertools
+import re
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
@@ -91,3 +94,26 @@ def test_every_source_file_is_built() -> None:
     assert listed | kernels == {
         path.relative_to(CORE).as_posix() for path in FILES if path.suffix == ".cpp"
     }
+
+
+def test_numpy_twins_that_the_core_names_exist() -> None:
+    """Header comments name the function of tests/ that computes the same in NumPy."""
+    named: set[tuple[str, str]] = set()
+    for path in FILES:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        header = itertools.takewhile(lambda line: line.startswith("//"), lines)
+        text = " ".join(line[2:].strip() for line in header)
+        for module, names in re.findall(r"NumPy twins?: tests/(\w+)\.py, ([\w, ]+)\.", text):
+            named |= {(module, name) for name in re.split(r", | and ", names)}
+    assert len(named) > 20
+    modules = {
+        module: ast.parse((ROOT / "tests" / f"{module}.py").read_text(encoding="utf-8"))
+        for module, _ in named
+    }
+    defined = {
+        (module, node.name)
+        for module, tree in modules.items()
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert named <= defined
