@@ -59,8 +59,8 @@ template <class T> class BatchOmp : OmpSteps<T, BATCH_SIGNALS> {
   bool choose(int p) {
     T* now = taken_ ? alpha(p) : const_cast<T*>(start(p));
     int k = maxima_[p].first(now, atoms_.scales);
-    // If a chosen atom is the largest, all correlations are rounding; those of chosen atoms are zero
-    // in exact arithmetic and are set to zero.
+    // If a chosen atom is the largest, all correlations are rounding; those of chosen atoms are
+    // zero in exact arithmetic and are set to zero.
     if (this->has(p, k)) {
       for (int i = 0; i < counts_[p]; ++i) now[chosen(p)[i]] = 0;
       k = largest_correlation(now, atoms_.scales, atoms_.pitch);
