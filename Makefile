@@ -48,6 +48,7 @@ lint: $(VENV)/.built
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tools/house.py --check
 
 format: $(VENV)/.built
 	$(BIN)/ruff check --fix .
