@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 import subprocess
@@ -88,9 +89,25 @@ def test_files_that_the_pages_name_exist() -> None:
     missing = []
     for page in pages:
         text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-        named = re.findall(r"`((?:src|tests|tools|examples|benchmarks|docs)/[\w./-]*)`", text)
+        named = re.findall(r"`((?:src|tests|tools|examples|benchmarks)/[\w./-]*)`", text)
         missing += [f"{page.name}: {name}" for name in named if not (ROOT / name).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize("call", ["encode", "learn"])
+def test_walks_name_files_that_the_call_visits(call: str) -> None:
+    """The walks of architecture.md, in a process of their own that profiles the calls."""
+    text = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
+    section = text.split(f"## A walk through `{call}`\n")[1].split("\n## ")[0]
+    named = set(re.findall(r"`src/fost/([\w/]+\.py)`", section))
+    assert len(named) >= 4
+    script = (
+        "import json, sys; sys.path.insert(0, 'tools'); import house; from pathlib import Path\n"
+        f"print(json.dumps(sorted(house.walks(Path.cwd())[{call!r}].files)))"
+    )
+    done = run(ROOT, "-c", script)
+    assert done.returncode == 0, done.stderr
+    assert not named - set(json.loads(done.stdout))
 
 
 def test_members_that_extending_names_exist() -> None:

@@ -164,4 +164,6 @@ def test_a_walk_counts_functions_files_depth_and_checks(tmp_path: Path) -> None:
     for file, source in sources.items():
         exec(compile(source, str(tmp_path / file), "exec"), names)
     walk = house.observe(names["outer"], tmp_path)
-    assert walk == house.Walk(functions=3, files=2, depth=3, array_checks=2)
+    functions = {("walk.py", "outer"), ("walk.py", "inner"), ("_validation.py", "check_real")}
+    assert walk == house.Walk(frozenset(functions), depth=3, array_checks=2)
+    assert walk.files == {"walk.py", "_validation.py"}
