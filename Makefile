@@ -51,6 +51,7 @@ lint: $(VENV)/.built
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(CORE)
 	$(BIN)/mypy
+	$(BIN)/python tools/house.py --check
 
 format: $(VENV)/.built
 	$(BIN)/ruff check --fix .
