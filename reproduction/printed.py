@@ -1,4 +1,4 @@
-"""What the paper prints: its tables, times and captions, as data.
+"""The numbers that the paper prints: its tables, running times and captions.
 
 C. Rusu, N. González-Prelcic and R. W. Heath, "Fast Orthonormal Sparsifying Transforms Based on
 Householder Reflectors", IEEE Transactions on Signal Processing, 2016.
@@ -11,14 +11,14 @@ CITATION = (
     "Based on Householder Reflectors”, IEEE Transactions on Signal Processing, 2016"
 )
 
-# The columns of Table I, and man, which is in an inpainting figure only.
-TABLE_PICTURES = (
+# The columns of Table I; man is in an inpainting figure only.
+TABLE_IMAGES = (
     "peppers", "boat", "pollen", "mri", "cameraman", "pirate",
     "barb", "baboon", "hill", "couple", "house", "fingerprint",
 )  # fmt: skip
-PICTURES = (*TABLE_PICTURES, "man")
+IMAGES = (*TABLE_IMAGES, "man")
 
-# Table I: root mean squared errors, s = 4, in the order of TABLE_PICTURES.
+# Table I: root mean squared errors, s = 4, in the order of TABLE_IMAGES.
 _TABLE_ONE = {
     "1-D DCT": (0.0395, 0.0419, 0.0461, 0.0721, 0.0619, 0.0507,
                 0.0435, 0.0694, 0.0361, 0.0432, 0.0374, 0.0765),
@@ -40,23 +40,24 @@ _TABLE_ONE = {
                0.0266, 0.0561, 0.0235, 0.0266, 0.0143, 0.0344),
 }  # fmt: skip
 TABLE_ONE: dict[str, dict[str, float]] = {
-    method: dict(zip(TABLE_PICTURES, values, strict=True)) for method, values in _TABLE_ONE.items()
+    method: dict(zip(TABLE_IMAGES, values, strict=True)) for method, values in _TABLE_ONE.items()
 }
 
-# Table II: how many times as fast as Q-DLA and as the fast cosine transform m reflectors are.
+# Table II: speed-up of m reflectors over Q-DLA and over the fast cosine transform.
 TABLE_TWO: dict[int, tuple[float, float]] = {
     1: (32, 3), 2: (16, 1.5), 3: (11, 1), 4: (8, 0.8), 6: (5, 0.5),
     8: (4, 0.4), 12: (3, 0.3), 16: (2, 0.2), 20: (1.6, 0.2), 24: (1.3, 0.1),
 }  # fmt: skip
 
-# Captions of the inpainting figures: mean absolute error, and what the paper calls MSE.
+# Captions of the inpainting figures: mean absolute error, and what the paper calls MSE. The values
+# can only be root mean squared errors.
 INPAINTING: dict[str, dict[str, tuple[float, float]]] = {
     "barb": {"Q-DLA": (0.0305, 0.0492), "H14": (0.0321, 0.0512)},
     "man": {"Q-DLA": (0.0333, 0.0548), "H14": (0.0334, 0.0549)},
 }
 
-# Seconds to learn on 12,288 patches, K = 100; for SK-SVD "over one minute".
+# Seconds of learning on 12,288 patches, K = 100; for SK-SVD "over one minute".
 SECONDS = {"Q-DLA": 15.0, "H8": 13.0, "QH8": 7.0, "SK-SVD": 60.0}
 
-# The set of patches behind the figures: all of these pictures together.
+# The training set of the figures: the patches of these three images together.
 FIGURE_SET = ("couple", "peppers", "boat")
