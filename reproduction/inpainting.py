@@ -30,14 +30,6 @@ EXPONENT = 0.6
 _MIN_WEIGHT = 1e-3
 
 
-def figure_six(images: ImageSet, settings: Settings) -> list[dict[str, Any]]:
-    return inpainting("barb", images, settings)
-
-
-def figure_seven(images: ImageSet, settings: Settings) -> list[dict[str, Any]]:
-    return inpainting("man", images, settings)
-
-
 def inpainting(image: str, images: ImageSet, settings: Settings) -> list[dict[str, Any]]:
     """Inpaint an image with several dictionaries, under each choice of mean and K.
 

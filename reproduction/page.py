@@ -70,8 +70,6 @@ def write_page(found: Found, out: Path) -> None:
         ("times", "Running times"): _times(found),
         ("remarks", "Remarks 1 to 5"): _remarks(found),
         ("example", "The example in R&sup2;"): _example(found, drawn),
-        ("disagreements", "Where the text and the numbers disagree"): _disagreements(found),
-        ("about", "How this was computed"): _about(found),
     }
     made = {key: text for key, text in sections.items() if text}
     filled = {
@@ -81,6 +79,7 @@ def write_page(found: Found, out: Path) -> None:
             f'<section id="{name}"><h2>{title}</h2>{text}</section>'
             for (name, title), text in made.items()
         ),
+        "about": _about(found),
     }
     # In one pass, so that braces in the inserted text stay as they are.
     template = _TEMPLATE.read_text("utf-8")
@@ -101,6 +100,12 @@ def _grid(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str, kind
         f'<table class="{kind}"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
         f'<p class="caption">{caption}</p>'
     )
+
+
+def _formatted(rows: list[dict[str, Any]], columns: dict[str, str], caption: str) -> str:
+    """A table of rows, by the heading and the format of each column."""
+    lines = [[form.format(**row) for form in columns.values()] for row in rows]
+    return _grid(list(columns), lines, caption, "numbers")
 
 
 def _chart(name: str, svg: str, caption: str) -> str:
@@ -177,17 +182,16 @@ def _claims(judged: list[Claim]) -> str:
         return ""
     rows = []
     for claim in judged:
-        origin = "set after looking" if claim.limit_from == AFTER else "by the paper"
         rows.append(
             (
                 escape(claim.statement),
                 _badge(claim.verdict),
                 f'<span class="label">paper</span>{escape(claim.paper) or "&ndash;"}',
-                f'<span class="label">here</span>{escape(claim.ours)}<p class="note"><b>Limit</b> '
-                f"({origin}): {escape(claim.limit)}. {escape(claim.note)}</p>",
+                f'<span class="label">here</span>{escape(claim.ours)}<p class="note"><b>Limit</b>: '
+                f"{escape(claim.limit)}. {escape(claim.note)}</p>",
             )
         )
-    after = sum(claim.limit_from == AFTER for claim in judged)
+    after = sum(claim.limit.endswith(AFTER) for claim in judged)
     caption = (
         f"A claim holds within the limit given beside it. {len(judged) - after} limits are printed "
         f"or stated in the paper; {after} are ours, set after looking at the numbers."
@@ -311,37 +315,27 @@ def _table_two(found: Found) -> str:
     rows = found.rows.get("table-2")
     if not rows:
         return ""
-    lines = [
-        [
-            f"m = {r['n_reflectors']}",
-            f"{r['paper_dense']:g}&times;",
-            f"{r['counted_dense']:.1f}&times;",
-            f"<b>{r['measured_dense']:.1f}&times;</b>",
-            f"{r['paper_cosine']:g}&times;",
-            f"{r['counted_cosine']:.2f}&times;",
-            f"<b>{r['measured_cosine']:.1f}&times;</b>",
-            f"<b>{r['measured_scipy']:.1f}&times;</b>",
-            f"{r['nanoseconds']:.0f}",
-        ]
-        for r in rows
-    ]
-    head = ["reflectors", "over Q-DLA: paper", "counted", "measured", "over the FCT: paper"]
-    head += ["counted", "measured", "over SciPy&rsquo;s", "ns per patch"]
-    few, many = rows[0], rows[-1]
+    columns = {
+        "reflectors": "m = {n_reflectors}",
+        "over Q-DLA: paper": "{paper_dense:g}&times;",
+        "over Q-DLA: counted": "{counted_dense:.1f}&times;",
+        "over Q-DLA: measured": "<b>{measured_dense:.1f}&times;</b>",
+        "over the FCT: paper": "{paper_cosine:g}&times;",
+        "over the FCT: counted": "{counted_cosine:.2f}&times;",
+        "over the FCT: measured": "<b>{measured_cosine:.1f}&times;</b>",
+        "over SciPy&rsquo;s": "<b>{measured_scipy:.1f}&times;</b>",
+        "ns per patch": "{nanoseconds:.0f}",
+    }
     text = (
         "<p>Times do not follow counts: reading and writing a patch costs as much as several "
-        "reflectors, and a dense product runs at the peak speed of the processor. "
-        f"m = {few['n_reflectors']} is {few['measured_dense']:.1f} times as fast as Q-DLA "
-        f"({few['counted_dense']:.1f} by counts); m = {many['n_reflectors']} is "
-        f"{many['measured_cosine']:.2f} times as fast as the cosine transform "
-        f"({many['counted_cosine']:.2f} by counts).</p>"
+        "reflectors, and a dense product runs at the peak speed of the processor.</p>"
     )
     caption = (
         f"One thread, float32, {found.settings.timed_signals:,} patches per call, medians of "
         f"{found.settings.repeats} interleaved repetitions. Q-DLA is Y @ Q by BLAS, FCT is "
         "fost&rsquo;s 64-point cosine transform, SciPy&rsquo;s is scipy.fft.dct."
     )
-    return text + _grid(head, lines, caption, "numbers")
+    return text + _formatted(rows, columns, caption)
 
 
 def _figures(found: Found, drawn: dict[str, str]) -> str:
@@ -446,23 +440,25 @@ def _times(found: Found) -> str:
     rows = found.rows.get("times")
     if not rows:
         return ""
-    lines = [
-        [
-            r["method"],
-            ("over " if r["method"] == "SK-SVD" else "") + f"{r['paper']:g} s",
-            f"<b>{r['seconds']:.2f} s</b>",
-            f"{r['seconds_one_thread']:.2f} s",
-            f"{r['paper'] / r['seconds']:,.0f}&times;",
-        ]
+    columns = {
+        "method": "{method}",
+        "paper": "{printed} s",
+        f"{rows[0]['threads']} threads": "<b>{seconds:.2f} s</b>",
+        "1 thread": "{seconds_one_thread:.2f} s",
+        "faster by": "{factor:,.0f}&times;",
+    }
+    over = {"SK-SVD": "over "}
+    shown = [
+        r | {"printed": f"{over.get(r['method'], '')}{r['paper']:g}"}
+        | {"factor": r["paper"] / r["seconds"]}
         for r in rows
-    ]
-    head = ("method", "paper", f"{rows[0]['threads']} threads", "1 thread", "faster by")
+    ]  # fmt: skip
     caption = (
         f"Learning on {rows[0]['n_signals']:,} patches, K = {rows[0]['n_iter']}, initialisation "
         f"included; SK-SVD as published, in {rows[-1]['n_iter'] - 1} stages. The paper: K = 100, "
         "MATLAB 2014 on a laptop. The factor compares programs and machines, not methods."
     )
-    return _grid(head, lines, caption, "numbers")
+    return _formatted(shown, columns, caption)
 
 
 _REMARKS = {
@@ -495,8 +491,7 @@ def _remarks(found: Found) -> str:
         "Remarks 3 to 5: shares of the energy of the patches, with fixed codes. Where a condition "
         "holds, with at most 0.01 % to gain (Remark 2: an asymmetry of 0.1 %), the dictionary is a "
         "local minimum in the sense of the remark. These limits were set after looking. Remark 1 "
-        "is a sufficient condition; Remarks 2 and 3 are equivalent once Remark 2 is corrected (see "
-        "below)."
+        "is a sufficient condition; Remarks 2 and 3 are equivalent once Remark 2 is corrected."
     )
     return _grid(("", *names), lines, caption, "numbers")
 
@@ -505,19 +500,13 @@ def _example(found: Found, drawn: dict[str, str]) -> str:
     rows = found.rows.get("example")
     if not rows:
         return ""
-    lines = [
-        [
-            r["case"],
-            f"{r['first']:g}, {r['second']:g}, {r['cross']:g}",
-            f"{r['lowest_eigenvalue']:.2f}",
-            "yes" if r["reflector_helps"] else "no",
-            f"{r['reflector_gain']:.1%}",
-            f"{r['orthonormal_gain']:.1%}",
-        ]
-        for r in rows
-    ]
-    head = ["signals", "‖y₁₁‖², ‖y₂₂‖², cross term", "lowest eigenvalue of Z̃"]
-    head += ["does a reflector help?", "its gain", "gain of any orthonormal matrix"]
+    columns = {
+        "signals": "{case}",
+        "‖y₁₁‖², ‖y₂₂‖², cross term": "{first:g}, {second:g}, {cross:g}",
+        "lowest eigenvalue of Z̃": "{lowest_eigenvalue:.2f}",
+        "gain of the best reflector": "{reflector_gain:.1%}",
+        "gain of the best orthonormal matrix": "{orthonormal_gain:.1%}",
+    }
     caption = (
         "Dictionary I, s = 1; gains are shares of the energy, with fixed codes. A reflector helps "
         "if and only if 2 ‖y₁₁‖ ‖y₂₂‖ is below the magnitude of the cross term "
@@ -530,105 +519,7 @@ def _example(found: Found, drawn: dict[str, str]) -> str:
         "matrix: the first and the last case."
     )
     chart = _chart("example-chart", drawn["example"], beside)
-    return f'<div class="beside"><div>{_grid(head, lines, caption, "numbers")}</div>{chart}</div>'
-
-
-def _disagreements(found: Found) -> str:
-    """Places where the paper contradicts its numbers or mathematics, as far as this run shows."""
-    items = _table_disagreements(found) if _compared(found, REACHED) else []
-    unused = [r for r in found.rows.get("section-5", []) if r["check"] == "unused"]
-    if unused and not found.images.bundled:
-        items.append(
-            "<b>Q-DLA is not unique where atoms are unused.</b> The constant atom is always "
-            "unused, since patches have no mean; on barb there are more after "
-            f"{unused[0]['value']:.0f} iterations ({unused[0]['case']}). Many matrices are then "
-            "equally good, and the SVD picks one. fost picks the one closest to the current "
-            "matrix; the printed error may belong to another choice."
-        )
-    figures = (row for name in ("figure-6", "figure-7") for row in found.rows.get(name, []))
-    if any(row["paper_mae"] for row in figures):
-        items.append(
-            "<b>&ldquo;MSE&rdquo; in the inpainting captions cannot be a mean square.</b> If no "
-            "error is above 1, the mean square is at most the mean absolute error, and 0.05 is not "
-            "below 0.03. As root mean squares over the missing pixels the numbers are plausible."
-        )
-    items += [
-        "<b>OMP-Cholesky is not the batch variant of OMP.</b> Batch-OMP, from the same report, "
-        "needs 1.2 times the operations of an orthonormal dictionary for n = 64 and s = 4, not "
-        "&ldquo;at least s times&rdquo;.",
-        "<b>Remark 1</b> prints the opposite inequality: diagonal dominance needs the diagonal to "
-        "be larger. <b>Remark 2</b> needs Y X&#7488; D&#7488; (the printed sizes do not fit) to be "
-        "positive semidefinite, not only symmetric: for Y = &minus;D X, Q = &minus;I is perfect. "
-        "<b>Remark 3</b>: trace and nuclear norm agree if and only if the matrix is symmetric "
-        "positive semidefinite; normal is not enough. <b>Remark 5</b> holds for the same codes; "
-        "complete runs end with different codes. <b>The example in R&sup2;</b> prints opposite "
-        "inequalities as well.",
-    ]
-    if {"figure-1", "figure-4", "figure-5"} & set(found.rows):
-        items.append(
-            "<b>The figures of eigenvalues</b> show QH by their captions and H by the text, and "
-            "&ldquo;normalized&rdquo; is not explained. Here: QH, divided by the largest magnitude."
-        )
-    return (
-        "<p>In these places the text of the paper disagrees with its numbers or with mathematics. "
-        "Items that need missing images are left out.</p>"
-        f'<ul class="prose">{"".join(f"<li>{item}</li>" for item in items)}</ul>'
-    )
-
-
-def _table_disagreements(found: Found) -> list[str]:
-    """Those about Table I."""
-    printed, reached = found.table(PRINTED), found.table(REACHED)
-    names = list(dict.fromkeys(name for _, name in reached))
-
-    def not_above(method: str, other: str, table: dict[tuple[str, str], Any]) -> list[str]:
-        return [n for n in names if table[method, n]["rmse"] <= table[other, n]["rmse"]]
-
-    spans = [reached["1-D DCT", n]["difference"] for n in names]
-    costs = [reached[m, names[0]]["operations"] for m in ("2-D DCT", "1-D DCT")]
-    over = [
-        ", ".join(not_above("2-D DCT", m, reached)) or "none of these images"
-        for m in ("QH12", "H12")
-    ]
-    items = [
-        "<b>The DCT of Table I is one-dimensional.</b> A 64-point DCT of the vectorised patch is "
-        f"{signed(min(spans))} to {signed(max(spans))} from its row; no order of the pixels that "
-        f"was tried gives it. The separable 8 &times; 8 DCT takes {costs[0]} operations against "
-        f"{costs[1]}. Its error is not above that of QH12 on {over[0]}, and not above that of H12 "
-        f"on {over[1]}. So &ldquo;the DCT is reached with 3 reflectors&rdquo; is about the weaker "
-        "DCT."
-    ]
-    if found.settings.table_iterations == Settings().table_iterations:
-        items.append(
-            "<b>The iterations of Table I are not stated, and differ.</b> Its digits are "
-            f"reproduced with {_listed_iterations(found.settings)}. So its rows compare algorithms "
-            "that were stopped at different times."
-        )
-    lowest = min((reached["Q-DLA", n] for n in names), key=lambda r: r["difference"])
-    items.append(
-        "<b>&ldquo;H32 is slightly better than Q-DLA&rdquo; depends on when Q-DLA is stopped.</b> "
-        f"With the iterations of Table I, H32 is not above it on "
-        f"{len(not_above('H32', 'Q-DLA', printed))} of {len(names)} images; with "
-        f"K = {lowest['iterations']} for both, on {len(not_above('H32', 'Q-DLA', reached))}. Q-DLA "
-        f"is then {signed(lowest['difference'])} from its printed error on {lowest['image']}. For "
-        "the same m = 32 the text also says that its error is &ldquo;only slightly higher&rdquo;."
-    )
-    for name in names:
-        count = found.images[name].size // 64
-        if count != 4096:
-            cells = [printed[m, name] for m in LEARNED]
-            items.append(
-                f"<b>Not all images have 4,096 patches.</b> The caption of Table I says so; {name} "
-                f"here has {count:,}, and {sum(map(same_digits, cells))} of {len(cells)} errors of "
-                "H, QH and Q-DLA are the printed ones."
-            )
-    cells = [printed[m, n] for m in ("QH6", "QH12", "QH32") for n in names]
-    items.append(
-        "<b>Order of pixels.</b> The initialisation of QH depends on how patches are vectorised, "
-        "which the paper does not state. Column by column, as in MATLAB, "
-        f"{sum(map(same_digits, cells))} of {len(cells)} of its errors have the printed digits."
-    )
-    return items
+    return f'<div class="beside"><div>{_formatted(rows, columns, caption)}</div>{chart}</div>'
 
 
 def _about(found: Found) -> str:
