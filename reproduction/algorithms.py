@@ -148,14 +148,14 @@ def learn(
         return _stagewise(Y, s, n_inner=15 if K is None else K, n_final=0, drop_first=True)
     structure: fost.Structure
     if name in ("Q", "Q-DLA"):
-        structure = fost.Full()
+        structure = fost.Orthonormal()
     elif parsed := re.fullmatch(r"(Q?)H(\d+)", name):
         structure = fost.Reflectors(int(parsed[2]), orthogonal=bool(parsed[1]))
     else:
         raise ValueError(f"name must be like H6, QH12, Q, DCT, 2-D DCT or SK-SVD, got {name!r}")
     init = None
     if start == "matlab" and "H" in name:
-        init = fost.learn(Y, fost.Full(), s, max_iter=0).transform
+        init = fost.learn(Y, fost.Orthonormal(), s, max_iter=0).transform
     K = 100 if K is None else K
     return _learned(fost.learn(Y, structure, s, init=init, max_iter=K, tol=0, random_state=0))
 
@@ -181,7 +181,7 @@ def run(
             s,
             (SIDE, SIDE),
             max_flops=AUTO_BUDGET,
-            max_transforms=1,
+            max_members=1,
             max_iter=settings.auto_iterations,
             random_state=0,
             verbose=False,
