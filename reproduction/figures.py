@@ -112,12 +112,12 @@ def section_five(images: ImageSet, settings: Settings) -> list[dict[str, Any]]:
         rows.append(_check("unused", f"K = {settings.iterations}", _undetermined(Y, settings)))
         if not images.bundled:
             rows.append(_check("barb", "Q-DLA in the paper", TABLE_ONE["Q-DLA"]["barb"]))
-    Z = images.figure_signals()
-    for order in ("cyclic", "random") if Z is not None else ():
-        structure = fost.Reflectors(12, order=order)
+    if (Z := images.figure_signals()) is not None:
         options: dict[str, Any] = {"max_iter": settings.iterations, "tol": 0, "random_state": 0}
-        result = fost.learn(Z, structure, settings.sparsity, **options)
-        rows.append(_check("order", order, result.error))
+        for order in ("cyclic", "random"):
+            structure = fost.Reflectors(12, order=order)
+            result = fost.learn(Z, structure, settings.sparsity, **options)
+            rows.append(_check("order", order, result.error))
     if "peppers" in images:
         dictionary = run("SK-SVD", signals(images["peppers"]), settings).dictionary
         rows.append(_check("coherence", "SK-SVD", float(mutual_coherence(dictionary))))

@@ -25,7 +25,8 @@ METHODS = ("Q-DLA", "H14", "DCT + 64 rotations")
 # The mean of a patch: over its observed pixels, or over all pixels of the clean image.
 OBSERVED, CLEAN = "observed", "clean"
 SHARE_MISSING = 0.4
-# Chosen on images of scikit-image by tools/choose_exponent.py, without the images used here.
+# Chosen by `python -m tools.choose_exponent` on images of scikit-image; those of the paper had no
+# part in it.
 EXPONENT = 0.6
 _MIN_WEIGHT = 1e-3
 

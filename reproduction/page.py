@@ -415,10 +415,10 @@ def _inpainting_table(rows: list[dict[str, Any]]) -> str:
         if first["paper_mae"] is not None:
             line[1] = f"{first['paper_mae']:.4f} / {first['paper_rmse']:.4f}"
         for key in ((OBSERVED, False), (CLEAN, False), (OBSERVED, True)):
-            r = variants.get(key)
-            if r is None:
+            if key not in variants:
                 line.append("&ndash;")
                 continue
+            r = variants[key]
             cell = f"{r['mae']:.4f} / {r['rmse']:.4f}"
             cell += _sub(f"spread {r['mae_spread']:.4f} / {r['rmse_spread']:.4f}")
             if r["paper_mae"] is not None:

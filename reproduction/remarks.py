@@ -59,7 +59,7 @@ def remarks(images: ImageSet, settings: Settings) -> list[dict[str, Any]]:
                     "dictionary": name,
                     "value": value,
                     "holds": bool(holds),
-                    "sentence": found.sentence,  # type: ignore[attr-defined]
+                    "sentence": found.sentence,
                 }
             )
     return rows

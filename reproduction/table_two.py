@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def table_two(images: ImageSet, settings: Settings) -> list[dict[str, Any]]:
     functions: dict[Any, Callable[[], Any]] = {
         "dense": lambda: Y @ Q,
         "scipy": lambda: scipy.fft.dct(Y, norm="ortho", axis=1),
-        **{m: (lambda t=transform: t.forward(Y)) for m, transform in transforms.items()},
+        **{m: partial(transform.forward, Y) for m, transform in transforms.items()},
     }
     with _one_thread():
         times = _interleaved(functions, settings.repeats)

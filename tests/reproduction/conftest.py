@@ -1,4 +1,4 @@
-"""A small set of pictures, settings that take no time, and what they come to."""
+"""Small images under the paper's names, short settings, and one complete run with both."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ import pytest
 pytest.importorskip("skimage", reason="the extra images is not installed")
 pytest.importorskip("matplotlib", reason="the extra images is not installed")
 
-from fost import images, paper
+from fost import images as image_files
+from reproduction.__main__ import reproduce
+from reproduction.algorithms import Settings
+from reproduction.data import ImageSet, find_images
+from reproduction.page import Found
 
 NAMES = ("peppers", "boat", "couple", "barb", "man")
-TINY = paper.Settings(
+TINY = Settings(
     iterations=3,
-    table_iterations={"H6": 2, "H12": 2, "H32": 3, "Q-DLA": 1},
+    table_iterations=(("H6", 2), ("H12", 2), ("H32", 3), ("Q-DLA", 1)),
     auto_iterations=2,
     stagewise_inner=1,
     stagewise_final=1,
     masks=2,
     reflectors=(1, 2, 3, 6, 12, 20, 24),
-    explored=(1, 3, 12),
     repeats=2,
     timed_signals=64,
 )
 
 
-def make_picture(seed: int, side: int = 128) -> np.ndarray:
+def make_image(seed: int, side: int = 128) -> np.ndarray:
     """Waves, edges and a little noise."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[:side, :side]
@@ -38,22 +41,20 @@ def make_picture(seed: int, side: int = 128) -> np.ndarray:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with five of the paper's pictures, by name."""
-    made = tmp_path_factory.mktemp("pictures")
+    """A folder with five images that have names of the paper."""
+    made = tmp_path_factory.mktemp("images")
     for seed, name in enumerate(NAMES):
-        images.write(made / f"{name}.png", make_picture(seed))
+        image_files.write(made / f"{name}.png", make_image(seed))
     return made
 
 
 @pytest.fixture(scope="session")
-def pictures(folder: Path) -> paper.PictureSet:
-    return paper.find_pictures(folder)
+def images(folder: Path) -> ImageSet:
+    return find_images(folder)
 
 
 @pytest.fixture(scope="session")
-def done(
-    pictures: paper.PictureSet, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, paper.Reproduction, list[paper.Claim]]:
-    """Everything, computed and written: the folder, the rows and the claims."""
+def done(images: ImageSet, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Found]:
+    """The output folder and the rows and claims of a complete run."""
     out = tmp_path_factory.mktemp("out")
-    return out, *paper.reproduce(out, pictures=pictures, settings=TINY)
+    return out, reproduce(out, images, TINY, [])
