@@ -137,7 +137,6 @@ def _from_right(
 
 def main(folder: Path) -> None:
     import matplotlib.pyplot as plt
-
     from skimage import data
 
     Y = fost.images.patches(data.camera() / 255, 8)[::2]

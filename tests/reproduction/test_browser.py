@@ -1,4 +1,4 @@
-"""The page in a browser: Chromium without a window, where there is one."""
+"""The page in headless Chromium, if it is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-ui = pytest.importorskip("selenium.webdriver.support.ui", reason="selenium is not installed")
 
 OPTIONS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -34,7 +33,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     service = webdriver.ChromeService(executable_path=driver)
     opened = webdriver.Chrome(options=options, service=service)
     opened.get("about:blank")
-    opened.get_log("performance")  # what the browser did for itself
+    opened.get_log("performance")  # requests of the browser itself
     yield opened
     opened.quit()
 
@@ -44,9 +43,6 @@ def opened(browser: Any, done: Any) -> Any:
     """The page, on a laptop in the light."""
     show(browser, 1280)
     browser.get((done[0] / "index.html").as_uri())
-    # On a busy machine the browser may answer before the script of the page has run.
-    shown = "return !!(document.getElementById('explorer-m') || {}).textContent"
-    ui.WebDriverWait(browser, 60).until(lambda opened: opened.execute_script(shown))
     return browser
 
 
@@ -68,9 +64,8 @@ def test_no_errors_and_no_network(opened: Any, done: Any) -> None:
     assert [address for address in requests if address.startswith(("http", "ws"))] == []
 
 
-def test_all_pictures_and_figures_are_there(opened: Any) -> None:
+def test_all_images_and_charts_are_shown(opened: Any) -> None:
     opened.execute_script("document.querySelectorAll('img').forEach(i => { i.loading = 'eager' })")
-    opened.execute_script("document.getElementById('weighted').click()")
     broken = opened.execute_async_script(
         "const done = arguments[0], all = [...document.images];"
         "Promise.allSettled(all.map(i => i.decode()))"
@@ -89,67 +84,15 @@ def test_all_pictures_and_figures_are_there(opened: Any) -> None:
         assert texts > 10
 
 
-def test_the_explorer_reacts(opened: Any) -> None:
-    def state() -> tuple[str, ...]:
-        names = ("left-text", "right-text", "sentence", "m")
-        return tuple(
-            opened.execute_script(f"return document.getElementById('explorer-{name}').textContent")
-            for name in names
-        )
-
-    def change(name: str, value: str) -> None:
-        opened.execute_script(
-            "const e = document.querySelector(arguments[0]); e.value = arguments[1];"
-            "e.dispatchEvent(new Event('input', {bubbles: true}))",
-            f"#explorer-{name}",
-            value,
-        )
-
-    first = state()
-    assert first[0].startswith("H12: RMSE 0.0")
-    assert "3,072 operations" in first[0]
-    assert first[1].startswith("2-D DCT: RMSE 0.0")
-    assert re.search(
-        r"H12 has .* error (than|as) 2-D DCT, at 4\.6 times its operations\.", first[2]
-    )
-    source = opened.execute_script("return document.getElementById('explorer-left').src")
-    change("slider", "0")
-    assert state()[0].startswith("H1: RMSE")
-    assert state()[3] == "m = 1"
-    assert opened.execute_script("return document.getElementById('explorer-left').src") != source
-    opened.execute_script("document.querySelector('input[value=QH]').click()")
-    assert state()[0].startswith("QH1: RMSE")
-    change("other", "Q-DLA")
-    assert state()[1].startswith("Q-DLA: RMSE")
-    before = state()
-    change("picture", "man")
-    assert state()[0] != before[0]
-    circles = "return document.querySelectorAll('#explorer-chart svg circle').length"
-    assert opened.execute_script(circles) == 1
-    assert opened.get_log("browser") == []
-
-
-def test_weighted_results_can_be_shown(opened: Any) -> None:
-    shown = (
-        "return [...document.querySelectorAll('#figure-6 figure')]"
-        ".filter(f => f.offsetParent).map(f => f.innerText.split('\\n')[0])"
-    )
-    plain = ["original", "40 % missing", "Q-DLA", "H14", "DCT + 64 rotations"]
-    assert opened.execute_script(shown) == plain
-    opened.execute_script("document.getElementById('weighted').click()")
-    weighted = plain[:2] + [f"{name}, weighted" for name in plain[2:]]
-    assert opened.execute_script(shown) == weighted
-
-
 def test_claims_can_be_filtered(opened: Any, done: Any) -> None:
     shown = (
         "return [...document.querySelectorAll('.claims tbody tr')]"
         ".filter(r => r.offsetParent).length"
     )
-    assert opened.execute_script(shown) == len(done[2])
+    assert opened.execute_script(shown) == len(done[1].claims)
     for verdict in ("holds", "partly", "misses"):
         opened.execute_script(f"document.querySelector('.filter [value={verdict}]').click()")
-        expected = sum(claim.verdict == verdict for claim in done[2])
+        expected = sum(claim.verdict == verdict for claim in done[1].claims)
         assert opened.execute_script(shown) == expected, verdict
 
 
@@ -166,7 +109,7 @@ def test_nothing_is_wider_than_the_screen(opened: Any, width: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_stand_out_from_what_is_behind_them(opened: Any, scheme: str) -> None:
+def test_text_has_enough_contrast(opened: Any, scheme: str) -> None:
     """Contrast by WCAG: 4.5 for text."""
     show(opened, 1280, scheme)
     worst = opened.execute_script(
@@ -177,24 +120,3 @@ def test_words_stand_out_from_what_is_behind_them(opened: Any, scheme: str) -> N
     back = opened.execute_script("return getComputedStyle(document.body).backgroundColor")
     lightness = sum(map(int, re.findall(r"\d+", back)[:3])) / 3
     assert (lightness > 128) == (scheme == "light")
-
-
-def test_tables_that_are_cut_off_say_so(opened: Any) -> None:
-    """A hint stands below where there is more to the right, and goes when it has been seen."""
-    state = (
-        "return [...document.querySelectorAll('.wide')].map(w => {"
-        " const s = w.querySelector('.scroll'), m = w.querySelector('.more');"
-        " const seen = m.offsetParent !== null && getComputedStyle(m).visibility === 'visible';"
-        " return [s.scrollWidth - s.clientWidth, seen]})"
-    )
-    show(opened, 390)
-    opened.execute_script("window.dispatchEvent(new Event('resize'))")
-    cut = opened.execute_script(state)
-    assert any(hidden > 2 for hidden, _ in cut)
-    assert all(seen == (hidden > 2) for hidden, seen in cut)
-    opened.execute_async_script(
-        "const done = arguments[0];"
-        "document.querySelectorAll('.scroll').forEach(s => { s.scrollLeft = s.scrollWidth });"
-        "setTimeout(done, 200)"
-    )
-    assert not any(seen for _, seen in opened.execute_script(state))
