@@ -11,11 +11,11 @@ BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.20" ninja
 .PHONY: demo reproduce test fuzz test-machines test-oldest test-newest test-aarch64 sanitize lint format bench docs docs-links wheel-test clean
 
 demo: $(VENV)/.built
-	$(BIN)/fost demo demo --force
+	$(BIN)/python examples/demo.py demo
 
-# IMAGES=DIR has the paper's pictures; REPRODUCE=--quick is a look in less than a minute.
+# IMAGES=DIR has the paper's images; REPRODUCE=--quick takes less than a minute.
 reproduce: $(VENV)/.built
-	$(BIN)/fost reproduce -o reproduction --force $(if $(IMAGES),--images $(IMAGES)) $(REPRODUCE)
+	$(BIN)/python -m reproduction $(if $(IMAGES),--images $(IMAGES)) $(REPRODUCE)
 
 # As many processes as cores have no room for threads of BLAS beside them: tests of dense products
 # took thirty times as long with two each.
@@ -76,7 +76,7 @@ wheel-test:
 	PYTHON=$(PYTHON) .ci/wheel-test
 
 clean:
-	rm -rf $(VENV) build dist demo reproduction docs/_build docs/auto_gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist demo reproduction/output docs/_build docs/auto_gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit("fost needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0]) if sys.version_info < (3, 11) else 0'
