@@ -1,10 +1,10 @@
-"""Transforms learned from pictures with missing pixels: the table of docs/gaps.md.
+"""Transforms learned from images with missing pixels: the table of docs/gaps.md.
 
-    python -m benchmarks.gaps FOLDER [NAMES...]
+    python -m benchmarks.missing_values FOLDER [NAMES...]
 
-Pictures are cut into bands of 64 rows. Patches of every other band, at every third pixel, are
-learned from, without their means; 40 % of their pixels are missing, at random. What is printed is
-the relative error of complete patches of the other bands, which nothing was learned from.
+Images are cut into bands of 64 rows. The training signals are patches of every other band, at every
+third pixel, without their means; 40 % of their pixels are missing at random. The script prints the
+relative error of complete patches of the other bands, which are held out.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ STRUCTURES: dict[str, tuple[Structure, fost.Transform | None]] = {
 
 
 def patches(path: Path) -> tuple[Floats, Floats]:
-    """Patches to learn from, and patches to judge by, without their means."""
-    picture = images.read(path).astype(np.float64) / 255
-    picture = picture.mean(axis=2) if picture.ndim == 3 else picture
+    """Training patches and held-out patches, without their means."""
+    image = images.read(path).astype(np.float64) / 255
+    image = image.mean(axis=2) if image.ndim == 3 else image
     parts: tuple[list[Floats], list[Floats]] = ([], [])
-    for k, top in enumerate(range(0, len(picture) - BAND + 1, BAND)):
+    for k, top in enumerate(range(0, len(image) - BAND + 1, BAND)):
         stride = SIDE if k % 2 else STEP
-        cut = images.patches(picture[top : top + BAND], (SIDE, SIDE), stride=stride)
+        cut = images.patches(image[top : top + BAND], (SIDE, SIDE), stride=stride)
         rows = np.asarray(cut).reshape(-1, SIDE * SIDE)
         parts[k % 2].append(rows - rows.mean(axis=1, keepdims=True))
     return np.concatenate(parts[0]), np.concatenate(parts[1])
@@ -51,22 +51,25 @@ def error_of(coder: fost.Coder, Y: Floats) -> float:
 
 
 def rows(path: Path) -> Iterator[tuple[str, list[float], float]]:
-    """For each structure: the errors from complete data, zeros for gaps, gaps; and the time."""
+    """Held-out errors of each structure, and the time of learning with missing pixels.
+
+    Training on complete patches, on patches with zeros for missing pixels, and on masked patches.
+    """
     Y, held_out = patches(path)
     missing = np.random.default_rng(0).random(Y.shape) < MISSING
     for name, (structure, base) in STRUCTURES.items():
         learned = partial(fost.learn, structure=structure, n_nonzero_coefs=SPARSITY, base=base)
         whole, zeros = learned(Y), learned(np.where(missing, 0, Y))
         start = time.perf_counter()
-        gaps = learned(Y, missing=missing)
+        masked = learned(Y, missing=missing)
         seconds = time.perf_counter() - start
-        yield name, [error_of(r.transform, held_out) for r in (whole, zeros, gaps)], seconds
+        yield name, [error_of(r.transform, held_out) for r in (whole, zeros, masked)], seconds
 
 
 def main() -> None:
     folder, names = Path(sys.argv[1]), sys.argv[2:]
     chosen = [path for path in sorted(folder.glob("*.png")) if not names or path.stem in names]
-    print("| picture | | complete data | zeros for gaps | gaps | seconds |")
+    print("| image | | complete | zeros for missing | missing | seconds |")
     print("|---|---|---:|---:|---:|---:|")
     for path in chosen:
         for name, errors, seconds in rows(path):

@@ -1,4 +1,4 @@
-"""The examples of docs/gaps.md run, in order."""
+"""The examples of docs/gaps.md run in order."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 TEXT = (Path(__file__).resolve().parents[2] / "docs/gaps.md").read_text("utf-8")
 
 
-def test_the_examples_run() -> None:
+def test_examples_run() -> None:
     names: dict[str, Any] = {}
     for code in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
         exec(code, names)
-    filled, Y, gaps = names["filled"], names["Y"], names["gaps"]
+    filled, Y, missing = names["filled"], names["Y"], names["missing"]
     assert np.isfinite(filled).all()
-    error = np.sqrt(np.mean((filled - Y)[gaps] ** 2))
-    assert error < 1  # the walks spread by 4
-    assert names["bars"][gaps].min() > 0
+    error = np.sqrt(np.mean((filled - Y)[missing] ** 2))
+    assert error < 1  # the standard deviation of the random walks is 4
+    assert names["std"][missing].min() > 0

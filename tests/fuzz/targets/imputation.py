@@ -1,4 +1,4 @@
-"""Signals with gaps: Gaussians, mixtures, what is learned and filled."""
+"""Imputation: Gaussians, mixtures, their fit, and the imputer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fost
-from fost.gaps import Gaussian, Mixture
+from fost.imputation import Gaussian, Mixture
 from tests.fuzz.judge import Fuzz
 from tests.fuzz.targets import target
 from tests.fuzz.targets.estimators import parameters_of
@@ -17,8 +17,8 @@ from tests.fuzz.targets.transforms import _damage, a_path
 Array = NDArray[Any]
 
 
-def holed(fuzz: Fuzz, count: int, n: int) -> Array:
-    """Signals of some type and size with gaps, every feature observed somewhere."""
+def with_missing(fuzz: Fuzz, count: int, n: int) -> Array:
+    """Signals of random type and scale with missing entries; the first signal is complete."""
     Y = np.cumsum(fuzz.rng.standard_normal((count, n)), axis=1)
     Y *= fuzz.pick((1e-30, 1, 1, 1e30))
     X = np.where(fuzz.rng.random(Y.shape) < fuzz.pick((0, 0.1, 0.5, 0.9)), np.nan, Y)
@@ -29,8 +29,8 @@ def holed(fuzz: Fuzz, count: int, n: int) -> Array:
 def check_filled(fuzz: Fuzz, filled: Array, X: Array) -> None:
     seen = ~np.isnan(X)
     fuzz.expect(filled.shape == X.shape and filled.dtype == X.dtype, "shape, type")
-    fuzz.expect((filled[seen] == X[seen]).all(), "what is observed stays")
-    fuzz.expect(np.isfinite(filled).all(), "gaps are filled")
+    fuzz.expect((filled[seen] == X[seen]).all(), "observed entries are unchanged")
+    fuzz.expect(np.isfinite(filled).all(), "missing entries are filled")
 
 
 @target(3)
@@ -43,11 +43,11 @@ def mixture_fill(fuzz: Fuzz) -> None:
     if fuzz.spoil():
         transform = fuzz.not_a_transform("transform", n)
     gaussian = fuzz.call(Gaussian, np.zeros(n), transform, variances)
-    shares: Any = None if fuzz.chance(0.5) else [1, 2]
+    weights: Any = None if fuzz.chance(0.5) else [1, 2]
     if fuzz.spoil():
-        shares = fuzz.wrong("shares", [1], [0, 1], [1, -1], "x", [np.nan, 1])
-    mixture = fuzz.call(Mixture, [gaussian] * 2, shares)
-    X = holed(fuzz, fuzz.count(1), n)
+        weights = fuzz.wrong("weights", [1], [0, 1], [1, -1], "x", [np.nan, 1])
+    mixture = fuzz.call(Mixture, [gaussian] * 2, weights)
+    X = with_missing(fuzz, fuzz.count(1), n)
     missing: Any = None
     if fuzz.spoil():
         missing = fuzz.wrong("missing", np.zeros((1, n + 1), bool), np.isnan(X) * 1, "x", 3)
@@ -62,16 +62,16 @@ def mixture_files(fuzz: Fuzz) -> None:
     fuzz.call(mixture.save, a_path(fuzz, good))
     if fuzz.chance(0.5):
         _damage(fuzz, good)
-    loaded = fuzz.call(fost.gaps.load, a_path(fuzz, good), names=("mixture",))
+    loaded = fuzz.call(fost.imputation.load_mixture, a_path(fuzz, good), names=("mixture",))
     if not fuzz.doubtful:
-        X = holed(fuzz, 3, n)
+        X = with_missing(fuzz, 3, n)
         fuzz.expect(np.array_equal(loaded.fill(X), mixture.fill(X)), "equal after loading")
 
 
 @target(1)
-def learn_gaps(fuzz: Fuzz) -> None:
+def fit_mixture(fuzz: Fuzz) -> None:
     n = min(fuzz.size(), 9)
-    X: Any = holed(fuzz, fuzz.count(3), n)
+    X: Any = with_missing(fuzz, fuzz.count(3), n)
     members = fuzz.integer("n_members", 1, min(3, len(X)), len(X))
     steps = fuzz.integer("max_iter", 0, 2, 10**6)
     coder: Any = None
@@ -79,11 +79,11 @@ def learn_gaps(fuzz: Fuzz) -> None:
         members, coder = None, fuzz.transform(n)
         if fuzz.spoil():
             coder = fuzz.not_a_transform("coder", n)
-    # None stands for a choice of its own.
+    # None is a valid value of both.
     fuzz.bad = [b for b in fuzz.bad if b not in ("n_members=None", "max_iter=None")]
     fuzz.bad = [b for b in fuzz.bad if coder is None or not b.startswith("n_members")]
     mixture = fuzz.call(
-        fost.gaps.learn,
+        fost.imputation.fit_mixture,
         X,
         members,
         coder=coder,
@@ -97,7 +97,7 @@ def learn_gaps(fuzz: Fuzz) -> None:
 @target(2)
 def imputer(fuzz: Fuzz) -> None:
     n = min(fuzz.size(), 9)
-    X = holed(fuzz, fuzz.count(2), n)
+    X = with_missing(fuzz, fuzz.count(2), n)
     estimator = fost.Imputer(
         None if fuzz.chance(0.5) else fuzz.integer("n_members", 1, 3, 2**31 - 1),
         add_indicator=False,

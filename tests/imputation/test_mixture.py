@@ -1,4 +1,4 @@
-"""Gaussians, mixtures, and what they fill in."""
+"""Gaussians, mixtures, and imputation by them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import fost
-from fost.gaps import Gaussian, Mixture
+from fost.imputation import Gaussian, Mixture
 from tests import reference
 
 
-def test_a_gaussian_by_its_transform_is_that_by_its_covariance() -> None:
+def test_gaussians_of_a_transform_and_of_its_covariance_agree() -> None:
     rng = np.random.default_rng(0)
     variances = rng.random(8) + 0.1
     gaussian = Gaussian(rng.standard_normal(8), fost.DCT(8), variances)
     U = fost.DCT(8).matrix
     np.testing.assert_allclose(gaussian.covariance, U @ np.diag(variances) @ U.T, atol=1e-13)
-    again = Gaussian.of_covariance(gaussian.mean, gaussian.covariance)
+    again = Gaussian._from_covariance(gaussian.mean, gaussian.covariance)
     np.testing.assert_allclose(again.precision, gaussian.precision, atol=1e-11)
     np.testing.assert_allclose(again.log_determinant, gaussian.log_determinant, atol=1e-11)
     np.testing.assert_allclose(again.variances, np.sort(variances)[::-1], atol=1e-12)
@@ -25,72 +25,72 @@ def test_a_gaussian_by_its_transform_is_that_by_its_covariance() -> None:
     np.testing.assert_allclose(again.in_domain(fost.DCT(8)).variances, variances, atol=1e-12)
 
 
-def two_kinds() -> Mixture:
+def smooth_and_rough() -> Mixture:
     smooth = Gaussian(np.full(12, 1.0), fost.DCT(12), 2.0 ** -np.arange(12))
     rough = Gaussian(np.full(12, -1.0), fost.DCT(12), 2.0 ** -np.arange(12)[::-1])
     return Mixture([smooth, rough], [3, 1])
 
 
-def drawn(mixture: Mixture, count: int, seed: int = 0) -> np.ndarray:
+def sample(mixture: Mixture, count: int, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    kinds = rng.choice(len(mixture.members), count, p=mixture.shares)
+    labels = rng.choice(len(mixture.members), count, p=mixture.weights)
     rows = [
         rng.multivariate_normal(mixture.members[k].mean, mixture.members[k].covariance)
-        for k in kinds
+        for k in labels
     ]
     return np.array(rows)
 
 
-def test_fill_is_the_posterior_mean_with_its_deviation() -> None:
-    mixture = two_kinds()
-    Y = drawn(mixture, 50)
-    gaps = np.random.default_rng(1).random(Y.shape) < 0.4
-    filled, std = mixture.fill(np.where(gaps, np.nan, Y), return_std=True)
-    for y, holes, row, deviation in zip(Y, gaps, filled, std, strict=True):
-        found = [reference.condition(g.mean, g.covariance, y, holes) for g in mixture.members]
-        likely = mixture.shares * np.exp([one[1] for one in found])
+def test_fill_returns_posterior_means_and_standard_deviations() -> None:
+    mixture = smooth_and_rough()
+    Y = sample(mixture, 50)
+    missing = np.random.default_rng(1).random(Y.shape) < 0.4
+    filled, std = mixture.fill(np.where(missing, np.nan, Y), return_std=True)
+    for y, mask, row, deviation in zip(Y, missing, filled, std, strict=True):
+        found = [reference.condition(g.mean, g.covariance, y, mask) for g in mixture.members]
+        likely = mixture.weights * np.exp([one[1] for one in found])
         likely /= likely.sum()
         means = np.array([one[0] for one in found])
         mean = likely @ means
         second = likely @ np.array([np.diag(one[2]) + one[0] ** 2 for one in found])
         np.testing.assert_allclose(row, mean, atol=1e-9)
-        np.testing.assert_allclose(deviation[holes] ** 2, (second - mean**2)[holes], atol=1e-8)
-    assert (std[~gaps] == 0).all()
-    assert np.array_equal(mixture.fill(Y, gaps), filled)
+        np.testing.assert_allclose(deviation[mask] ** 2, (second - mean**2)[mask], atol=1e-8)
+    assert (std[~missing] == 0).all()
+    assert np.array_equal(mixture.fill(Y, missing), filled)
 
 
-def test_error_bars_are_right_on_average() -> None:
-    mixture = two_kinds()
-    Y = drawn(mixture, 4000)
-    gaps = np.random.default_rng(1).random(Y.shape) < 0.3
-    filled, std = mixture.fill(Y, gaps, return_std=True)
-    ratio = np.mean((filled - Y)[gaps] ** 2) / np.mean(std[gaps] ** 2)
-    assert 0.9 < ratio < 1.1  # of 14,000 entries; five deviations are 0.06
+def test_standard_deviations_are_calibrated() -> None:
+    mixture = smooth_and_rough()
+    Y = sample(mixture, 4000)
+    missing = np.random.default_rng(1).random(Y.shape) < 0.3
+    filled, std = mixture.fill(Y, missing, return_std=True)
+    ratio = np.mean((filled - Y)[missing] ** 2) / np.mean(std[missing] ** 2)
+    assert 0.9 < ratio < 1.1  # 14,000 entries: five standard errors are 0.06
 
 
-def test_many_members_are_tried_where_they_may_suit() -> None:
-    """More members than are tried for each signal; all but two are far away from all signals."""
-    mixture = two_kinds()
+def test_only_the_likeliest_of_many_members_count() -> None:
+    """More members than candidates; all but two are far from all signals."""
+    mixture = smooth_and_rough()
     far = [Gaussian(np.full(12, 1e3 * k), fost.DCT(12), np.ones(12)) for k in range(2, 12)]
     many = Mixture([*far[:5], *mixture.members, *far[5:]], [*[1e-3] * 5, 3, 1, *[1e-3] * 5])
-    Y = drawn(mixture, 200)
-    gaps = np.random.default_rng(1).random(Y.shape) < 0.4
-    np.testing.assert_allclose(many.fill(Y, gaps), mixture.fill(Y, gaps), atol=1e-9)
+    Y = sample(mixture, 200)
+    missing = np.random.default_rng(1).random(Y.shape) < 0.4
+    np.testing.assert_allclose(many.fill(Y, missing), mixture.fill(Y, missing), atol=1e-9)
 
 
-def test_members_beyond_single_precision_are_not_taken_for_likely() -> None:
+def test_members_that_overflow_single_precision_are_ranked_last() -> None:
     wide = [Gaussian(np.full(3, float(k)), fost.DCT(3), np.ones(3)) for k in range(3)]
-    narrow = Gaussian(np.zeros(3), fost.DCT(3), np.full(3, 1e-42))  # 1e42 is no float32
+    narrow = Gaussian(np.zeros(3), fost.DCT(3), np.full(3, 1e-42))  # 1e42 overflows float32
     mixture = Mixture([*wide, narrow], [1, 1, 1, 1])
 
-    chosen = mixture.likeliest(np.array([[0.0, 0.1, 0.2], [1.9, 2.0, 2.1]]), behind=7.0)
+    chosen = mixture.likeliest(np.array([[0.0, 0.1, 0.2], [1.9, 2.0, 2.1]]), margin=7.0)
 
     assert chosen.tolist() == [[True, True, False, False], [False, True, True, False]]
 
 
-def test_types_and_forms_are_kept() -> None:
-    mixture = two_kinds()
-    Y = drawn(mixture, 40).astype(np.float32)
+def test_types_and_memory_layouts() -> None:
+    mixture = smooth_and_rough()
+    Y = sample(mixture, 40).astype(np.float32)
     Y[np.random.default_rng(1).random(Y.shape) < 0.4] = np.nan
     filled = mixture.fill(Y)
     assert filled.dtype == np.float32
@@ -102,15 +102,15 @@ def test_types_and_forms_are_kept() -> None:
     np.testing.assert_allclose(whole[0], mixture.mean)
 
 
-def test_masks_of_other_bytes() -> None:
-    mixture = two_kinds()
-    Y, missing = drawn(mixture, 40), np.random.default_rng(1).random((40, 12)) < 0.4
+def test_masks_of_bytes_other_than_one() -> None:
+    mixture = smooth_and_rough()
+    Y, missing = sample(mixture, 40), np.random.default_rng(1).random((40, 12)) < 0.4
     other = (np.uint8(255) * missing).view(bool)
     np.testing.assert_array_equal(mixture.fill(Y, other), mixture.fill(Y, missing))
 
 
-def test_wrong_arguments_are_named() -> None:
-    mixture, Y = two_kinds(), np.zeros((3, 12))
+def test_errors_name_the_argument() -> None:
+    mixture, Y = smooth_and_rough(), np.zeros((3, 12))
     with pytest.raises(ValueError, match="missing must have the shape of Y"):
         mixture.fill(Y, np.zeros((3, 11), bool))
     with pytest.raises(TypeError, match="missing must be boolean"):
@@ -121,7 +121,7 @@ def test_wrong_arguments_are_named() -> None:
         mixture.fill(np.full((3, 12), np.inf))
     with pytest.raises(ValueError, match="Y has 5 features"):
         mixture.fill(np.zeros((3, 5)))
-    with pytest.raises(ValueError, match="shares must be positive"):
+    with pytest.raises(ValueError, match="weights must be positive"):
         Mixture(mixture.members, [1, 0])
     with pytest.raises(TypeError, match="members must be Gaussians, got int"):
         Mixture([3])  # type: ignore[list-item]
