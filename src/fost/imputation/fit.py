@@ -171,7 +171,7 @@ def fit_mixture(
             max_iter = _default_max_iter(counts.n_signals)
         every = max(1, counts.n_signals // _COVARIANCES_ALL)
         standardisation = state.standardisation
-        transforms = None if coder is None else coder.transforms
+        transforms = None if coder is None else coder.members
         scaled = standardisation.apply(signals)
         for _ in range(state.n_iter, max_iter):
             if in_memory:
@@ -192,11 +192,9 @@ def _check_coder(coder: Coder, n_features: int, n_members: int | None) -> int:
         raise TypeError(f"coder must be a transform or a bank, got {type(coder).__name__}")
     if coder.n_features != n_features:
         raise ValueError(f"coder must be for the {n_features} features of Y, got {coder!r}")
-    if n_members not in (None, len(coder.transforms)):
-        raise ValueError(
-            f"n_members must be that of coder, {len(coder.transforms)}, got {n_members!r}"
-        )
-    return len(coder.transforms)
+    if n_members not in (None, coder.n_members):
+        raise ValueError(f"n_members must be that of coder, {coder.n_members}, got {n_members!r}")
+    return coder.n_members
 
 
 def _sample(stream: Stream, n_signals: int, random: np.random.Generator) -> Float64Array:
@@ -240,18 +238,18 @@ def _diagonalised(
     """
     (gaussian,) = single.members
     if not isinstance(coder, Bank):
-        return Mixture([gaussian.in_domain(coder.transforms[0])])
+        return Mixture([gaussian.in_domain(coder.members[0])])
     filled = condition(gaussian, signals, missing).filled
     codes = coder.encode(filled - single.mean, max(1, coder.n_features // 8))
     labels = coder.chosen(codes)
     return labelled_m_step(
         gaussian,
         labels,
-        coder.n_transforms,
+        coder.n_members,
         filled,
         missing,
         shrinkage,
-        transforms=coder.transforms,
+        transforms=coder.members,
     )
 
 
