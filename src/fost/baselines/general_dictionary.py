@@ -1,4 +1,4 @@
-"""A dictionary of free atoms, with the methods that a transform has for coding."""
+"""General dictionaries with the coding methods of a transform."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from fost.streams import as_stream, is_lazy
 
 
 class GeneralDictionary:
-    """Atoms in rows, in which signals are coded by orthogonal matching pursuit.
+    """Dictionary of general atoms, with codes by orthogonal matching pursuit.
 
     Parameters
     ----------
     atoms : array-like of shape (n_atoms, n_features), or Atoms
-        None of them zero; kept as they are, in float64, with their inner products once signals
-        have been coded.
+        Atoms in rows, none of them zero. They are stored in float64 without normalisation; their
+        inner products are kept after the first call of `encode`.
 
     Examples
     --------
@@ -50,20 +50,22 @@ class GeneralDictionary:
 
     @property
     def matrix(self) -> NDArray[np.float64]:
-        """The atoms in columns, D of the paper, shape (n_features, n_atoms)."""
+        """The atoms in columns, of shape (n_features, n_atoms)."""
         return self.atoms.T
 
     @property
     def n_atoms(self) -> int:
+        """The number of atoms."""
         return len(self.atoms)
 
     @property
     def n_features(self) -> int:
+        """Entries per signal."""
         return int(self.atoms.shape[1])
 
     @property
     def n_parameters(self) -> int:
-        """Numbers that describe the dictionary."""
+        """The number of entries of all atoms."""
         return self.atoms.size
 
     def encode(
@@ -74,34 +76,42 @@ class GeneralDictionary:
         max_error: float | None = None,
         missing: object = None,
     ) -> csr_array:
-        """Codes by `fost.omp`, shape (n_signals, n_atoms).
+        """Sparse codes by `fost.omp`, of shape (n_signals, n_atoms).
 
-        Y may be anything that `fost.learning.as_source` takes; `missing` too, and "nan".
+        Y may be anything that `fost.learning.as_source` accepts. `missing` is a mask of the same
+        kind, or "nan".
         """
         if not is_lazy(Y) and missing is None:
             return omp(Y, self._prepared, n_nonzero_coefs, max_error=max_error)
         stream = as_stream(Y, missing=missing)
-        how = n_nonzero_coefs, max_error, stream.gaps, stream.name
-        return stream.map_blocks(partial(self._encode_block, *how))
+        encode = partial(
+            self._encode_block,
+            n_nonzero_coefs=n_nonzero_coefs,
+            max_error=max_error,
+            may_miss=stream.gaps,
+            name=stream.name,
+        )
+        return stream.map_blocks(encode)
 
     def _encode_block(
         self,
+        block: Floats,
+        *,
         n_nonzero_coefs: int | None,
         max_error: float | None,
-        gaps: bool,
+        may_miss: bool,
         name: str,
-        block: Floats,
     ) -> csr_array:
-        missing = np.isnan(block) if gaps else None
+        missing = np.isnan(block) if may_miss else None
         if missing is not None and not missing.any():
             missing = None
         try:
             return omp(block, self._prepared, n_nonzero_coefs, missing=missing, max_error=max_error)
-        except ValueError as error:  # which calls the signals Y, whatever their stream does
+        except ValueError as error:  # `omp` calls the signals Y, but their stream has its own name
             raise ValueError(re.sub(r"^Y\b", name, str(error))) from error
 
     def decode(self, codes: Any) -> Floats:
-        """Signals that codes, sparse or dense, stand for: codes @ atoms."""
+        """Signals of sparse or dense codes: codes @ atoms."""
         owner = "this dictionary"
         if not issparse(codes):
             codes = csr_array(check_signals(codes, "codes", self.n_atoms, owner))

@@ -1,4 +1,4 @@
-"""What the estimators of general dictionaries share."""
+"""Base class of the estimators of general dictionaries."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from abc import abstractmethod
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from fost._progress import progress
 from fost._random import RandomState, as_generator
 from fost._scaling import within_reach
 from fost._threads import single_threaded_blas
-from fost._typing import Floats
+from fost._typing import Float64Array, Floats, Mask
 from fost._validation import (
     check_callable,
     check_integer,
@@ -22,9 +22,10 @@ from fost._validation import (
     check_verbose,
     not_finite,
 )
+from fost._warnings import external_stacklevel
 from fost.atoms import Atoms, check_atoms
-from fost.baselines.dictionary import GeneralDictionary
-from fost.baselines.factorisation import Factorisation, Gaps, normalised, random_atoms, squared_norm
+from fost.baselines.factorisation import Factorisation, normalised, random_atoms, squared_norm
+from fost.baselines.general_dictionary import GeneralDictionary
 from fost.decoding import decode_by_atoms
 from fost.estimators.base import DictionaryEstimator
 from fost.estimators.checks import validated
@@ -34,54 +35,55 @@ from fost.estimators.weighted import WeightedFit
 from fost.learning import InterruptedWarning, as_source
 from fost.streams import Stream
 
-Callback = Callable[[int, float, GeneralDictionary], object]
-# Pursuit keeps the inner products of all pairs of atoms: 8 GiB of them.
-MOST_COMPONENTS = 2**15
-# Signals that are judged at once.
+# Called with the iteration, the relative error and the dictionary; True stops the learning.
+DictionaryCallback = Callable[[int, float, GeneralDictionary], object]
+# Pursuit keeps the inner products of all pairs of atoms: 8 GiB for this many.
+_MAX_COMPONENTS = 2**15
+# Signals that `score` encodes at once.
 _BLOCK = 2**14
 
 
-class GeneralEstimator(DictionaryEstimator):
-    """A dictionary of free atoms, learned step by step."""
+class GeneralDictionaryEstimator(DictionaryEstimator):
+    """A general dictionary, learned step by step: subclasses define the start and a step."""
 
     n_components: int | None
     random_state: RandomState
-    callback: Callback | None
+    callback: DictionaryCallback | None
     verbose: bool
     dictionary_: GeneralDictionary
     _takes_gaps = True
 
     @abstractmethod
     def _n_steps(self, n_components: int, s: int) -> int:
-        """Steps at most, by the parameters, which are checked here."""
+        """Check the parameters and return the maximum number of steps."""
 
     @abstractmethod
     def _start(
         self,
         Y: Floats,
-        missing: Gaps | None,
+        missing: Mask | None,
         n_components: int,
         s: int,
         random: np.random.Generator,
     ) -> Factorisation:
-        """Where learning starts."""
+        """The initial factorisation."""
 
     @abstractmethod
     def _step(self, state: Factorisation, step: int, random: np.random.Generator) -> None:
-        """One step of learning; `state` has its error afterwards."""
+        """One step of learning, which updates `state.error`."""
 
     def _finish(self, state: Factorisation, n_components: int) -> None:
-        """What is left to do after the last step."""
+        """Called after the last step."""
 
     def _fit(self, signals: Stream) -> None:
         source = as_source(signals)
-        if isinstance(self, WeightedFit):  # then equal signals may become one with a weight
+        if isinstance(self, WeightedFit):  # sorts the signals, and merges equal ones by weights
             source = source.arranged()
-        rows, missing = weighed(*completed(source.in_memory(), source), source)
+        rows, missing = _weighted(*_filled(source.in_memory(), source), source)
         Y = within_reach(rows)
         n = self.n_features_in_
         n_components = n if self.n_components is None else self.n_components
-        n_components = check_integer(n_components, "n_components", 1, MOST_COMPONENTS)
+        n_components = check_integer(n_components, "n_components", 1, _MAX_COMPONENTS)
         most = min(n, n_components)
         limit = "n_features" if most == n else "n_components"
         s = self.n_nonzero_coefs
@@ -121,24 +123,24 @@ class GeneralEstimator(DictionaryEstimator):
                         step, errors[-1], GeneralDictionary(normalised(state.atoms))
                     ):
                         break
-                    if state.is_whole and abs(before - errors[-1]) < tol:
+                    if state.is_full_batch and abs(before - errors[-1]) < tol:
                         break
                     before = errors[-1]
                 else:
-                    warn_of_change(n_steps, tol, stacklevel=5)
+                    warn_of_change(n_steps, tol)
         except KeyboardInterrupt:
             self.interrupted_ = True
             warnings.warn(
                 f"learning was interrupted after {len(errors)} steps; "
                 "this is the dictionary so far",
                 InterruptedWarning,
-                stacklevel=4,  # the caller of fit
+                stacklevel=external_stacklevel(),
             )
 
     def score(self, X: ArrayLike, y: None = None) -> float:
         """Minus the relative error ||X - decoded codes||_F^2 / ||X||_F^2; higher is better.
 
-        Where entries are missing (NaN), that of the others.
+        Missing entries (NaN) do not count.
 
         Parameters
         ----------
@@ -151,43 +153,43 @@ class GeneralEstimator(DictionaryEstimator):
         missing = np.isnan(rows)
         Y = within_reach(np.where(missing, rows.dtype.type(0), rows) if missing.any() else rows)
         atoms = self.dictionary_.atoms.astype(Y.dtype)
-        left = total = 0.0
+        lost = total = 0.0
         for begin in range(0, len(Y), _BLOCK):
-            block, gaps = Y[begin : begin + _BLOCK], missing[begin : begin + _BLOCK]
-            where = gaps if gaps.any() else None
+            block, mask = Y[begin : begin + _BLOCK], missing[begin : begin + _BLOCK]
+            where = mask if mask.any() else None
             try:
                 codes = self.dictionary_.encode(block, self._entries, missing=where)
             except ValueError as error:
                 raise ValueError(f"X: {error}") from error
-            rest = block - decode_by_atoms(atoms, codes)
-            rest[gaps] = 0
-            left += squared_norm(rest)
+            residual = block - decode_by_atoms(atoms, codes)
+            residual[mask] = 0
+            lost += squared_norm(residual)
             total += squared_norm(block)
-        return -left / total if total > 0 else 0.0
+        return -lost / total if total > 0 else 0.0
 
     @property
-    def components_(self) -> NDArray[np.float64]:
+    def components_(self) -> Float64Array:
         """The atoms in rows, shape (n_components, n_features)."""
         return self.dictionary_.atoms
 
 
-def completed(rows: Floats, signals: Stream) -> tuple[Floats, Gaps | None]:
-    """Signals of which what is missing is guessed, and where that is; None for nowhere."""
+def _filled(rows: Floats, signals: Stream) -> tuple[Floats, Mask | None]:
+    """Signals with missing entries filled by the prior, and their mask; None if there are none."""
     missing = np.isnan(rows) if signals.gaps else None
     if missing is None or not missing.any():
         if not np.isfinite(rows).all():
             raise not_finite(rows, signals.name)
         return rows, None
     source = as_source(signals)
-    assert source.prior is not None, "signals with gaps have a prior"
+    assert source.prior is not None, "signals with missing entries have a prior"
     return source.prior.filled(rows, missing), missing
 
 
-def weighed(rows: Floats, missing: Gaps | None, signals: Stream) -> tuple[Floats, Gaps | None]:
-    """Signals times the square roots of their weights, without those that do not count.
+def _weighted(rows: Floats, missing: Mask | None, signals: Stream) -> tuple[Floats, Mask | None]:
+    """Signals times the square roots of their weights, without signals of weight zero.
 
-    What is left of them has the weighted error then, whatever their codes; and codes of so many
-    entries by pursuit grow with the signals.
+    The squared residual of a scaled signal is its weighted error. Scaling a signal scales its code,
+    since pursuit with a fixed number of entries is equivariant to the scale.
     """
     weights = signals.weights_at(np.arange(len(rows)))
     if weights is None:
@@ -200,7 +202,7 @@ def weighed(rows: Floats, missing: Gaps | None, signals: Stream) -> tuple[Floats
 def initial_atoms(
     init: str | ArrayLike | Atoms, Y: Floats, n_components: int, random: np.random.Generator
 ) -> Floats:
-    """What the parameter `init` stands for."""
+    """The initial atoms for the parameter `init`."""
     if isinstance(init, str):
         if init != "signals":
             raise ValueError(f"init must be 'signals' or an array of atoms, got {init!r}")
@@ -214,6 +216,7 @@ def initial_atoms(
     return normalised(atoms)
 
 
-def check_steps(max_iter: int, tol: float) -> int:
+def check_iterations(max_iter: int, tol: float) -> int:
+    """Check `max_iter` and `tol`; returns `max_iter`."""
     check_number(tol, "tol", 0)
     return check_integer(max_iter, "max_iter", 0, 2**31 - 1)

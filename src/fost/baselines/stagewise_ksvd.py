@@ -6,46 +6,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost._random import RandomState
-from fost._typing import Floats
+from fost._typing import Floats, Mask
 from fost._validation import check_flag, check_integer, check_number
-from fost.baselines.base import Callback, GeneralEstimator
-from fost.baselines.factorisation import Factorisation, Gaps, leading_directions
-from fost.baselines.ksvd import improve
+from fost.baselines.estimator import DictionaryCallback, GeneralDictionaryEstimator
+from fost.baselines.factorisation import Factorisation, leading_directions
+from fost.baselines.ksvd import ksvd_iteration
 
 
-class StagewiseKSVD(GeneralEstimator):
-    """A general dictionary that grows in stages, learned by Stagewise K-SVD.
+class StagewiseKSVD(GeneralDictionaryEstimator):
+    """Stagewise K-SVD (SK-SVD) for general dictionaries that grow in stages.
 
     SK-SVD (Rusu and Dumitrescu, 2012) starts from the s leading singular vectors of the data.
-    Each stage drops the weakest atom, finds the signals that are represented worst, adds the
-    leading singular vectors of what is left of them, and improves the atoms by K-SVD.
+    Each stage drops the weakest atom, finds the signals of the largest errors, adds the leading
+    singular vectors of their residuals, and updates the atoms by K-SVD.
 
-    With ``n_final=0, drop_first=True`` it is the algorithm as its authors published it. The
-    defaults end lower on patches of pictures, by about one per cent.
+    With ``n_final=0, drop_first=True`` it is the published algorithm. The errors of the defaults
+    on patches of images are about one per cent lower.
 
     Parameters
     ----------
     n_components : int, optional
-        Atoms, at most 32,768: the inner products of all pairs are kept. As many as there are
-        features if None.
+        Number of atoms, at most 32,768, since the inner products of all pairs are kept. If None,
+        the number of features.
     n_nonzero_coefs : int or None
-        Entries per code, s; if None a sixteenth of the features, at least 4 where there are 4.
+        Entries per code, s. If None, a sixteenth of the features, but at least 4 if possible.
     atoms_per_stage : int
-        Atoms that a stage adds, at least 2, since it drops one.
+        Atoms that a stage adds, at least 2, since it drops one, too.
     full_every : int
-        Every so many stages K-SVD runs on all atoms and all signals; in the others on the new
-        atoms and the signals that asked for them.
+        Every `full_every`-th stage runs K-SVD on all atoms and all signals. The other stages
+        update the new atoms on the signals of the largest errors.
     n_inner : int
-        Iterations of K-SVD at the start and in every stage.
+        Iterations of K-SVD at the start and in each stage.
     n_final : int
         Iterations of K-SVD after the last stage.
     drop_first : bool
-        Whether what is left of signals is taken after the weakest atom has been dropped, or
-        before.
+        Whether residuals are computed after the weakest atom is dropped, or before.
     share : float
-        The share of signals, those represented worst, that a stage looks at.
+        The share of signals, those of the largest errors, that a stage adds atoms for.
     random_state : int, Generator, RandomState or None
-        For the random signals in the place of atoms that are of no use.
+        For the random signals that replace unused atoms.
     callback : callable, optional
         Called as ``callback(stage, error, dictionary)``; stops learning by returning True.
     verbose : bool
@@ -58,16 +57,16 @@ class StagewiseKSVD(GeneralEstimator):
     dictionary_ : GeneralDictionary
         The learned dictionary.
     components_ : ndarray of shape (n_components, n_features)
-        Its atoms, in rows, of norm one, the one of largest energy first.
+        Its atoms in rows, of norm one, by falling energy.
     n_nonzero_coefs_ : int
         Entries per code in `fit`.
     errors_ : ndarray of shape (n_iter_,)
         Relative error after each stage, while the dictionary grows, and after each final
         iteration.
     start_error_ : float
-        Relative error of the start.
+        Relative error of the initial atoms.
     n_iter_ : int
-        Stages and final iterations done.
+        Number of stages and final iterations.
     interrupted_ : bool
         Whether Ctrl-C ended the learning.
 
@@ -92,7 +91,7 @@ class StagewiseKSVD(GeneralEstimator):
         drop_first: bool = False,
         share: float = 0.05,
         random_state: RandomState = None,
-        callback: Callback | None = None,
+        callback: DictionaryCallback | None = None,
         verbose: bool = False,
         sparse_output: bool = True,
     ) -> None:
@@ -119,21 +118,21 @@ class StagewiseKSVD(GeneralEstimator):
         return self._n_stages(n_components, s) + n_final
 
     def _n_stages(self, n_components: int, s: int) -> int:
-        # Of Python's integers: NumPy's small ones would wrap around.
+        # Python integers: small NumPy integers would overflow.
         return -(-(n_components - s) // (int(self.atoms_per_stage) - 1))
 
     def _start(
         self,
         Y: Floats,
-        missing: Gaps | None,
+        missing: Mask | None,
         n_components: int,
         s: int,
         random: np.random.Generator,
     ) -> Factorisation:
         state = Factorisation(Y, leading_directions(Y, s), s, missing)
         for _ in range(self.n_inner):
-            improve(state, random)
-        state.code()
+            ksvd_iteration(state, random)
+        state.encode()
         return state
 
     def _step(self, state: Factorisation, step: int, random: np.random.Generator) -> None:
@@ -142,42 +141,42 @@ class StagewiseKSVD(GeneralEstimator):
         if step <= n_stages:
             self._grow(state, random, full=step % self.full_every == 0)
             if step == n_stages:
-                keep_strongest(state, n_components)
+                _keep_strongest(state, n_components)
         else:
-            improve(state, random, coded=step == n_stages + 1)
+            ksvd_iteration(state, random, encoded=step == n_stages + 1)
 
     def _grow(self, state: Factorisation, random: np.random.Generator, full: bool) -> None:
-        """One stage; the signals are coded with the new atoms afterwards."""
+        """One stage, after which the signals are encoded with the new atoms."""
         weakest = int(np.argmin(state.atom_energies))
         kept = np.delete(state.atoms, weakest, axis=0)
-        left = state.residual_without(weakest) if self.drop_first else state.residual
-        worst = self._worst(state.Y, left)
-        new = leading_directions(left[worst], int(self.atoms_per_stage))
+        residual = state.residual_without(weakest) if self.drop_first else state.residual
+        worst = self._largest_errors(state.Y, residual)
+        new = leading_directions(residual[worst], int(self.atoms_per_stage))
         atoms = np.concatenate([kept, new.astype(kept.dtype)])
         if full:
             part, only = state, None
             state.set_atoms(atoms)
         else:
-            part = state.part(worst, atoms)
+            part = state.subset(worst, atoms)
             only = np.arange(len(kept), len(atoms), dtype=np.int32)
         for inner in range(self.n_inner):
-            improve(part, random, coded=inner == 0, only=only)
+            ksvd_iteration(part, random, encoded=inner == 0, only=only)
         state.set_atoms(part.atoms)
 
-    def _worst(self, Y: Floats, residual: Floats) -> NDArray[np.intp]:
+    def _largest_errors(self, Y: Floats, residual: Floats) -> NDArray[np.intp]:
         """The signals with the largest ||residual||^2 / ||y||."""
         norms = np.linalg.norm(Y, axis=1)
-        left = np.square(residual, dtype=np.float64).sum(axis=1)
-        badness = np.divide(left, norms, out=np.zeros_like(left), where=norms > 0)
-        count = max(1, round(float(self.share) * len(badness)))
-        return np.sort(np.argsort(badness, kind="stable")[::-1][:count])
+        errors = np.square(residual, dtype=np.float64).sum(axis=1)
+        ratios = np.divide(errors, norms, out=np.zeros_like(errors), where=norms > 0)
+        count = max(1, round(float(self.share) * len(ratios)))
+        return np.sort(np.argsort(ratios, kind="stable")[::-1][:count])
 
     def _finish(self, state: Factorisation, n_components: int) -> None:
-        state.code()
-        keep_strongest(state, n_components)
+        state.encode()
+        _keep_strongest(state, n_components)
 
 
-def keep_strongest(state: Factorisation, count: int) -> None:
-    """The atoms by falling energy, at most `count` of them, and the codes that go with them."""
+def _keep_strongest(state: Factorisation, count: int) -> None:
+    """Sort the atoms by falling energy, keep at most `count` of them, and encode again."""
     strongest = np.argsort(-state.atom_energies, kind="stable")[:count]
     state.set_atoms(state.atoms[strongest])
