@@ -36,7 +36,6 @@ def test_every_target_has_its_turns() -> None:
 
 # What functions return, errors and warnings: nobody calls them.
 RESULTS = {
-    *(name for name in diagnostics.__all__ if isinstance(getattr(diagnostics, name), type)),
     *("LearningResult", "Transform", "CheckpointError", "ObjectiveRoseWarning", "with_base"),
     *("Coder", "storage", "InterruptedWarning", "Problem", "Source", "Statistic"),
     *("beyond", "register"),

@@ -25,7 +25,7 @@ OUR_METHODS = (
     "AutoDictionary",
 )
 # AutoDictionary may cost what twelve reflectors do, and is one transform as all the others.
-AUTO_BUDGET = fost.diagnostics.reflector_flops(SIDE * SIDE, 12)
+AUTO_BUDGET = fost.diagnostics.operation_counts(SIDE * SIDE, 12, 1).reflectors
 
 
 def run(

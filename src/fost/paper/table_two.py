@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import fost
 from fost._typing import Numbers
-from fost.diagnostics import costs
+from fost.diagnostics import operation_counts
 from fost.paper.pictures import SIDE, PictureSet
 from fost.paper.printed import TABLE_TWO
 from fost.paper.settings import Settings
@@ -99,10 +99,10 @@ def table_two(
         times = interleaved(functions, settings.repeats)
     rows = []
     for m, (paper_dense, paper_cosine) in TABLE_TWO.items():
-        counted = costs(n, m, settings.sparsity)
+        counted = operation_counts(n, m, settings.sparsity)
         measured = [float(np.median(times[k] / times[m])) for k in ("dense", "cosine", "scipy")]
         each = float(np.median(times[m])) / len(Y) * 1e9
-        counts = (counted.over_dense, counted.over_cosine)
+        counts = (counted.over_dense, counted.over_dct)
         rows.append(SpeedRow(m, *counts, paper_dense, paper_cosine, each, *measured))
     return rows
 

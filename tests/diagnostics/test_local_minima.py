@@ -1,6 +1,8 @@
-"""Remarks 1, 2, 3 and 5 against brute force, and in cases whose answer is known."""
+"""Remarks 1, 2, 3 and 5 agree with brute force and with known special cases."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +12,14 @@ from hypothesis import strategies as st
 
 import fost
 from fost import diagnostics
-from fost.diagnostics import bounds, coded, disks, reflectors, remarks
+from fost.diagnostics.local_minima import (
+    gershgorin_from_sums,
+    procrustes_from_sums,
+    symmetry_from_sums,
+)
+from fost.diagnostics.reflectors import one_more_reflector_from_sums
+from fost.diagnostics.spectrum import symmetric_bound_from_sums
+from fost.diagnostics.sums import CodingSums, coding_sums
 from tests import cases
 from tests.diagnostics import brute
 
@@ -24,13 +33,18 @@ def case(kind: str, n: int, seed: int) -> tuple[fost.Transform, np.ndarray, int]
     return transform, rng.standard_normal((40, n)), int(rng.integers(1, n))
 
 
-def with_reconstruction(W: np.ndarray) -> coded.Coded:
-    """Sums for which D X Y^T is W: one signal per feature, Y = I, X = W, D = I."""
+def with_reconstruction(W: np.ndarray) -> CodingSums:
+    """Sums with D X Y^T = W: one signal per feature, Y = I, X = W, D = I."""
     n = len(W)
-    found = coded.code(fost.Householder(np.zeros((0, n))), np.eye(n), n)
+    found = coding_sums(fost.Householder(np.zeros((0, n))), np.eye(n), n)
     energy = float(np.sum(W**2))
-    return coded.Coded(
-        found.dictionary, n, n, W, float(n), energy, energy, np.diag(W).copy(), found.rounding
+    return replace(
+        found,
+        statistic=W,
+        total=float(n),
+        energy=energy,
+        decoded_energy=energy,
+        atom_energies=np.diag(W).copy(),
     )
 
 
@@ -53,25 +67,25 @@ def test_gershgorin_equals_brute_force(kind: str, n: int, seed: int) -> None:
 
 
 @given(n=small, seed=cases.seeds)
-def test_dominance_is_what_implies_positive_semidefinite(n: int, seed: int) -> None:
-    """The paper's inequality, the other way round: R_jj <= sum allows any sign."""
+def test_diagonal_dominance_implies_positive_semidefinite(n: int, seed: int) -> None:
+    """The paper's inequality reversed: R_jj <= sum allows any sign."""
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((n, n))
     A += A.T
     np.fill_diagonal(A, 0)
     dominant = A + np.diag(np.abs(A).sum(axis=1))
-    assert disks.gershgorin_of(with_reconstruction(dominant), 1e-9).rows.all()
+    assert gershgorin_from_sums(with_reconstruction(dominant), 1e-9).rows.all()
     assert np.linalg.eigvalsh(dominant)[0] >= -1e-12 * n
     coarse = A + (n - 1) * np.abs(A).max() * np.eye(n)
-    found = disks.gershgorin_of(with_reconstruction(coarse), 1e-9)
+    found = gershgorin_from_sums(with_reconstruction(coarse), 1e-9)
     assert (found.centres >= found.bound * (1 - 1e-12)).all()
     assert np.linalg.eigvalsh(coarse)[0] >= -1e-12 * n
 
 
-def test_the_printed_inequality_of_remark_1_proves_nothing() -> None:
-    # R_jj <= sum holds in both rows, as the paper asks, and R is indefinite.
+def test_printed_inequality_of_remark_1_is_not_sufficient() -> None:
+    # R_jj <= sum holds in both rows, as the paper requires, but R is indefinite.
     R = np.array([[1.0, 2.0], [2.0, 1.0]])
-    found = disks.gershgorin_of(with_reconstruction(R), 1e-9)
+    found = gershgorin_from_sums(with_reconstruction(R), 1e-9)
     assert (found.centres <= found.radii).all()
     assert (found.radii <= found.bound).all()
     assert found.lowest_eigenvalue == pytest.approx(-1)
@@ -79,7 +93,7 @@ def test_the_printed_inequality_of_remark_1_proves_nothing() -> None:
     assert not found.holds
 
 
-def test_gershgorin_proves_what_is_obvious() -> None:
+def test_gershgorin_of_a_diagonal_matrix() -> None:
     Y = np.diag([3.0, 2.0, 1.0, 0.0])
     found = diagnostics.gershgorin(fost.Householder(np.zeros((0, 4))), Y, 1)
     assert found.holds
@@ -89,8 +103,8 @@ def test_gershgorin_proves_what_is_obvious() -> None:
     assert "no orthonormal dictionary is better" in str(found)
 
 
-def test_gershgorin_says_when_rows_are_good_but_not_symmetric() -> None:
-    found = disks.gershgorin_of(with_reconstruction(np.array([[2.0, 1.0], [0.0, 2.0]])), 1e-9)
+def test_gershgorin_of_a_dominant_asymmetric_matrix() -> None:
+    found = gershgorin_from_sums(with_reconstruction(np.array([[2.0, 1.0], [0.0, 2.0]])), 1e-9)
     assert found.rows.all()
     assert not found.holds
     assert "not symmetric" in str(found)
@@ -107,13 +121,13 @@ def test_symmetry_equals_brute_force(kind: str, n: int, seed: int) -> None:
     assert found.lowest_eigenvalue == pytest.approx(lowest, abs=1e-10)
 
 
-def test_symmetry_alone_is_not_enough_for_remark_2() -> None:
-    """Y = -D X gives a symmetric Y X^T D^T, and Q = -I is better than any other."""
+def test_symmetry_alone_is_not_sufficient_for_remark_2() -> None:
+    """For Y = -D X the matrix Y X^T D^T is symmetric, and Q = -I is the best."""
     W = -np.eye(3)
-    found = remarks.symmetry_of(with_reconstruction(W), 1e-9)
+    found = symmetry_from_sums(with_reconstruction(W), 1e-9)
     assert found.gap == 0
     assert not found.holds
-    best = remarks.procrustes_of(with_reconstruction(W), 1e-9)
+    best = procrustes_from_sums(with_reconstruction(W), 1e-9)
     assert np.allclose(best.matrix, -np.eye(3))
     assert best.gain == pytest.approx(2 * (3 + 3))
 
@@ -128,9 +142,9 @@ def test_remarks_2_and_3_agree(n: int, seed: int, definite: bool, symmetric: boo
         assume(np.abs(values).min() > 1e-6 * np.abs(values).max())
         definite = bool(values.min() > 0)
     sums = with_reconstruction(W)
-    holds = remarks.symmetry_of(sums, 1e-9).holds
+    holds = symmetry_from_sums(sums, 1e-9).holds
     assert holds == (definite and symmetric)
-    assert remarks.procrustes_of(sums, 1e-9).holds == holds
+    assert procrustes_from_sums(sums, 1e-9).holds == holds
 
 
 @given(kind=st.sampled_from(KINDS), n=small, seed=cases.seeds)
@@ -148,7 +162,7 @@ def test_procrustes_equals_brute_force(kind: str, n: int, seed: int) -> None:
         assert np.sum((p.Y - Q @ p.D @ p.X) ** 2) >= p.error - drop - 1e-9 * np.sum(Y**2)
 
 
-def test_remark_3_holds_at_the_fixed_point_of_q_dla_only() -> None:
+def test_remark_3_holds_only_at_fixed_points_of_q_dla() -> None:
     rng = np.random.default_rng(0)
     Y = rng.standard_normal((400, 12))
     result = fost.learn(Y, fost.Orthonormal(), 3, max_iter=3000, tol=0)
@@ -164,20 +178,20 @@ def test_remark_3_holds_at_the_fixed_point_of_q_dla_only() -> None:
     assert elsewhere.nuclear_norm > elsewhere.trace
 
 
-def test_a_normal_matrix_does_not_meet_remark_3() -> None:
-    """Normal with x^T A x >= 0, which the paper says suffices; so does a nearly skew one."""
+def test_normal_matrices_do_not_satisfy_remark_3() -> None:
+    """Normal with x^T A x >= 0, and nearly skew-symmetric: the paper says that both suffice."""
     for A in (np.array([[1.0, -1.0], [1.0, 1.0]]), np.array([[3.0, 1.0], [-1.0, 2.0]])):
         assert np.linalg.eigvalsh(A + A.T)[0] > 0
-        found = remarks.procrustes_of(with_reconstruction(A), 1e-9)
+        found = procrustes_from_sums(with_reconstruction(A), 1e-9)
         assert not found.holds
         assert found.nuclear_norm == pytest.approx(np.hypot(np.trace(A), A[0, 1] - A[1, 0]))
         assert found.nuclear_norm == pytest.approx(brute.nuclear(A))
 
 
-def test_a_reflector_may_help_where_no_small_rotation_does() -> None:
-    """So Remark 4 is not necessary for a local minimum in the usual sense of the word."""
+def test_reflector_may_help_where_no_small_rotation_does() -> None:
+    """So Remark 4 is not necessary for a local minimum in the usual sense."""
     W = np.diag([3.0, 2.0, -1.0])
-    assert reflectors.one_more_reflector_of(with_reconstruction(W), 1e-9).gain == 4
+    assert one_more_reflector_from_sums(with_reconstruction(W), 1e-9).gain == 4
     for seed in range(100):
         A = np.random.default_rng(seed).standard_normal((3, 3))
         Q = scipy.linalg.expm(0.05 * (A - A.T))
@@ -203,18 +217,18 @@ def test_symmetric_bound_equals_brute_force(kind: str, n: int, seed: int) -> Non
         assert error == pytest.approx(np.sum((p.Y - Q @ p.X) ** 2) / total, abs=1e-10)
 
 
-def test_symmetric_dictionaries_match_where_the_polar_factor_is_symmetric() -> None:
+def test_bounds_agree_if_the_polar_factor_is_symmetric() -> None:
     rng = np.random.default_rng(0)
     A = rng.standard_normal((5, 5))
     P = A @ A.T
     Q = brute.product(np.linalg.qr(rng.standard_normal((5, 2)))[0].T)
     for M in (A + A.T, Q @ P):  # symmetric; not symmetric, but its polar factor is
-        found = bounds.symmetric_bound_of(with_reconstruction(M), None)
+        found = symmetric_bound_from_sums(with_reconstruction(M), None)
         assert found.gap == pytest.approx(0, abs=1e-12)
-    assert bounds.symmetric_bound_of(with_reconstruction(A), None).gap > 0.01
+    assert symmetric_bound_from_sums(with_reconstruction(A), None).gap > 0.01
 
 
-def test_base_of_the_bound() -> None:
+def test_symmetric_bound_with_a_base() -> None:
     Y = np.cumsum(np.random.default_rng(0).standard_normal((200, 8)), axis=1)
     base = fost.DCT(8)
     result = fost.learn(Y, fost.Reflectors(2), 2, base=base)

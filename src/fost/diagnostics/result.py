@@ -1,21 +1,21 @@
-"""What results of diagnostics have in common: a short repr, and a sentence in plain words."""
+"""Base class of the results of diagnostics, and the formatting of numbers in them."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 
-from fost._validation import check_integer, check_number
+from fost._validation import check_integer
 
 
-class Finding:
-    """A frozen dataclass of numbers whose `str` says what they mean.
+class DiagnosticResult:
+    """A frozen dataclass of numbers whose `str` states their meaning in words.
 
     `repr` shows the fields that are not arrays, to four digits.
     """
 
     @property
     def sentence(self) -> str:
-        """What was found, in plain words."""
+        """The result in words."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -28,7 +28,7 @@ class Finding:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage that is worth reading: '12.3%', '0.0042%', 'under 0.0001%'."""
+    """A share as a percentage: '12.3%', '0.0042%', 'under 0.0001%'."""
     size = abs(100 * share)
     if size == 0:
         return "0%"
@@ -39,8 +39,8 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
-def percents(before: float, after: float) -> tuple[str, str]:
-    """Two shares as percentages with as many digits as it takes to tell them apart."""
+def distinct_percents(before: float, after: float) -> tuple[str, str]:
+    """Two shares as percentages, with enough digits to distinguish them."""
     for digits in range(3, 9):
         texts = f"{100 * before:.{digits}g}%", f"{100 * after:.{digits}g}%"
         if texts[0] != texts[1]:
@@ -48,17 +48,13 @@ def percents(before: float, after: float) -> tuple[str, str]:
     return texts
 
 
-def counted(count: int, noun: str) -> str:
+def plural(count: int, noun: str) -> str:
     """'1 reflector', '12 reflectors'."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def check_tolerance(tol: object) -> float:
-    return check_number(tol, "tol", 0)
-
-
 def check_entries(n_nonzero_coefs: object, n_features: int, n_atoms: int) -> int:
-    """Entries per code: at most the features, and the atoms."""
+    """Entries per code: at most the number of features and the number of atoms."""
     limit, name = (n_features, "n_features") if n_features <= n_atoms else (n_atoms, "n_atoms")
     return check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, limit, name)
 

@@ -1,6 +1,6 @@
-"""What diagnostics ask of a dictionary and signals: sums over all signals, from one pass.
+"""Sums over signals and their codes in one pass, from which all diagnostics follow.
 
-With the paper's matrices (signals in columns) these are M = X Y^T, ||Y||_F^2, ||X||_F^2 and
+In the paper's notation (signals in columns) they are M = X Y^T, ||Y||_F^2, ||X||_F^2 and
 ||D X||_F^2. Everything else is n x n algebra. Codes are never stored as a dense matrix.
 """
 
@@ -8,37 +8,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fost._threads import single_threaded_blas
-from fost._typing import Floats
+from fost._typing import Float64Array, Floats
 from fost._validation import check_parameters, check_real
-from fost.diagnostics.findings import check_entries
+from fost.diagnostics.result import check_entries
 from fost.learning import LearningResult
 from fost.learning.sources import ArraySource
 from fost.pursuit import omp
 from fost.transforms import Chain, Coder, Dense, Householder, Transform, Union
 
-# Atoms are orthonormal where max|D^T D - I| is at most this: more than rounding to float32 makes
-# it, less than Dense would mend.
-_ORTHONORMAL = 1e-5
-# Entries of signals that are pursued at once in a dictionary that is not orthonormal.
-_PURSUED = 2**22
+# Atoms count as orthonormal if max|D^T D - I| is at most this: more than the rounding error of
+# float32, less than the deviation that Dense corrects.
+_ORTHONORMAL_TOL = 1e-5
+# Entries of signals that are processed at once by matching pursuit.
+_BLOCK_ENTRIES = 2**22
 
 
 @dataclass(frozen=True)
-class Dictionary:
-    """A dictionary in one form, whatever it came as."""
+class CanonicalDictionary:
+    """The common form of all kinds of dictionaries.
 
-    atoms: NDArray[np.float64]  # in rows, of unit length
-    transform: Transform | None  # where it is orthonormal
-    coder: Coder | None  # what finds codes; None for matching pursuit
-    base: Transform | None  # the fixed part that an estimator says it has
+    `coder` encodes signals; None means orthogonal matching pursuit.
+    """
+
+    atoms: Float64Array  # in rows, of norm one
+    transform: Transform | None  # if the atoms are orthonormal
+    coder: Coder | None
+    base: Transform | None  # the fixed transform of an estimator
     name: str
-    n_nonzero_coefs: int | None  # where an estimator says it
+    n_nonzero_coefs: int | None  # that of an estimator
 
     @property
     def n_atoms(self) -> int:
@@ -52,29 +55,23 @@ class Dictionary:
     def is_square(self) -> bool:
         return self.n_atoms == self.n_features
 
-    @property
-    def reflectors(self) -> Householder | None:
-        """The reflectors that it is made of, alone or at the end of a chain."""
-        return None if self.transform is None else split_reflectors(self.transform)[1]
-
-    @property
-    def before_reflectors(self) -> Transform | None:
-        """What comes before its reflectors in a chain."""
-        return None if self.transform is None else split_reflectors(self.transform)[0]
+    def split_reflectors(self) -> tuple[Transform | None, Householder | None]:
+        """The stages before the last one, and the last one if it consists of reflectors."""
+        return (None, None) if self.transform is None else split_reflectors(self.transform)
 
 
 @dataclass(frozen=True)
-class Coded:
-    """A dictionary D and the sums over signals Y and their codes X."""
+class CodingSums:
+    """A dictionary D, and sums over signals Y and their codes X."""
 
-    dictionary: Dictionary
+    dictionary: CanonicalDictionary
     n_signals: int
     n_nonzero_coefs: int
-    statistic: NDArray[np.float64]  # M = X Y^T, row i belongs to atom i
+    statistic: Float64Array  # M = X Y^T, row i belongs to atom i
     total: float  # ||Y||_F^2
     energy: float  # ||X||_F^2
     decoded_energy: float  # ||D X||_F^2
-    atom_energies: NDArray[np.float64]  # ||row i of X||^2
+    atom_energies: Float64Array  # ||row i of X||^2
     rounding: float
 
     @property
@@ -82,7 +79,7 @@ class Coded:
         return self.dictionary.n_features
 
     @cached_property
-    def reconstruction(self) -> NDArray[np.float64]:
+    def reconstruction(self) -> Float64Array:
         """D X Y^T, n x n; its trace is the inner product of D X and Y."""
         return np.asarray(self.dictionary.atoms.T @ self.statistic)
 
@@ -98,8 +95,8 @@ class Coded:
         """An error or a gain as a share of ||Y||_F^2."""
         return float(amount / self.total) if self.total > 0 else 0.0
 
-    def square_statistic(self, base: Transform | None, what: str) -> NDArray[np.float64]:
-        """X (B^T Y)^T for a base B; only dictionaries of n atoms have it."""
+    def square_statistic(self, base: Transform | None, what: str) -> Float64Array:
+        """X (B^T Y)^T for a base B; only for dictionaries of n atoms."""
         atoms = self.dictionary
         if not atoms.is_square:
             raise ValueError(
@@ -119,20 +116,20 @@ class Coded:
 
 
 def split_reflectors(transform: Transform) -> tuple[Transform | None, Householder | None]:
-    """What comes before the last part of a chain, and that part if it is of reflectors."""
+    """The stages of a chain before the last one, and the last one if it consists of reflectors."""
     *before, last = transform.stages if isinstance(transform, Chain) else (transform,)
     return Chain(before) if before else None, last if isinstance(last, Householder) else None
 
 
 @single_threaded_blas
-def as_dictionary(dictionary: object) -> Dictionary:
-    """A transform, a bank, a result of `learn`, an estimator or atoms in rows, in one form."""
+def canonical_dictionary(dictionary: object) -> CanonicalDictionary:
+    """The canonical form of a coder, a result of `learn`, an estimator or atoms in rows."""
     base = getattr(dictionary, "base", None)
     base = base if isinstance(base, Transform) else None
     count = getattr(dictionary, "n_nonzero_coefs", None)
-    if count is None:  # which leaves it to the estimator
+    if count is None:  # the estimator has selected it in `fit`
         count = getattr(dictionary, "n_nonzero_coefs_", None)
-    found: Any = dictionary.transform if isinstance(dictionary, LearningResult) else dictionary
+    found = dictionary.transform if isinstance(dictionary, LearningResult) else dictionary
     name = ""
     if not isinstance(found, Coder | np.ndarray):
         kind = type(found).__name__
@@ -148,21 +145,21 @@ def as_dictionary(dictionary: object) -> Dictionary:
                 raise NotFittedError(f"dictionary must be fitted, but this {kind} is not")
     if isinstance(found, Coder):
         name = f"{name}: {found!r}" if name else repr(found)
-        if isinstance(found, Union):  # whose codes are found by pursuit, as in any atoms
-            return Dictionary(found.matrix.T, None, None, base, name, count)
+        if isinstance(found, Union):  # its codes are those of matching pursuit in its atoms
+            return CanonicalDictionary(found.matrix.T, None, None, base, name, count)
         single = found if isinstance(found, Transform) else None
-        return Dictionary(found.matrix.T, single, found, base, name, count)
-    atoms = check_atoms(found)
+        return CanonicalDictionary(found.matrix.T, single, found, base, name, count)
+    atoms = _unit_atoms(cast(ArrayLike, found))
     n_atoms, n = atoms.shape
     name = f"{name or 'array'} of {n_atoms} atoms, {n} features"
-    if n_atoms == n and np.abs(atoms @ atoms.T - np.eye(n)).max() <= _ORTHONORMAL:
+    if n_atoms == n and np.abs(atoms @ atoms.T - np.eye(n)).max() <= _ORTHONORMAL_TOL:
         transform = Dense(atoms.T)
-        return Dictionary(transform.matrix.T, transform, transform, base, name, count)
-    return Dictionary(atoms, None, None, base, name, count)
+        return CanonicalDictionary(transform.matrix.T, transform, transform, base, name, count)
+    return CanonicalDictionary(atoms, None, None, base, name, count)
 
 
-def check_atoms(atoms: ArrayLike) -> NDArray[np.float64]:
-    """Atoms in rows, at unit length."""
+def _unit_atoms(atoms: ArrayLike) -> Float64Array:
+    """Checked atoms in rows, normalised."""
     checked = check_parameters(atoms, "dictionary", (None, None))
     if 0 in checked.shape:
         raise ValueError(
@@ -172,15 +169,15 @@ def check_atoms(atoms: ArrayLike) -> NDArray[np.float64]:
     zero = np.flatnonzero(largest == 0)
     if zero.size:
         raise ValueError(f"dictionary must not have atoms that are zero, but row {zero[0]} is")
-    # By the largest entry first: squares of 1e200 overflow, those of 1e-200 vanish.
+    # Dividing by the largest entry first avoids overflow and underflow of squares.
     checked = checked / largest
     return np.asarray(checked / np.linalg.norm(checked, axis=1, keepdims=True))
 
 
 @single_threaded_blas
-def code(dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None) -> Coded:
-    """One pass over the signals: their codes in the dictionary, as sums."""
-    form = as_dictionary(dictionary)
+def coding_sums(dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None) -> CodingSums:
+    """Encode the signals and add up the sums, in one pass."""
+    form = canonical_dictionary(dictionary)
     signals = check_real(Y, "Y")
     source = ArraySource(signals)
     n = source.n_features
@@ -189,29 +186,37 @@ def code(dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None) -> Coded
     if n_nonzero_coefs is None:
         n_nonzero_coefs = form.n_nonzero_coefs
     if n_nonzero_coefs is None:
-        raise ValueError("n_nonzero_coefs must be given: this dictionary does not say it")
+        raise ValueError("n_nonzero_coefs must be given: this dictionary does not define it")
     s = check_entries(n_nonzero_coefs, n, form.n_atoms)
     total = float(np.trace(source.gram(None)))
     if form.coder is not None:
         found = source.statistic(None, form.coder, s)
         M, energy, decoded = found.matrix, found.energy, found.energy
-        # Row i of X U^T Y has the entries of row i of X where X has any.
+        # Where X is nonzero, its entries are those of U^T Y: the diagonal of X Y^T U.
         energies = np.einsum("ij,ij->i", M, form.atoms)
     else:
         M, gram = _pursue(signals, form.atoms, s)
         energies = np.diag(gram).copy()
         energy = float(energies.sum())
         decoded = float(np.sum(gram * (form.atoms @ form.atoms.T)))
-    return Coded(form, source.n_signals, s, M, total, energy, decoded, energies, source.rounding)
+    return CodingSums(
+        dictionary=form,
+        n_signals=source.n_signals,
+        n_nonzero_coefs=s,
+        statistic=M,
+        total=total,
+        energy=energy,
+        decoded_energy=decoded,
+        atom_energies=energies,
+        rounding=source.rounding,
+    )
 
 
-def _pursue(
-    signals: Floats, atoms: NDArray[np.float64], s: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """X Y^T and X X^T of codes by orthogonal matching pursuit, a block of signals at a time."""
+def _pursue(signals: Floats, atoms: Float64Array, s: int) -> tuple[Float64Array, Float64Array]:
+    """X Y^T and X X^T of codes by orthogonal matching pursuit, in blocks of signals."""
     n_atoms, n = atoms.shape
     M, gram = np.zeros((n_atoms, n)), np.zeros((n_atoms, n_atoms))
-    step = max(1, _PURSUED // n)
+    step = max(1, _BLOCK_ENTRIES // n)
     for start in range(0, len(signals), step):
         block = signals[start : start + step].astype(np.float64, copy=False)
         X = omp(block, atoms, s)
