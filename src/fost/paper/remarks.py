@@ -106,7 +106,12 @@ def _of(name: str, dictionary: Any, Y: NDArray[np.float64], s: int) -> list[Rema
             first.sentence,
         ),
         RemarkRow(
-            2, name, "asymmetry of Y X^T D^T", float(second.gap), second.holds, second.sentence
+            2,
+            name,
+            "asymmetry of Y X^T D^T",
+            float(second.asymmetry),
+            second.holds,
+            second.sentence,
         ),
         RemarkRow(
             3,
