@@ -36,7 +36,6 @@ def name_of(number: int) -> str:
         images,
         imputation,
         learning,
-        paper,
         restoration,
         transforms,
     )
