@@ -22,11 +22,12 @@ ROOT = Path(__file__).resolve().parents[1]
 # the tests of threads set these themselves.
 NUMERICAL = (
     *("tests/transforms", "tests/learning", "tests/diagnostics", "tests/images", "tests/baselines"),
-    *("tests/coding", "tests/estimators", "tests/gaps", "tests/restoration"),
-    *(f"tests/test_{name}.py" for name in (
-        "auto", "auto_banks", "core", "numbers", "paper_table")),
+    *("tests/coding", "tests/estimators", "tests/imputation", "tests/restoration"),
+    "tests/reproduction/test_paper_images.py",
+    *(f"tests/test_{name}.py" for name in ("auto", "auto_banks", "core", "numbers")),
     *(f"src/fost/{folder}" for folder in (
-        "baselines", "coding", "diagnostics", "estimators", "gaps", "learning", "transforms")),
+        "baselines", "coding", "diagnostics", "estimators", "imputation", "learning",
+        "transforms")),
     # Parts of arrays in files and on clusters: what is computed of them is tested by the others.
     *(f"--ignore=tests/{name}.py" for name in (
         "learning/test_sources", "restoration/test_docs", "restoration/test_lazy",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ def test_learn_from_a_picture(run: Run) -> None:
     transform = fost.load("new.safetensors")
     assert repr(transform) == report["transform"]
     assert [member.kind for member in transform.stages] == ["dct", "givens"]  # type: ignore[attr-defined]
-    assert transform.members[1].n_rotations == 9  # type: ignore[attr-defined]
+    assert transform.stages[1].n_rotations == 9  # type: ignore[attr-defined]
     assert report["n_signals"] == 5 * 7
     assert report["patch"] == [8, 8]
     assert 0 < report["relative_error"] < report["dct_relative_error"] < 1
@@ -61,8 +60,8 @@ def test_a_base_from_a_file(run: Run) -> None:
     run(*words, "--structure", "householder", "--size", "2", "--base", "base.safetensors")
     learned = fost.load("new.safetensors")
     assert isinstance(learned, fost.Chain)
-    assert learned.members[0] == base
-    assert learned.members[1].kind == "householder"
+    assert learned.stages[0] == base
+    assert learned.stages[1].kind == "householder"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +89,7 @@ def test_structures(run: Run, options: list[str], kinds: list[str]) -> None:
         *options,
     )
     transform = fost.load("new.safetensors")
-    members = fost.Chain([transform]).members
+    members = fost.Chain([transform]).stages
     assert [member.kind for member in members] == kinds
     assert transform.n_features == 16
     if kinds[0] == "dct":
@@ -126,7 +125,7 @@ def test_auto_tries_banks(run: Run) -> None:
 def test_learn_from_arrays_of_patches(run: Run) -> None:
     run("learn", "signals.npy", "signals.npy", "-o", "new.safetensors", "--patch", "2x8")
     transform = fost.load("new.safetensors")
-    assert transform.members[0] == fost.DCT((2, 8))  # type: ignore[attr-defined]
+    assert transform.stages[0] == fost.DCT((2, 8))  # type: ignore[attr-defined]
     assert read_metadata("new.safetensors")["signals"] == "array"
     assert read_metadata("new.safetensors")["patch"] == "2x8"
 
@@ -374,29 +373,6 @@ def test_bank(run: Run) -> None:
     assert images.read("in.png")[clean > 200].min() > 0
     run("denoise", "picture.png", "--model", "bank.safetensors", "-o", "de.png")
     assert images.psnr(clean, images.read("de.png")) > 25
-
-
-def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fost.demo import comparison, restoration
-
-    few = {name: comparison.METHODS[name] for name in comparison.METHODS if "256" not in name}
-    monkeypatch.setattr(comparison, "METHODS", {**few, "H12": few["H6"]})
-    monkeypatch.setattr(comparison, "PICTURES", ("camera",))
-    whole = comparison.picture
-    monkeypatch.setattr(comparison, "picture", lambda name: whole(name)[:96, 160:320])
-    quick = fost.AutoDictionary(4, max_iter=1)
-    monkeypatch.setattr(comparison, "explore", lambda Y, path: quick.fit(Y))
-    monkeypatch.setattr(comparison, "draw_pictures", lambda *_: None)
-    monkeypatch.setattr(restoration, "SHARE", 0.1)
-    report = json.loads(run("demo", "out", "--json").stdout)
-    assert [row["method"] for row in report["methods"]] == list(comparison.METHODS)
-    names = sorted(path.name for path in Path("out").iterdir())
-    assert names == ["atoms.png", "denoising.png", "inpainting.png", "report.md"]
-    for row in report["restoration"]:
-        assert row["psnr"] > 25
-    result = run("demo", "out", "--force")
-    assert "The report and its pictures are in out/" in result.stdout
-    assert run("demo", "out", "--force", "--quiet").stdout == ""
 
 
 @pytest.mark.parametrize("name", ["picture.png", "colour.png"])

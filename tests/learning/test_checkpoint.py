@@ -280,7 +280,7 @@ FORGED = {
     ),
     "another kind": (
         ROTATIONS,
-        instead("transform", {"kind": "chain", "members": [{"kind": "dct", "shape": [n]}]}),
+        instead("transform", {"kind": "chain", "stages": [{"kind": "dct", "shape": [n]}]}),
         "not of the structure",
     ),
     "a bank": (

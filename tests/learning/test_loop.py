@@ -74,7 +74,7 @@ def test_learning_with_a_base_is_learning_on_its_coefficients(name):
         base.forward(Y), structure, 3, init=init, max_iter=8, random_state=1
     )
     assert isinstance(with_base.transform, fost.Chain)
-    assert with_base.transform.members[0] == base
+    assert with_base.transform.stages[0] == base
     np.testing.assert_allclose(with_base.errors, on_coefficients.errors, rtol=1e-9)
     assert relative_error(Y, with_base.transform, 3) == pytest.approx(with_base.error)
 

@@ -201,7 +201,8 @@ def test_ladders_are_of_one_structure() -> None:
 def test_the_error_about_a_structure_names_all_of_them():
     everything = (
         r"structure must be .*Orthonormal\(\), .*Reflectors\(n_reflectors\), "
-        r".*Rotations\(n_rotations\), BankOf\(structure, n_members\) or UnionOf\(structure, n_members\), got str"
+        r".*Rotations\(n_rotations\), BankOf\(structure, n_members\) "
+        r"or UnionOf\(structure, n_members\), got str"
     )
     with pytest.raises(TypeError, match=everything):
         fost.learn(np.eye(4), "orthonormal", 2)

@@ -119,7 +119,7 @@ def test_auto_stops_where_rotations_stop_paying():
     """
     Y, base = smooth_patches(1500), fost.DCT((8, 8))
     auto = fost.learn(Y, fost.Rotations("auto"), 4, base=base, max_iter=20, random_state=0)
-    g = auto.transform.members[1].n_rotations
+    g = auto.transform.stages[1].n_rotations
     assert 4 <= g <= 400
     problem = Problem(ArraySource(Y), base, 4, np.random.default_rng(0), 20, 1e-6)
     M = problem.code(_aligned(problem)).matrix

@@ -126,3 +126,13 @@ def test_errors_name_the_input_even_if_it_is_overwritten() -> None:
     Y[3, 2] = np.nan
     with pytest.raises(ValueError, match="Y contains NaN or infinity"):
         transform.forward(Y, out=Y)
+
+
+def test_general_dictionaries_decode_into_out() -> None:
+    dictionary = fost.baselines.GeneralDictionary(make_signals((24, N)))
+    codes = dictionary.encode(make_signals((40, N)), 3)
+    expected, out = dictionary.decode(codes), np.full((40, N), np.nan)
+    assert dictionary.decode(codes, out=out) is out
+    assert cases.same_bits(out, expected)
+    with pytest.raises(ValueError, match="out must be writable"):
+        dictionary.decode(codes, out=cases.read_only(out))

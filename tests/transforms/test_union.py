@@ -122,13 +122,13 @@ def test_residuals_find_the_same(isa, seed, n, count, g, n_signals, dtype, base,
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("tol", [0.0, 2.0, 1e9])
-def test_residuals_within_an_error(isa, dtype, tol):
+@pytest.mark.parametrize("max_error", [0.0, 2.0, 1e9])
+def test_residuals_within_an_error(isa, dtype, max_error):
     rng = np.random.default_rng(5)
     union = fost.Union(rotated(rng, 24, 3, 20))
     Y = rng.standard_normal((100, 24)).astype(dtype)
     Y[7] = 0
-    found = [encode_by(union, Y, way, 9, max_error=tol) for way in (True, False)]
+    found = [encode_by(union, Y, way, 9, max_error=max_error) for way in (True, False)]
     for codes in found:
         assert np.diff(codes.indptr)[7] == 0
     counts = [np.diff(codes.indptr) for codes in found]
@@ -136,7 +136,7 @@ def test_residuals_within_an_error(isa, dtype, tol):
     errors = [residuals(Y, codes, union.matrix.T) for codes in found]
     np.testing.assert_allclose(np.mean(errors[0]), np.mean(errors[1]), rtol=1e-2, atol=1e-5)
     short = counts[0] < 9
-    assert (errors[0][short] ** 2 <= tol * (1 + 1e-4) + 1e-9).all()
+    assert (errors[0][short] ** 2 <= max_error * (1 + 1e-4) + 1e-9).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -81,7 +81,7 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     """A model in lines for people and as data."""
     from fost.cli.models import dct_of
     from fost.transforms import Chain
-    from fost.transforms.coder import matrix_flops
+    from fost.transforms.coder import dense_flops
 
     coder, patch, n = model.transform, model.known_patch, model.transform.n_features
     parts = coder.members
@@ -97,7 +97,7 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, object]]:
         "patch": patch,
         "flops": coder.flops,
         "flops_encode": encode[1] if encode else None,
-        "flops_dense": matrix_flops(n),
+        "flops_dense": dense_flops(n),
         "flops_dct": dct.flops if dct else None,
         "n_parameters": coder.n_parameters,
         "orthonormality_gap": gap,
@@ -109,7 +109,7 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, object]]:
         "features": f"{n}" + (f" ({options.format_patch(patch)} patches)" if patch else ""),
         "operations": f"{coder.flops:,} per signal"
         + (", of the correlations with all atoms" if encode else ""),
-        "  of a dense matrix": _compared(matrix_flops(n), coder.flops),
+        "  of a dense matrix": _compared(dense_flops(n), coder.flops),
     }
     if encode:
         s, flops = encode

@@ -43,10 +43,10 @@ def report(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from fost.transforms.coder import matrix_flops
+    from fost.transforms.coder import dense_flops
 
     transform, n = learned.transform, learned.transform.n_features
-    share = transform.flops / matrix_flops(n)
+    share = transform.flops / dense_flops(n)
     shape = f" ({options.format_patch(signals.patch)} patches)" if signals.patch else ""
     compared = "" if fixed is None else f" (the DCT alone: {fixed:.4%})"
     stopped = {True: ", converged", False: ", not converged", None: ""}[learned.converged]

@@ -24,7 +24,7 @@ from fost.learning.loop import run
 from fost.learning.task import Task
 from fost.learning.union_rungs import union_rungs
 from fost.streams import Stream
-from fost.transforms.coder import matrix_flops
+from fost.transforms.coder import dense_flops
 
 # Signals that candidates are compared on where they are not all in memory.
 _EXPLORED = 100_000
@@ -280,7 +280,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         if self.max_flops is None:
             return None
         if isinstance(self.max_flops, str) and self.max_flops == "auto":
-            return matrix_flops(n_features) if self.max_relative_error is None else None
+            return dense_flops(n_features) if self.max_relative_error is None else None
         return int(check_number(self.max_flops, "max_flops", 1))
 
     def _held_out_count(self, n_signals: int) -> int:

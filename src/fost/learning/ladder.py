@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fost.transforms.coder import matrix_flops
+from fost.transforms.coder import dense_flops
 
 if TYPE_CHECKING:
     from fost.learning.structure import Structure
@@ -56,7 +56,7 @@ class Ladder:
         """
         if not self.sizes:
             return [self._made(None)]
-        dense = matrix_flops(self.n_features)
+        dense = dense_flops(self.n_features)
         room = (dense - 1 if limit is None else min(limit, dense - 1)) - beneath
         most = self._largest(room)
         fitting = [size for size in self.sizes if size <= most]
@@ -77,7 +77,7 @@ class Ladder:
             return []
         if not self.sizes:
             return [self._made(None)]
-        dense = matrix_flops(self.n_features)
+        dense = dense_flops(self.n_features)
         sizes = [least * _MEMBER_STEP**k for k in range(11) if least * _MEMBER_STEP**k <= self.most]
         sizes = [size for size in sizes if beneath + self._flops(size) < dense / 2]
         if limit is not None:

@@ -15,7 +15,7 @@ from fost.learning.registry import register
 from fost.learning.sources import Statistic
 from fost.learning.structure import Problem, Structure
 from fost.transforms import Coder, Dense
-from fost.transforms.coder import matrix_flops
+from fost.transforms.coder import dense_flops
 
 # Features up to which the core's own inverses are faster than an SVD by LAPACK.
 _MOST_NEWTON = 256
@@ -49,7 +49,7 @@ class Orthonormal(Structure):
         return "dense"
 
     def flops(self, n_features: int) -> int:
-        return matrix_flops(n_features)
+        return dense_flops(n_features)
 
     @classmethod
     def of_size(cls, size: int | None, n_features: int) -> Orthonormal:

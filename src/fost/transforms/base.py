@@ -17,7 +17,7 @@ from fost._typing import Floats
 from fost._validation import ORTHONORMALITY_TOLERANCE, check_orthonormal, check_vectors
 from fost.coding.decode import DecodingCost, decode_by_stages
 from fost.coding.encode import apply_plan
-from fost.transforms.coder import MAX_MATRIX_ENTRIES, Coder, check_transforms, matrix_flops
+from fost.transforms.coder import MAX_MATRIX_ENTRIES, Coder, check_transforms, dense_flops
 
 
 class Transform(Coder):
@@ -74,7 +74,7 @@ class Transform(Coder):
     @property
     def flops(self) -> int:
         """Operations per signal; (2 n - 1) n unless a class defines fewer."""
-        return matrix_flops(self.n_features)
+        return dense_flops(self.n_features)
 
     @property
     def n_parameters(self) -> int:

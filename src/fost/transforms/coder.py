@@ -40,7 +40,7 @@ C = TypeVar("C", bound="Coder")
 MAX_MATRIX_ENTRIES = 2**24
 
 
-def matrix_flops(n: int) -> int:
+def dense_flops(n: int) -> int:
     """Operations of a product with an n x n matrix, (2 n - 1) n."""
     return (2 * n - 1) * n
 

@@ -65,11 +65,11 @@ class DCT(Transform):
         This is the usual count for powers of two, used for all lengths. Lengths with prime factors
         above 13 take up to five times as many operations.
         """
-        return round(sum(self.n_features / k * _line_flops(k) for k in self._shape))
+        return round(sum(self.n_features / k * dct_line_flops(k) for k in self._shape))
 
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_cosine(self._shape)
 
 
-def _line_flops(length: int) -> float:
+def dct_line_flops(length: int) -> float:
     return 2.5 * length * log2(length) - 3 * length + 6 if length > 1 else 0.0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fost._typing import Floats
 from fost.transforms.base import Chain
-from fost.transforms.coder import Coder, matrix_flops
+from fost.transforms.coder import Coder, dense_flops
 
 _MAX_ATOMS = 64  # in the image
 _MAX_FEATURES = 4096  # of signals for which atoms are shown
@@ -24,7 +24,7 @@ _SEPARATOR = 255  # grey value between atoms
 def coder_html(coder: Coder) -> str:
     """A few lines of HTML without scripts and style sheets."""
     shown = min(coder.n_atoms, _MAX_ATOMS)
-    dense = matrix_flops(coder.n_features)
+    dense = dense_flops(coder.n_features)
     lines = [
         f"<code>{escape(repr(coder))}</code>",
         f"{coder.flops:,} operations per signal (dense: {dense:,}), "

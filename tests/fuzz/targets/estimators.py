@@ -148,7 +148,9 @@ def auto(fuzz: Fuzz, n: int) -> Any:
         fuzz.integer("n_nonzero_coefs", 1, n),
         shape,
         max_flops=None if fuzz.chance(0.3) else fuzz.number("max_flops", 8 * n, 1e6, least=1),
-        max_error=None if fuzz.chance(0.7) else fuzz.number("max_error", 1, 1, least=0, most=1),
+        max_relative_error=None
+        if fuzz.chance(0.7)
+        else fuzz.number("max_relative_error", 1, 1, least=0, most=1),
         max_members=fuzz.integer("max_members", 1, 2, 2**20),
         validation_fraction=fuzz.number("validation_fraction", 0.1, 0.9, least=0, most=1),
         max_iter=fuzz.integer("max_iter", 0, 1, 2**31 - 1),
@@ -164,7 +166,7 @@ def auto_dictionary(fuzz: Fuzz) -> None:
     n = fuzz.pick((2, 3, 4, 6))
     estimator = auto(fuzz, n)
     # None stands for no limit; the cheapest candidate may cost more than the limit.
-    fuzz.bad = [b for b in fuzz.bad if b not in ("max_flops=None", "max_error=None")]
+    fuzz.bad = [b for b in fuzz.bad if b not in ("max_flops=None", "max_relative_error=None")]
     if estimator.max_flops is not None:
         fuzz.doubtful.append("max_flops")
     use(fuzz, estimator, n, least=2)
