@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fost import _core as _core  # at once, to complain of wrong environment variables
+from fost import _core as _core  # validates environment variables on import
 
 if TYPE_CHECKING:
     from fost import baselines, diagnostics, images, imputation, restoration
@@ -89,8 +89,8 @@ __all__ = [
     "set_num_threads",
 ]
 
-# Where the public names are. They come when they are asked for: SciPy takes half a second to
-# import, scikit-learn another, and the command line needs neither to print its help.
+# Modules of the public names, which are imported on first use: SciPy and scikit-learn take half a
+# second each to import, and the command line needs neither to print its help.
 _LATE = {
     "fost._threads": ("get_num_threads", "set_num_threads"),
     "fost.coding": ("Atoms", "omp", "select"),

@@ -66,7 +66,10 @@ def decode_by_stages(
     plan: _core.Plan, codes: csr_array, n_features: int, out: Floats | None = None
 ) -> Floats:
     """inverse(codes) for `prepare_codes` codes, by the stages of the transform."""
-    codes, out = _with_result(codes, n_features, out)
+    if out is None:
+        out = np.empty((codes.shape[0], n_features), codes.data.dtype)
+    else:
+        codes = check_decode_out(codes, n_features, out)
     with blas_threads(plan):
         verdict = plan.decode(*_packed(codes), out)
     return _checked_result(verdict, codes, out)
@@ -74,23 +77,18 @@ def decode_by_stages(
 
 def decode_by_atoms(atoms: Floats, codes: csr_array, out: Floats | None = None) -> Floats:
     """codes @ atoms for `prepare_codes` codes, as sums of rows of `atoms`."""
-    codes, out = _with_result(codes, atoms.shape[1], out)
+    if out is None:
+        out = np.empty((codes.shape[0], atoms.shape[1]), codes.data.dtype)
+    else:
+        codes = check_decode_out(codes, atoms.shape[1], out)
     return _checked_result(_core.sum_atoms(atoms, *_packed(codes), out), codes, out)
 
 
-def _with_result(codes: csr_array, n_features: int, out: Floats | None) -> tuple[csr_array, Floats]:
-    """The codes, copied if they overlap `out`, and an array for the decoded signals."""
-    shape, dtype = (codes.shape[0], n_features), codes.data.dtype
-    if out is None:
-        return codes, np.empty(shape, dtype)
-    return without_overlap(codes, out), check_out(out, shape, dtype)
-
-
-def without_overlap(codes: csr_array, out: Floats) -> csr_array:
-    """The codes, copied if one of their arrays shares memory with `out`."""
+def check_decode_out(codes: csr_array, n_features: int, out: Floats) -> csr_array:
+    """Validate `out` for decoded signals; returns the codes, copied if they overlap `out`."""
+    check_out(out, (codes.shape[0], n_features), codes.data.dtype)
     arrays = codes.data, codes.indices, codes.indptr
-    overlap = isinstance(out, np.ndarray) and any(np.may_share_memory(a, out) for a in arrays)
-    return codes.copy() if overlap else codes
+    return codes.copy() if any(np.may_share_memory(a, out) for a in arrays) else codes
 
 
 def aligned_atoms(rows: Floats, dtype: DTypeLike) -> Floats:

@@ -61,11 +61,12 @@ def encode_signals(
     The best member has the smallest error, with `max_error` the fewest entries, and with
     `threshold` the smallest ||y - U x||^2 + threshold^2 ||x||_0.
     """
-    # The arrays for the codes have room for s entries per signal, so s is checked for all callers.
-    s = check_integer(rule.s, "n_nonzero_coefs", 1, Y.shape[1], "n_features")
-    shape, dtype = (len(Y), plan.n_atoms), float_type(Y.dtype)
+    dtype = float_type(Y.dtype)
     with blas_threads(plan):
         if rule.is_fixed:
+            # Codes have room for s entries per signal, so s is checked for internal callers too.
+            s = check_integer(rule.s, "n_nonzero_coefs", 1, Y.shape[1], "n_features")
+            shape = (len(Y), plan.n_atoms)
             codes = collect_codes(lambda *out: plan.encode(Y, s, *out), shape, s, dtype)
         else:
             codes = _encode_variable_length(plan, Y.astype(dtype, copy=False), rule)

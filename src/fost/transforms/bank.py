@@ -12,8 +12,8 @@ from scipy.sparse import csr_array, issparse, sparray
 from fost import _core
 from fost._cache import lazy_property
 from fost._typing import Floats
-from fost._validation import check_out, check_signals
-from fost.coding.decode import check_codes, without_overlap
+from fost._validation import check_signals
+from fost.coding.decode import check_codes, check_decode_out
 from fost.transforms.base import Chain, Transform
 from fost.transforms.coder import MAX_MATRIX_ENTRIES, Coder, check_transforms
 from fost.transforms.dense import Dense
@@ -99,8 +99,8 @@ class TransformCollection(Coder):
         if out is None:
             out = np.zeros((codes.shape[0], n), codes.dtype)
         else:
-            codes = without_overlap(codes, out)
-            check_out(out, (codes.shape[0], n), codes.dtype)[...] = 0
+            codes = check_decode_out(codes, n, out)
+            out[...] = 0
         used, rows = self._members_and_rows(codes)
         order = np.argsort(used, kind="stable")
         begins = np.searchsorted(used[order], np.arange(self.n_members + 1))

@@ -86,8 +86,12 @@ class Transform(Coder):
     def matrix(self) -> NDArray[np.float64]:
         """U as a read-only array of shape (n_features, n_features); columns are atoms."""
         identity = np.eye(self.n_features)
-        by_inverse = self._overrides("inverse") or self._overrides("_add_to")
-        found = self.inverse(identity).T if by_inverse else self.forward(identity)
+        if self._overrides("inverse"):
+            found = self.inverse(identity).T
+        elif self._overrides("_add_to"):
+            found = apply_plan(self._plan, identity, inverse=True, name="matrix").T
+        else:
+            found = self.forward(identity)
         matrix = np.array(found, dtype=np.float64, order="C")
         matrix.flags.writeable = False
         return matrix

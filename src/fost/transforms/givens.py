@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost import _core
-from fost._validation import check_array, check_integer, check_parameters, check_real, check_shape
+from fost._validation import check_array, check_integer, check_parameters, check_shape
 from fost.transforms.base import Transform
 
 # max|B B^T - I| of an orthogonal block is at most this: more than rounding to float32 causes.
@@ -137,10 +137,10 @@ def _checked_pairs(pairs: ArrayLike, n_features: int) -> NDArray[np.int32]:
 def _checked_blocks(
     blocks: ArrayLike, count: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    blocks = check_real(blocks, "blocks")
-    if blocks.size == 0:
-        blocks = blocks.reshape(-1, 2, 2)
-    checked = check_parameters(blocks, "blocks", (count, 2, 2))
+    given = check_array(blocks, "blocks")
+    if given.size == 0:
+        given = given.reshape(-1, 2, 2)
+    checked = check_parameters(given, "blocks", (count, 2, 2))
     gaps = _gaps(checked)
     wrong = np.flatnonzero(~(gaps <= _TOLERANCE))
     if wrong.size:
