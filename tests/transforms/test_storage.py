@@ -159,7 +159,7 @@ def test_files_of_another_kind(path: Path, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("metadata", [None, {}, {"format": "pt"}, {"version": "1"}])
-def test_safetensors_of_others(path: Path, metadata: dict[str, str] | None) -> None:
+def test_safetensors_files_of_other_programs(path: Path, metadata: dict[str, str] | None) -> None:
     safetensors.numpy.save_file({"vectors": np.eye(3)}, path, metadata)
     with pytest.raises(ValueError, match=r"cannot load .*: it was not written by fost"):
         fost.load(path)
@@ -555,7 +555,7 @@ def test_metadata_of_other_files(path: Path) -> None:
         storage.read_metadata(path)
 
 
-def test_the_checksum_is_that_of_the_transform_alone(path: Path) -> None:
+def test_the_checksum_depends_on_the_transform_only(path: Path) -> None:
     checksum = storage.checksum(make_chain())
     for metadata in (None, {"patch": "3x4"}):
         make_chain().save(path, metadata)
@@ -565,7 +565,7 @@ def test_the_checksum_is_that_of_the_transform_alone(path: Path) -> None:
     assert storage.checksum(make_chain(1)) != checksum
 
 
-def test_arrays_are_looked_through_once() -> None:
+def test_loading_takes_linear_time() -> None:
     """However many members there are: else loading would take the square of their number."""
 
     class Counted(dict[str, Array]):
@@ -623,7 +623,7 @@ def test_forged_pickles_are_refused(case: str) -> None:
         pickle.loads(content)
 
 
-def test_what_is_rebuilt_is_not_polished() -> None:
+def test_copies_are_bit_exact() -> None:
     rng = np.random.default_rng(0)
     rough = [
         fost.Householder._exact(cases.random_vectors(rng, 2, 12) * (1 + 1e-12)),
