@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Tests run on all cores, those of one group (xdist_group) on the same one.
 export PYTEST_ADDOPTS ?= -n logical --maxprocesses 8 --dist loadgroup
+# C++ files of the core, in folders.
+CORE := $(shell find src/core -type f)
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.20" ninja
 
 .PHONY: demo reproduce test fuzz test-machines test-oldest test-newest test-aarch64 sanitize lint format bench docs docs-links wheel-test clean
@@ -47,11 +49,14 @@ sanitize: $(VENV)/.built
 lint: $(VENV)/.built
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CORE)
 	$(BIN)/mypy
+	$(BIN)/python tools/house.py --check
 
 format: $(VENV)/.built
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CORE)
 
 bench: $(VENV)/.built
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[compare]" || echo "competitors are left out"
@@ -81,7 +86,7 @@ $(VENV)/.made:
 	touch $@
 
 # Editable: changes of Python files need no new build; new files and changes of the core do.
-$(VENV)/.built: $(VENV)/.made $(VENV)/.files pyproject.toml CMakeLists.txt $(wildcard src/core/*)
+$(VENV)/.built: $(VENV)/.made $(VENV)/.files pyproject.toml CMakeLists.txt $(CORE)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[test,bench]"
 	touch $@
 
