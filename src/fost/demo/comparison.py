@@ -55,7 +55,7 @@ def picture(name: str) -> NDArray[np.float64]:
 
 def patches(image: NDArray[np.float64], side: int = SIDE) -> NDArray[np.float64]:
     """Non-overlapping patches in rows, means removed."""
-    Y = fost.images.patches(image, side)
+    Y = fost.restoration.patches(image, side)
     return np.asarray(Y - Y.mean(axis=1, keepdims=True))
 
 
@@ -103,13 +103,13 @@ def draw_pictures(
     """A part of one picture, coded by several methods."""
     plt = pyplot()
     image = picture("camera")
-    means = fost.images.patches(image, SIDE).mean(axis=1, keepdims=True)
+    means = fost.restoration.patches(image, SIDE).mean(axis=1, keepdims=True)
     shown = {"original": image}
     for method in ("1-D DCT (the paper's)", "2-D DCT", "H12", "bank: 8 x 16 rotations", "Q-DLA"):
         transform = transforms[method]["camera"]
         decoded = transform.decode(transform.encode(Y, S)) + means
         title = f"{method}\n{transform.flops:,} operations, RMSE {rmse(Y, transform):.4f}"
-        shown[title] = fost.images.assemble(decoded, image.shape)
+        shown[title] = fost.restoration.assemble(decoded, image.shape, SIDE)
     fig, axes = plt.subplots(1, len(shown), figsize=(3 * len(shown), 3.5), layout="constrained")
     for axis, (title, pixels) in zip(axes, shown.items(), strict=True):
         axis.imshow(pixels[64:224, 160:320], cmap="gray", vmin=0, vmax=1)

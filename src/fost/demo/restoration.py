@@ -39,7 +39,7 @@ def run(out: Path) -> list[Row]:
         out / "inpainting.png",
         {
             f"{SHARE:.0%} of the pixels": damaged(colour)[0],
-            "filled in": fost.images.inpaint(*damaged(colour)),
+            "filled in": fost.restoration.inpaint(*damaged(colour), channel_axis=-1),
             "original": colour,
         },
     )
@@ -47,7 +47,7 @@ def run(out: Path) -> list[Row]:
         out / "denoising.png",
         {
             f"noise of {SIGMA} grey values": noisy(colour),
-            "denoised": fost.images.denoise(noisy(colour), SIGMA),
+            "denoised": fost.restoration.denoise(noisy(colour), SIGMA, channel_axis=-1),
             "original": colour,
         },
     )
@@ -81,7 +81,7 @@ def inpainting(image: Image) -> list[Row]:
         f"Camera without {SHARE:.0%} of its pixels",
         image,
         {
-            "fost.images.inpaint": lambda: fost.images.inpaint(holes, missing),
+            "fost.restoration.inpaint": lambda: fost.restoration.inpaint(holes, missing),
             "skimage inpaint_biharmonic": lambda: 255 * theirs.inpaint_biharmonic(holes, missing),
         },
     )
@@ -98,8 +98,10 @@ def denoising(image: Image) -> list[Row]:
         f"Camera with noise of {SIGMA} grey values",
         image,
         {
-            "fost.images.denoise": lambda: fost.images.denoise(given, SIGMA),
-            "the same, 8 x 8 DCT": lambda: fost.images.denoise(given, SIGMA, fost.DCT((8, 8))),
+            "fost.restoration.denoise": lambda: fost.restoration.denoise(given, SIGMA),
+            "the same, 8 x 8 DCT": lambda: fost.restoration.denoise(
+                given, SIGMA, transform=fost.DCT((8, 8))
+            ),
             "skimage denoise_nl_means": lambda: 255 * theirs.denoise_nl_means(given / 255, **means),
             "skimage denoise_tv_chambolle": lambda: (
                 255 * theirs.denoise_tv_chambolle(given, weight=0.1)

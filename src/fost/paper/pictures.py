@@ -174,7 +174,7 @@ def _of_eight_bits(picture: Numbers) -> NDArray[np.float64]:
     """Values from 0 to 255, whatever the type of the file."""
     if picture.dtype == np.uint8:
         return picture.astype(np.float64)
-    form = images.PictureFormat.of(picture)
+    form = images.ImageFormat.of(picture)
     if picture.dtype.kind == "f" and form.low >= 0 and 1 < form.high <= 255:
         return picture.astype(np.float64)
     return 255 * form.to_unit(picture).astype(np.float64)
