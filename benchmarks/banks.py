@@ -123,7 +123,7 @@ def large(quick: bool = False) -> None:
             options: dict[str, Any] = {"base": base, "max_iter": iterations, "random_state": 0}
             union = fost.learn(train, structure, LARGE_S, **options).transform
             seconds = time.process_time() - start
-            name = f"{structure.n_transforms} x DCT + {LARGE * LARGE} rotations, {seconds:.0f} s"
+            name = f"{structure.n_members} x DCT + {LARGE * LARGE} rotations, {seconds:.0f} s"
             errors = errors_of(union, train, test, LARGE_S)
             rows.append(Row(name, union.encode_flops(LARGE_S), union, errors))
         for count, iterations in ((256, 10),) if quick else ((256, 20), (1024, 5), (1024, 20)):
@@ -166,7 +166,7 @@ def _rows(train: NDArray[Any], test: NDArray[Any], quick: bool) -> Iterator[Row]
     base = fost.DCT((8, 8))
     yield Row("DCT", base.flops, base, errors_of(base, train, test))
     kinds: dict[str, tuple[fost.Structure, fost.Transform | None]] = {
-        "dense": (fost.Full(), None),
+        "dense": (fost.Orthonormal(), None),
         "DCT + 64 rotations": (fost.Rotations(64), base),
         "DCT + 16 rotations": (fost.Rotations(16), base),
         "H6": (fost.Reflectors(6), None),
@@ -213,7 +213,7 @@ def automatic() -> None:
     for budget in (700, 1000, 1500, 3072, None):
         for most in (1, 8):
             auto = fost.AutoDictionary(
-                S, (8, 8), budget, max_transforms=most, random_state=0, verbose=False
+                S, (8, 8), budget, max_members=most, random_state=0, verbose=False
             )
             start = time.process_time()  # on one thread, whatever else the machine does
             with threads(1):

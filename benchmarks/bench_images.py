@@ -152,7 +152,7 @@ def _protocol() -> None:
         missing = np.random.default_rng(0).random(image.shape) < 0.4
         print(f"\nThe paper's inpainting, {name}: MAE / RMSE on missing pixels; paper {figures}")
         for label, structure, under in (
-            ("Q", fost.Full(), None),
+            ("Q", fost.Orthonormal(), None),
             ("H14", fost.Reflectors(14), None),
             ("DCT + 64 rotations", fost.Rotations(64), base),
             ("DCT + 256 rotations", fost.Rotations(256), base),

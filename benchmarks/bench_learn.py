@@ -63,7 +63,7 @@ def _against_twin(report: Report, Y: NDArray[Any], iterations: int) -> None:
             lambda: twin.learn_orthogonal(Y, 8, S, iterations),
             20,
         ),
-        ("Q", fost.Full(), lambda: twin.learn_full(Y, S, iterations), 6),
+        ("Q", fost.Orthonormal(), lambda: twin.learn_full(Y, S, iterations), 6),
     ]
     for name, structure, theirs, target in cases:
         with threads(1):
@@ -111,7 +111,7 @@ def _two_threads(report: Report, Y: NDArray[Any], iterations: int) -> None:
         "H8": fost.Reflectors(8),
         "H12": fost.Reflectors(12),
         "QH8": fost.Reflectors(8, orthogonal=True),
-        "Q": fost.Full(),
+        "Q": fost.Orthonormal(),
     }
     for name, structure in structures.items():
 

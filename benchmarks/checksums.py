@@ -72,7 +72,7 @@ def _pursued() -> _Arrays:
 
 
 RUNS: dict[str, Callable[[], _Arrays]] = {
-    "Q": lambda: _learned(fost.Full()),
+    "Q": lambda: _learned(fost.Orthonormal()),
     "H6": lambda: _learned(fost.Reflectors(6)),
     "H auto": lambda: _learned(fost.Reflectors("auto")),
     "QH6": lambda: _learned(fost.Reflectors(6, orthogonal=True)),
@@ -80,9 +80,9 @@ RUNS: dict[str, Callable[[], _Arrays]] = {
     "rotations over DCT": lambda: _learned(fost.Rotations("auto"), base=fost.DCT((8, 8))),
     "reflectors over DCT": lambda: _learned(fost.Reflectors(3), n=60, base=fost.DCT(60)),
     "bank of rotations": lambda: _learned(fost.BankOf(fost.Rotations(20), 4), base=fost.DCT(64)),
-    "bank of Q": lambda: _learned(fost.BankOf(fost.Full(), 3), init="farthest"),
+    "bank of Q": lambda: _learned(fost.BankOf(fost.Orthonormal(), 3), init="farthest"),
     "bank of reflectors": lambda: _learned(fost.BankOf(fost.Reflectors(2), 2), init="subsets"),
-    "300 features": lambda: _learned(fost.Full(), n=300, base=fost.DCT(300)),
+    "300 features": lambda: _learned(fost.Orthonormal(), n=300, base=fost.DCT(300)),
     "pictures": _pictures,
     "estimators": _fitted,
     "omp": _pursued,

@@ -52,7 +52,7 @@ def coders(train: Array) -> Iterator[tuple[str, fost.Coder]]:
         yield f"{g} rotations", learned(fost.Rotations(g))
         for name, base in bases.items():
             yield f"{name} + {g} rotations", learned(fost.Rotations(g), base)
-    yield "Q-DLA", learned(fost.Full())
+    yield "Q-DLA", learned(fost.Orthonormal())
 
 
 def principal_components(train: Array, signals: Array, count: int = S) -> float:

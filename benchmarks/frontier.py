@@ -74,7 +74,7 @@ def learned(quick: bool) -> Iterator[Dot]:
     yield Dot(SINGLE, "DCT", _NONE, row)
     for g in (16, 64, 256):
         yield dot(SINGLE, f"+{g}", fost.Rotations(g), **over)
-    yield dot(SINGLE, "dense", fost.Full(), **{**over, "base": None})
+    yield dot(SINGLE, "dense", fost.Orthonormal(), **{**over, "base": None})
     for count in (2, 8) if quick else (2, 4, 8, 16, 32):
         yield dot(BANK, f"{count}", fost.BankOf(fost.Rotations(64), count), **over)
     for count in (2, 8) if quick else (2, 4, 8, 16):

@@ -25,7 +25,7 @@ from fost.learning import Structure
 SIDE, BAND, STEP, SPARSITY, MISSING = 8, 64, 3, 4, 0.4
 
 STRUCTURES: dict[str, tuple[Structure, fost.Transform | None]] = {
-    "Full": (fost.Full(), None),
+    "Orthonormal": (fost.Orthonormal(), None),
     "Reflectors(12)": (fost.Reflectors(12), None),
     "Rotations(64) over the 2-D DCT": (fost.Rotations(64), fost.DCT((SIDE, SIDE))),
 }

@@ -47,7 +47,7 @@ def methods(shape: tuple[int, ...]) -> dict[str, Callable[[Array, int], fost.Tra
         "DCT": lambda Y, s: base,
         f"DCT + {n} rotations": learned(fost.Rotations(n), base=base),
         f"DCT + {4 * n} rotations": learned(fost.Rotations(4 * n), base=base),
-        "Q-DLA": learned(fost.Full()),
+        "Q-DLA": learned(fost.Orthonormal()),
     }
 
 

@@ -65,7 +65,7 @@ class Butterfly(Structure):
     def initial(self, problem: Problem, init: str) -> Coder:
         if init == "base":
             return self._identity(problem.n_features)
-        return fost.Full().start(problem, "svd")
+        return fost.Orthonormal().start(problem, "svd")
 
     def restart(self, problem: Problem, coder: Coder) -> Coder:
         """The same layers, fewer with identities behind them, or identities alone."""
@@ -143,7 +143,7 @@ def main(folder: Path) -> None:
     Y = patches(picture("camera"))[::2]
     print(f"camera: {len(Y):,} patches of 8 x 8 pixels, 4 coefficients each, a quarter held out\n")
     auto = fost.AutoDictionary(
-        4, (8, 8), max_flops=3000, max_transforms=1, tol=1e-4, random_state=0, verbose=False
+        4, (8, 8), max_flops=3000, max_members=1, tol=1e-4, random_state=0, verbose=False
     ).fit(Y)
     print(auto.frontier_)
     folder.mkdir(parents=True, exist_ok=True)

@@ -40,7 +40,7 @@ def study(name: str, curves: plt.Axes, eigenvalues: plt.Axes) -> None:
         kind: {m: fost.learn(Y, fost.Reflectors(m, orthogonal), S).error for m in MS}
         for kind, orthogonal in (("QH", True), ("H", False))
     }
-    full = fost.learn(Y, fost.Full(), S).error
+    full = fost.learn(Y, fost.Orthonormal(), S).error
     suggested = spectrum.suggested_m()
     auto = fost.learn(Y, fost.Reflectors("auto"), S).transform.n_reflectors
 

@@ -33,7 +33,7 @@ def main(folder: str = "examples/output") -> None:
         "2-D DCT": fost.DCT((8, 8)),
         f"{M} reflectors, 2 iterations": fost.learn(Y, fost.Reflectors(M), S, max_iter=2).transform,
         f"{M} reflectors, done": done,
-        "dense (Q-DLA), done": fost.learn(Y, fost.Full(), S, max_iter=1000, tol=0).transform,
+        "dense (Q-DLA), done": fost.learn(Y, fost.Orthonormal(), S, max_iter=1000, tol=0).transform,
     }
     compare(dictionaries, Y)
     print(f"\n\nThe report on {M} reflectors:\n")

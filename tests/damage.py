@@ -84,7 +84,7 @@ def transforms() -> list[Any]:
 
 
 STRUCTURES = [
-    fost.Full(),
+    fost.Orthonormal(),
     fost.Reflectors(3),
     fost.Reflectors("auto", orthogonal=True),
     fost.Rotations(5),
@@ -119,7 +119,7 @@ def use_model(path: Path) -> str:
     n = transform.n_features
     if n * transform.n_atoms <= 2**16:
         Y = np.random.default_rng(2).standard_normal((5, n))
-        for U in getattr(transform, "transforms", [transform]):
+        for U in getattr(transform, "members", [transform]):
             check(np.allclose(U.inverse(U.forward(Y)), Y, atol=1e-3), "not orthonormal")
         codes = transform.encode(Y, min(3, n))
         check(np.isfinite(transform.decode(codes)).all(), "not finite")
@@ -132,7 +132,7 @@ def use_checkpoint(path: Path) -> str:
     wanted = [s for s in STRUCTURES if repr(s).encode() in content.replace(b'\\"', b'"')]
     result = learn(wanted[0] if wanted else STRUCTURES[0], path)
     check(np.isfinite(result.errors).all(), "errors are not finite")
-    for U in getattr(result.transform, "transforms", [result.transform]):
+    for U in getattr(result.transform, "members", [result.transform]):
         check(np.abs(U.matrix.T @ U.matrix - np.eye(N)).max() < 1e-3, "not orthonormal")
     return "result"
 

@@ -41,7 +41,7 @@ def work_of(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
         "encode, dense": lambda: dense.encode(Z, 12).data,
         "encode, bank": lambda: bank.encode(Y, 4).data,
         "encode, union": lambda: union.encode(Y[:1000], 4).data,
-        "encode to an error": lambda: chain.encode(Y, tol=0.5).data,
+        "encode to an error": lambda: chain.encode(Y, max_error=0.5).data,
         "decode": lambda: chain.decode(codes),
         "fill": lambda: gaussian.fill(gaps),
         "learn": lambda: fost.learn(Y, fost.Reflectors(3), 4, max_iter=2).transform.matrix,

@@ -121,7 +121,7 @@ def forward(transform: fost.Transform, Y: ArrayLike) -> Array:
             return np.asarray(Y, dtype=np.float64) @ transform.matrix
         case fost.Chain():
             out = np.asarray(Y, dtype=np.float64)
-            for member in transform.members:
+            for member in transform.stages:
                 out = forward(member, out)
             return out
     raise TypeError(type(transform))
@@ -144,7 +144,7 @@ def inverse(transform: fost.Transform, X: ArrayLike) -> Array:
             return np.asarray(X, dtype=np.float64) @ transform.matrix.T
         case fost.Chain():
             out = np.asarray(X, dtype=np.float64)
-            for member in reversed(transform.members):
+            for member in reversed(transform.stages):
                 out = inverse(member, out)
             return out
     raise TypeError(type(transform))

@@ -36,7 +36,7 @@ def test_the_frontier_is_a_table(fitted):
         assert row.seconds >= 0
     plain = rows.as_dicts()
     assert set(plain[0]) == {
-        "structure", "family", "n_transforms", "flops", "n_parameters", "train_error",
+        "structure", "family", "n_members", "flops", "n_parameters", "train_error",
         "held_out_error", "seconds", "n_signals", "best",
     }  # fmt: skip
     assert "DCT 8x8 + 64 rotations" in repr(rows)
@@ -77,14 +77,16 @@ def test_a_budget_of_operations_is_kept(Y, fitted):
         auto = fost.AutoDictionary(4, (8, 8), max_flops=budget, max_iter=3, random_state=0).fit(Y)
         assert auto.dictionary_.flops <= budget
         assert all(row.flops <= budget for row in auto.frontier_)
-        equals = [r for r in auto.frontier_ if r.n_transforms == auto.chosen_.n_transforms]
+        equals = [r for r in auto.frontier_ if r.n_members == auto.chosen_.n_members]
         least = min(row.held_out_error for row in equals)
         assert auto.chosen_.held_out_error == least
 
 
 def test_a_bound_on_the_error_gives_the_cheapest(Y, fitted):
     bound = fitted.frontier_.best[len(fitted.frontier_.best) // 2].held_out_error * 1.02
-    auto = fost.AutoDictionary(4, (8, 8), max_error=bound, max_iter=5, random_state=0).fit(Y)
+    auto = fost.AutoDictionary(4, (8, 8), max_relative_error=bound, max_iter=5, random_state=0).fit(
+        Y
+    )
     good = [row.flops for row in auto.frontier_ if row.held_out_error <= bound]
     assert auto.chosen_.flops == min(good)
 
@@ -106,7 +108,7 @@ def test_without_a_shape_the_signals_tell_which_they_have(Y):
     walks = np.cumsum(rng.standard_normal((400, 60)), axis=1)
     spikes = rng.standard_normal((400, 64)) * (rng.random((400, 64)) < 0.05)
     spikes[:, 0] += 3  # a table with a large column
-    settings = {"max_flops": 1200, "max_iter": 2, "max_transforms": 2, "random_state": 0}
+    settings = {"max_flops": 1200, "max_iter": 2, "max_members": 2, "random_state": 0}
     for signals, shape in ((walks, (60,)), (walks[:, :49], (49,)), (Y, (8, 8))):
         auto = fost.AutoDictionary(4, **settings).fit(signals)
         base = "DCT " + "x".join(map(str, shape))
@@ -125,7 +127,9 @@ def test_a_fixed_base_may_be_the_answer():
     places = np.random.default_rng(0).integers(64, size=(300, 3))
     np.put_along_axis(X, places, 1.0, axis=1)
     Y = fost.DCT((8, 8)).inverse(X)
-    auto = fost.AutoDictionary(4, (8, 8), max_error=1e-6, max_iter=3, random_state=0).fit(Y)
+    auto = fost.AutoDictionary(4, (8, 8), max_relative_error=1e-6, max_iter=3, random_state=0).fit(
+        Y
+    )
     assert auto.dictionary_ == fost.DCT((8, 8))
     assert auto.chosen_.structure == "DCT 8x8"
 
@@ -160,8 +164,8 @@ def test_interrupt_chooses_among_what_is_there(Y, monkeypatch):
         ({"max_flops": -5}, "max_flops must be at least 1"),
         ({"max_flops": 0}, "max_flops must be at least 1"),
         ({"max_flops": float("inf")}, "max_flops must be at least 1 and finite"),
-        ({"max_error": -0.1}, "max_error must be at least 0 and at most 1"),
-        ({"max_error": 1e-9}, "no candidate reaches max_error=1e-09; the best"),
+        ({"max_relative_error": -0.1}, "max_relative_error must be at least 0 and at most 1"),
+        ({"max_relative_error": 1e-9}, "no candidate reaches max_relative_error=1e-09; the best"),
         ({"signal_shape": (4, 4)}, "signal_shape=.* has 16 entries, but X has 64"),
         ({"signal_shape": (0, 64)}, "shape must be between 1"),
         ({"validation_fraction": 1.5}, "validation_fraction must be at least 0 and at most 1"),
@@ -176,7 +180,7 @@ def test_bad_parameters_are_named(Y, parameters, match):
 
 
 def test_an_unreachable_error_loses_nothing(Y):
-    auto = fost.AutoDictionary(4, max_flops=300, max_error=1e-9, max_iter=1)
+    auto = fost.AutoDictionary(4, max_flops=300, max_relative_error=1e-9, max_iter=1)
     with pytest.raises(ValueError, match="no candidate"):
         auto.fit(Y)
     assert len(auto.frontier_) > 0
@@ -199,7 +203,7 @@ def test_without_a_budget_it_is_that_of_a_dense_transform():
     assert free.dictionary_.flops > 16 * 31
     assert free.score(Y) > auto.score(Y)
     # An error that is asked for is worth any number of operations.
-    good = fost.AutoDictionary(2, max_error=-free.score(Y) + 1e-3, **settings).fit(Y)
+    good = fost.AutoDictionary(2, max_relative_error=-free.score(Y) + 1e-3, **settings).fit(Y)
     assert good.dictionary_.flops > 16 * 31
 
 

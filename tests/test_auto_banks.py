@@ -39,15 +39,15 @@ def fitted() -> fost.AutoDictionary:
 
 
 def best(auto: fost.AutoDictionary, banks: bool) -> float:
-    return min(r.held_out_error for r in auto.frontier_ if (r.n_transforms > 1) == banks)
+    return min(r.held_out_error for r in auto.frontier_ if (r.n_members > 1) == banks)
 
 
 def test_a_bank_is_chosen_for_two_kinds_of_signals(fitted):
     assert isinstance(fitted.dictionary_, fost.Bank)
-    assert fitted.chosen_.n_transforms == fitted.dictionary_.n_transforms
+    assert fitted.chosen_.n_members == fitted.dictionary_.n_members
     assert fitted.chosen_.held_out_error < 0.8 * best(fitted, banks=False)
     fresh = walks_and_spikes(seed=1)
-    single = clone(fitted).set_params(max_transforms=1).fit(walks_and_spikes())
+    single = clone(fitted).set_params(max_members=1).fit(walks_and_spikes())
     assert fitted.score(fresh) > 0.8 * single.score(fresh), "signals that nobody saw agree"
 
 
@@ -55,12 +55,12 @@ def test_a_bank_is_chosen_for_two_kinds_of_signals(fitted):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_as_many_members_as_kinds(kinds, seed):
     Y = mixed(seed, 1200, kinds=kinds)
-    settings = {"max_flops": None, "max_iter": 30, "max_transforms": 3}
+    settings = {"max_flops": None, "max_iter": 30, "max_members": 3}
     chosen = []
     for random_state in range(3):
         auto = fost.AutoDictionary(2, **settings, random_state=random_state).fit(Y)
-        assert any(row.n_transforms == 3 for row in auto.frontier_)
-        chosen.append(auto.chosen_.n_transforms)
+        assert any(row.n_members == 3 for row in auto.frontier_)
+        chosen.append(auto.chosen_.n_members)
     # At equal bits other numbers of dense members leave 4 % more error or much more. One search in
     # fifty or so is led astray by a bank that ends in a poor minimum.
     assert np.median(chosen) == kinds
@@ -75,15 +75,15 @@ def test_one_kind_in_noise_gets_a_single_transform(shape):
     auto = fost.AutoDictionary(4, shape, max_flops=1500, max_iter=5, random_state=0).fit(Y)
     # At equal bits banks leave 1.6 % more error or more; of those of rotations, which may begin
     # with other pairs on other machines, 0.2 % is chance.
-    assert auto.chosen_.n_transforms == 1
-    assert {row.n_transforms for row in auto.frontier_} >= {1, 2, 4, 8}
+    assert auto.chosen_.n_members == 1
+    assert {row.n_members for row in auto.frontier_} >= {1, 2, 4, 8}
 
 
 def test_banks_need_signals():
     tried = {}
     for count in (8, 40, 60, 100, 400):
         auto = fost.AutoDictionary(2, max_iter=1, random_state=0).fit(mixed(count=count, kinds=2))
-        tried[count] = max(row.n_transforms for row in auto.frontier_)
+        tried[count] = max(row.n_members for row in auto.frontier_)
     # A quarter is held out, and a member wants 16 signals.
     assert tried == {8: 1, 40: 1, 60: 2, 100: 4, 400: 8}
 
@@ -94,12 +94,12 @@ def test_banks_need_signals():
 )
 def test_the_budget_is_never_exceeded(budget, most, shape, seed):
     Y = mixed(seed, 90, 8)
-    auto = fost.AutoDictionary(2, shape, budget, max_transforms=most, max_iter=1, random_state=0)
+    auto = fost.AutoDictionary(2, shape, budget, max_members=most, max_iter=1, random_state=0)
     auto.fit(Y)
     assert auto.dictionary_.encode_flops(2) <= budget
     for row in auto.frontier_:
         assert row.flops == row.transform.encode_flops(2) <= budget
-        assert row.n_transforms <= most
+        assert row.n_members <= most
         assert 0 <= row.held_out_error <= 1
 
 
@@ -111,12 +111,12 @@ def test_rungs(n, limit, most, with_base):
     banks = todo[len(singles) :]
     assert not any(isinstance(rung.structure, fost.BankOf) for rung in singles)
     assert len({rung.name for rung in todo}) == len(todo)
-    assert all(1 < rung.structure.n_transforms <= most for rung in banks)
+    assert all(1 < rung.structure.n_members <= most for rung in banks)
     assert bool(banks) == (most > 1)
     for before, rung in pairwise(banks):
         if before.ladder == rung.ladder:
             assert before.structure.member == rung.structure.member
-            assert before.structure.n_transforms < rung.structure.n_transforms
+            assert before.structure.n_members < rung.structure.n_members
         else:
             assert rung.starts, "a ladder begins by itself"
 
@@ -136,9 +136,9 @@ def test_a_limit_is_used_up():
 
 def test_without_banks_there_are_the_same_single_transforms(fitted):
     Y = walks_and_spikes()
-    single = clone(fitted).set_params(max_transforms=1).fit(Y)
+    single = clone(fitted).set_params(max_members=1).fit(Y)
     assert isinstance(single.dictionary_, fost.Transform)
-    rows = {row.structure for row in fitted.frontier_ if row.n_transforms == 1}
+    rows = {row.structure for row in fitted.frontier_ if row.n_members == 1}
     assert {row.structure for row in single.frontier_} == rows
     assert single.chosen_.held_out_error == min(row.held_out_error for row in single.frontier_)
 
@@ -153,7 +153,7 @@ def test_the_same_seed_gives_the_same_bank(fitted, set_threads):
 
 def test_codes_of_a_bank(fitted, tmp_path):
     Y = walks_and_spikes(seed=2)
-    members = fitted.chosen_.n_transforms
+    members = fitted.chosen_.n_members
     codes = fitted.transform(Y)
     assert codes.shape == (len(Y), members * 16)
     assert fitted.components_.shape == (members * 16, 16)
@@ -186,7 +186,7 @@ def test_float32_and_signals_that_are_not_in_memory(fitted, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("errors", "max_error", "expected"),
+    ("errors", "max_relative_error", "expected"),
     [
         ({1: 0.2, 2: 0.196, 8: 0.187}, None, 1),
         ({1: 0.2, 2: 0.180, 8: 0.175}, None, 2),
@@ -196,7 +196,7 @@ def test_float32_and_signals_that_are_not_in_memory(fitted, tmp_path, monkeypatc
         ({1: 0.2, 2: 0.196, 8: 0.187}, 0.197, 2),
     ],
 )
-def test_a_bank_must_pay_for_its_bits(errors, max_error, expected):
+def test_a_bank_must_pay_for_its_bits(errors, max_relative_error, expected):
     # One more of 512 coefficients leaves 0.8 of the error, and naming one of 8 members takes a
     # third of the bits of a place: a bank of 8 must leave less than 0.8 ** (1 / 3) = 0.928.
     Y = np.zeros((1, 512))
@@ -208,7 +208,7 @@ def test_a_bank_must_pay_for_its_bits(errors, max_error, expected):
         )
         for b, e in errors.items()
     ]
-    assert Wish(Y, 1, max_error).best(Frontier(rows)).n_transforms == expected
+    assert Wish(Y, 1, max_relative_error).best(Frontier(rows)).n_members == expected
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -221,14 +221,14 @@ def test_interrupting_banks_leaves_the_single_ones(monkeypatch):
     with pytest.warns(RuntimeWarning, match="interrupted after .* candidates"):
         auto.fit(walks_and_spikes())
     assert isinstance(auto.dictionary_, fost.Transform)
-    assert {row.n_transforms for row in auto.frontier_} == {1}
+    assert {row.n_members for row in auto.frontier_} == {1}
     assert auto.dictionary_.flops <= 400
 
 
 @pytest.mark.parametrize("Y", [np.zeros((80, 4)), np.ones((80, 4)), np.eye(4)[[0, 1] * 40]])
 def test_hardly_any_signals_at_all(Y):
     auto = fost.AutoDictionary(1, 4, max_iter=2, random_state=0).fit(Y)
-    assert auto.chosen_.n_transforms == 1, "nothing is to be gained"
+    assert auto.chosen_.n_members == 1, "nothing is to be gained"
     assert auto.score(Y) == pytest.approx(0, abs=1e-9)
 
 
@@ -236,8 +236,8 @@ def test_hardly_any_signals_at_all(Y):
     ("value", "error"), [(0, ValueError), (-1, ValueError), (2.5, TypeError), ("8", TypeError)]
 )
 def test_bad_parameters_are_named(value, error):
-    auto = fost.AutoDictionary(2, max_transforms=value)
-    with pytest.raises(error, match="max_transforms must be"):
+    auto = fost.AutoDictionary(2, max_members=value)
+    with pytest.raises(error, match="max_members must be"):
         auto.fit(mixed())
     with pytest.raises(NotFittedError):
         auto.transform(mixed())
@@ -273,4 +273,4 @@ def test_smooth_patches_within_a_budget():
     Y = smooth_patches(2000)
     auto = fost.AutoDictionary(2, (8, 8), max_flops=1000, max_iter=3, random_state=0).fit(Y)
     assert auto.dictionary_.flops <= 1000
-    assert {row.n_transforms for row in auto.frontier_} == {1, 2, 4, 8}
+    assert {row.n_members for row in auto.frontier_} == {1, 2, 4, 8}

@@ -11,7 +11,7 @@ from fost.learning.frontier import relative_error
 from fost.selection import Rule
 from tests.gaps.test_learning import holed, walks
 
-OPTIONS = {"signal_shape": 16, "max_transforms": 2, "max_iter": 10, "random_state": 0}
+OPTIONS = {"signal_shape": 16, "max_members": 2, "max_iter": 10, "random_state": 0}
 
 
 def auto(n_nonzero_coefs: int | None = 2, **options: object) -> fost.AutoDictionary:

@@ -22,7 +22,7 @@ def test_the_pursuit_counts(n, s, limit, most):
     found = list(union_rungs(n, s, {"": None, "DCT": fost.DCT(n)}, limit, most))
     assert len({rung.name for rung in found}) == len(found)
     for rung in found:
-        count = rung.structure.n_transforms
+        count = rung.structure.n_members
         beneath = 0 if rung.base is None else rung.base.flops
         atoms = count * n
         pursuit = fost.diagnostics.batch_omp_flops(n, s, atoms) - 2 * n * atoms
@@ -41,7 +41,7 @@ def test_atoms_that_are_the_same_cost_nothing():
 
 @pytest.fixture(scope="module")
 def fitted() -> fost.AutoDictionary:
-    auto = fost.AutoDictionary(2, 16, 4000, max_transforms=4, max_iter=10, random_state=0)
+    auto = fost.AutoDictionary(2, 16, 4000, max_members=4, max_iter=10, random_state=0)
     return auto.fit(spikes_and_waves(1500))
 
 
@@ -59,9 +59,7 @@ def test_a_union_is_chosen_for_sums_of_spikes_and_waves(fitted):
     assert error == pytest.approx(np.square(left).sum() / np.square(fresh).sum(), rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "settings", [{"max_flops": 250}, {"max_flops": None}, {"max_transforms": 1}]
-)
+@pytest.mark.parametrize("settings", [{"max_flops": 250}, {"max_flops": None}, {"max_members": 1}])
 def test_no_union_without_room_for_pursuit(settings):
     auto = fost.AutoDictionary(2, 16, max_iter=1, random_state=0, **settings)
     auto.fit(spikes_and_waves(400))

@@ -39,7 +39,7 @@ def test_how_to_add_a_base(tmp_path: Path) -> None:
         "assert codes.nnz == 4 * 2000 and kept[0] < kept[1]\n"
         "assert fost.load('model.safetensors') == result.transform\n"
         "Z = Y.astype(np.float32)\n"
-        "assert np.allclose(Z @ result.transform.members[0], Hartley(64).forward(Y), atol=1e-3)\n"
+        "assert np.allclose(Z @ result.transform.stages[0], Hartley(64).forward(Y), atol=1e-3)\n"
         "np.save('signals.npy', Z)\n"
     )
     (tmp_path / "learn.py").write_text(script + check, "utf-8")

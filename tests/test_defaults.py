@@ -55,7 +55,7 @@ def test_what_was_chosen_can_be_seen():
     few = fost.HouseholderDictionary("auto", max_iter=2).fit(Y)
     assert few.n_reflectors_ == few.dictionary_.n_reflectors
     rotations = fost.GivensDictionary(base=fost.DCT(16), max_iter=2).fit(Y)
-    assert rotations.n_rotations_ == rotations.dictionary_.members[-1].n_rotations == 16
+    assert rotations.n_rotations_ == rotations.dictionary_.stages[-1].n_rotations == 16
     assert rotations.partial_fit(Y).n_nonzero_coefs_ == 4
 
 

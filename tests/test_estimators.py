@@ -33,9 +33,9 @@ from tests.learning.test_loop import correlated
         fost.GivensDictionary(n_rotations="auto", n_nonzero_coefs=1),
         fost.AutoDictionary(n_nonzero_coefs=1, max_iter=2, verbose=False, random_state=0),
         fost.AutoDictionary(
-            n_nonzero_coefs=1, max_transforms=3, max_iter=2, random_state=0, sparse_output=False
+            n_nonzero_coefs=1, max_members=3, max_iter=2, random_state=0, sparse_output=False
         ),
-        fost.AutoDictionary(n_nonzero_coefs=1, max_transforms=1, max_iter=2, random_state=0),
+        fost.AutoDictionary(n_nonzero_coefs=1, max_members=1, max_iter=2, random_state=0),
         fost.OrthonormalDictionary(n_nonzero_coefs=None, threshold=0.5),
     ]
 )
@@ -46,7 +46,7 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.parametrize(
     ("estimator", "structure"),
     [
-        (fost.OrthonormalDictionary(3), fost.Full()),
+        (fost.OrthonormalDictionary(3), fost.Orthonormal()),
         (fost.HouseholderDictionary(4, 3), fost.Reflectors(4)),
         (fost.HouseholderDictionary(4, 3, True), fost.Reflectors(4, orthogonal=True)),
         (

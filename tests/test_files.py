@@ -263,4 +263,4 @@ def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
             with pytest.raises(OSError, match="not a file but a device or a pipe"):
                 read(path)
     with pytest.raises(OSError, match="not a file but a device or a pipe"):
-        fost.learn(np.eye(4), fost.Full(), 1, checkpoint=tmp_path / "pipe")
+        fost.learn(np.eye(4), fost.Orthonormal(), 1, checkpoint=tmp_path / "pipe")

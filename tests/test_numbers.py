@@ -35,7 +35,7 @@ INTEGERS: dict[str, Callable[[Callable[[int], Any]], Any]] = {
     "select n_nonzero_coefs": lambda k: fost.select(Y, k(2)),
     "encode n_nonzero_coefs": lambda k: DCT.encode(Y, k(2)),
     "bank n_nonzero_coefs": lambda k: fost.Bank([DCT, DCT]).encode(Y, k(2)),
-    "omp n_nonzero_coefs": lambda k: fost.omp(Y, Y[:12], k(2), tol=k(1)),
+    "omp n_nonzero_coefs": lambda k: fost.omp(Y, Y[:12], k(2), max_error=k(1)),
     "DCT shape": lambda k: fost.DCT((k(2), k(4))),
     "DCT shape alone": lambda k: fost.DCT(k(8)),
     "Givens": lambda k: fost.Givens([(k(0), k(2))], [np.eye(2)], k(3)),
@@ -53,13 +53,13 @@ INTEGERS: dict[str, Callable[[Callable[[int], Any]], Any]] = {
     "HouseholderDictionary": lambda k: fost.HouseholderDictionary(k(3), k(2), max_iter=k(3)).fit(Y),
     "GivensDictionary": lambda k: fost.GivensDictionary(k(9), k(2), max_iter=k(3)).fit(Y),
     "BankDictionary": lambda k: fost.BankDictionary(
-        k(2), k(2), fost.Full(), max_iter=k(3), random_state=k(1)
+        k(2), k(2), fost.Orthonormal(), max_iter=k(3), random_state=k(1)
     ).fit(Y),
     "partial_fit": lambda k: (
         fost.HouseholderDictionary(k(3), k(2), forgetting=k(1)).partial_fit(Y).partial_fit(Y)
     ),
     "AutoDictionary": lambda k: fost.AutoDictionary(
-        k(2), (k(2), k(4)), k(120), max_transforms=k(2), max_iter=k(2), random_state=k(1)
+        k(2), (k(2), k(4)), k(120), max_members=k(2), max_iter=k(2), random_state=k(1)
     ).fit(Y),
     "KSVD": lambda k: KSVD(k(12), k(2), max_iter=k(3), random_state=k(1)).fit(Y),
     "MOD": lambda k: MOD(k(12), k(2), max_iter=k(3), random_state=k(1)).fit(Y),
@@ -106,17 +106,25 @@ def test_structures_keep_pythons_numbers(structure: Any) -> None:
 
 # What is wrong, and what is said about it.
 BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: fost.Reflectors(2.0), TypeError, "m must be an integer, got 2.0"),
-    (lambda: fost.Reflectors("some"), ValueError, "m must be an integer or 'auto', got 'some'"),
+    (lambda: fost.Reflectors(2.0), TypeError, "n_reflectors must be an integer, got 2.0"),
+    (
+        lambda: fost.Reflectors("some"),
+        ValueError,
+        "n_reflectors must be an integer or 'auto', got 'some'",
+    ),
     (lambda: fost.Reflectors(2, orthogonal="no"), TypeError, "orthogonal must be True or False"),
     (lambda: fost.Reflectors(2, orthogonal=1), TypeError, "orthogonal must be True or False"),
     (lambda: fost.Reflectors(2, order=1), TypeError, "order must be one of 'cyclic', 'random'"),
     (lambda: fost.Reflectors(2, order="any"), ValueError, "order must be one of 'cyclic'"),
     (lambda: fost.Reflectors(2, triangular=None), TypeError, "triangular must be True or False"),
-    (lambda: fost.Rotations(1.5), TypeError, "g must be an integer, got 1.5"),
-    (lambda: fost.Rotations(True), TypeError, "g must be an integer, got True"),
-    (lambda: fost.Rotations("many"), ValueError, "g must be an integer or 'auto', got 'many'"),
-    (lambda: fost.BankOf(fost.Full(), 2.0), TypeError, "n_transforms must be an integer"),
+    (lambda: fost.Rotations(1.5), TypeError, "n_rotations must be an integer, got 1.5"),
+    (lambda: fost.Rotations(True), TypeError, "n_rotations must be an integer, got True"),
+    (
+        lambda: fost.Rotations("many"),
+        ValueError,
+        "n_rotations must be an integer or 'auto', got 'many'",
+    ),
+    (lambda: fost.BankOf(fost.Orthonormal(), 2.0), TypeError, "n_members must be an integer"),
     (lambda: fost.DCT((8, 8.9)), TypeError, "shape must be an integer, got 8.9"),
     (lambda: fost.Givens([[0, 1], [2]], [np.eye(2)], 3), ValueError, "pairs must be an array"),
     (lambda: fost.Givens([[0, 1]], [[[1], [2, 3]]], 3), ValueError, "blocks must be an array"),
@@ -125,22 +133,62 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         ValueError,
         "pairs has masked",
     ),
-    (lambda: fost.learn(Y, fost.Full(), 2.5), TypeError, "n_nonzero_coefs must be an integer"),
-    (lambda: fost.learn(Y, fost.Full(), 2, max_iter=2.5), TypeError, "max_iter must be an integer"),
-    (lambda: fost.learn(Y, fost.Full(), 2, tol=None), TypeError, "tol must be a number, got None"),
-    (lambda: fost.learn(Y, fost.Full(), 2, tol=np.inf), ValueError, "tol must be .* finite"),
-    (lambda: fost.learn(Y, fost.Full(), 2, callback=3), TypeError, "callback must be callable"),
-    (lambda: fost.learn(Y, fost.Full(), 2, verbose="no"), TypeError, "verbose must be True or"),
-    (lambda: fost.learn(Y, fost.Full(), 2, checkpoint=3), TypeError, "checkpoint must be a path"),
-    (lambda: fost.learn(Y, fost.Full(), 2, random_state=1.5), TypeError, "random_state must be"),
-    (lambda: fost.learn(Y, fost.Full(), 2, random_state=True), TypeError, "random_state must be"),
-    (lambda: fost.learn(Y, fost.Full(), 2, random_state=-1), ValueError, "random_state must be"),
+    (
+        lambda: fost.learn(Y, fost.Orthonormal(), 2.5),
+        TypeError,
+        "n_nonzero_coefs must be an integer",
+    ),
+    (
+        lambda: fost.learn(Y, fost.Orthonormal(), 2, max_iter=2.5),
+        TypeError,
+        "max_iter must be an integer",
+    ),
+    (
+        lambda: fost.learn(Y, fost.Orthonormal(), 2, tol=None),
+        TypeError,
+        "tol must be a number, got None",
+    ),
+    (lambda: fost.learn(Y, fost.Orthonormal(), 2, tol=np.inf), ValueError, "tol must be .* finite"),
+    (
+        lambda: fost.learn(Y, fost.Orthonormal(), 2, callback=3),
+        TypeError,
+        "callback must be callable",
+    ),
+    (
+        lambda: fost.learn(Y, fost.Orthonormal(), 2, verbose="no"),
+        TypeError,
+        "verbose must be True or",
+    ),
+    (
+        lambda: fost.learn(Y, fost.Orthonormal(), 2, checkpoint=3),
+        TypeError,
+        "checkpoint must be a path",
+    ),
+    (
+        lambda: fost.learn(Y, fost.Orthonormal(), 2, random_state=1.5),
+        TypeError,
+        "random_state must be",
+    ),
+    (
+        lambda: fost.learn(Y, fost.Orthonormal(), 2, random_state=True),
+        TypeError,
+        "random_state must be",
+    ),
+    (
+        lambda: fost.learn(Y, fost.Orthonormal(), 2, random_state=-1),
+        ValueError,
+        "random_state must be",
+    ),
     (lambda: fost.GivensDictionary("x").fit(Y), ValueError, "n_rotations must be an integer or"),
     (lambda: fost.GivensDictionary(2.5).fit(Y), TypeError, "n_rotations must be an integer"),
     (lambda: fost.HouseholderDictionary(2.5).fit(Y), TypeError, "n_reflectors must be an integer"),
     (lambda: fost.HouseholderDictionary(9).fit(Y), ValueError, "n_reflectors must be between 1"),
-    (lambda: fost.BankDictionary(2.5).fit(Y), TypeError, "n_transforms must be an integer"),
-    (lambda: fost.BankDictionary(2, structure=3).fit(Y), TypeError, "structure must be Full"),
+    (lambda: fost.BankDictionary(2.5).fit(Y), TypeError, "n_members must be an integer"),
+    (
+        lambda: fost.BankDictionary(2, structure=3).fit(Y),
+        TypeError,
+        "structure must be Orthonormal",
+    ),
     (
         lambda: fost.OrthonormalDictionary(2, sparse_output="no").fit(Y),
         TypeError,
@@ -153,7 +201,11 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     ),
     (lambda: KSVD(12, 2).fit(np.ma.masked_greater(Y, 1)), ValueError, "X has masked entries"),
     (lambda: fost.AutoDictionary(2, max_flops="x").fit(Y), TypeError, "max_flops must be a number"),
-    (lambda: fost.AutoDictionary(2, max_error=2).fit(Y), ValueError, "max_error must be at"),
+    (
+        lambda: fost.AutoDictionary(2, max_relative_error=2).fit(Y),
+        ValueError,
+        "max_relative_error must be at",
+    ),
     (lambda: fost.AutoDictionary(2, max_iter=1.5).fit(Y), TypeError, "max_iter must be an integer"),
     (lambda: fost.AutoDictionary(2, tol="x").fit(Y), TypeError, "tol must be a number"),
     (lambda: fost.AutoDictionary(2, verbose="x").fit(Y), TypeError, "verbose must be True or"),
@@ -202,8 +254,8 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "dictionary must be for patches of at most 4096 x 4096 samples, got 32768",
     ),
     (lambda: images.PictureFormat("x", 0, 1), TypeError, "dtype must be a type of real numbers"),
-    (lambda: fost.Bank(np.array(3)), TypeError, "transforms must be a list of transforms"),
-    (lambda: fost.Chain(np.array(3)), TypeError, "members must be a list of transforms"),
+    (lambda: fost.Bank(np.array(3)), TypeError, "members must be a list of transforms"),
+    (lambda: fost.Chain(np.array(3)), TypeError, "stages must be a list of transforms"),
     (
         lambda: fost.AutoDictionary(2, signal_shape=2**31 - 1).fit(Y),
         ValueError,
@@ -293,11 +345,23 @@ class Asked:
 @pytest.mark.parametrize(
     ("structure", "n", "message"),
     [
-        (fost.Rotations(4097), 64, r"g must be between 1 and max\(n_features\*\*2, 4096\)=4096"),
-        (fost.Rotations(2**31 - 1), 100, "g must be between 1 and max.*=10000, got 2147483647"),
-        (fost.Reflectors(2**31 - 1), 100, "m must be between 1 and n_features=100"),
-        (fost.BankOf(fost.Full(), 2**20), 64, "n_transforms must be at most 65536 for n_features"),
-        (fost.BankOf(fost.Rotations(2**30), 2), 64, "g must be between 1 and"),
+        (
+            fost.Rotations(4097),
+            64,
+            r"n_rotations must be between 1 and max\(n_features\*\*2, 4096\)=4096",
+        ),
+        (
+            fost.Rotations(2**31 - 1),
+            100,
+            "n_rotations must be between 1 and max.*=10000, got 2147483647",
+        ),
+        (fost.Reflectors(2**31 - 1), 100, "n_reflectors must be between 1 and n_features=100"),
+        (
+            fost.BankOf(fost.Orthonormal(), 2**20),
+            64,
+            "n_members must be at most 65536 for n_features",
+        ),
+        (fost.BankOf(fost.Rotations(2**30), 2), 64, "n_rotations must be between 1 and"),
     ],
 )
 def test_nothing_is_allocated_for_sizes_without_sense(

@@ -40,7 +40,7 @@ def signals(*pictures: np.ndarray) -> np.ndarray:
 
 def structure(name: str) -> fost.Structure:
     if name == "Q":
-        return fost.Full()
+        return fost.Orthonormal()
     return fost.Reflectors(int(name.lstrip("QH")), orthogonal=name.startswith("Q"))
 
 
@@ -78,7 +78,7 @@ def test_rotations_over_the_dct_beat_twelve_reflectors_at_a_third_of_the_cost(
         g: fost.learn(Y, fost.Rotations(g), 4, base=base, random_state=0).error for g in (64, 256)
     }
     reflectors = fost.learn(Y, fost.Reflectors(12), 4).error
-    full = fost.learn(Y, fost.Full(), 4).error
+    full = fost.learn(Y, fost.Orthonormal(), 4).error
     # Peppers comes closest, by 1.1 %.
     assert errors[64] <= reflectors
     # 1.5 % in the root mean squared error.
@@ -88,7 +88,7 @@ def test_rotations_over_the_dct_beat_twelve_reflectors_at_a_third_of_the_cost(
 def test_the_curve_falls_and_meets_the_full_transform_near_twenty(paper_images):
     Y = signals(*(paper_images[name] for name in ("couple", "peppers", "boat")))
     errors = {m: fost.learn(Y, fost.Reflectors(m), 4).error for m in (1, 3, 6, 12, 20)}
-    full = fost.learn(Y, fost.Full(), 4).error
+    full = fost.learn(Y, fost.Orthonormal(), 4).error
     assert list(errors.values()) == sorted(errors.values(), reverse=True), errors
     assert errors[12] > 1.05 * full
     assert errors[20] <= 1.04 * full, (errors, full)

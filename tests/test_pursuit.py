@@ -87,7 +87,7 @@ def test_tolerance_ends_a_pursuit(seed, size, share, masked):
     rng, Y, D = problem(seed, n, n_atoms, min(count, 9))
     missing = rng.random(Y.shape) < 0.3 if masked else None
     tol = share * n / 2
-    codes = fost.omp(Y, D, s, missing=missing, tol=tol).toarray()
+    codes = fost.omp(Y, D, s, missing=missing, max_error=tol).toarray()
     for i, (y, code) in enumerate(zip(Y, codes, strict=True)):
         gaps = None if missing is None else missing[i]
         theirs = reference.omp(y, D, s, gaps, tol=tol)
@@ -96,7 +96,7 @@ def test_tolerance_ends_a_pursuit(seed, size, share, masked):
 
 def test_tolerance_alone_is_enough():
     _, Y, D = problem(0, 20, 50, 30)
-    codes = fost.omp(Y, D, tol=1e-3)
+    codes = fost.omp(Y, D, max_error=1e-3)
     assert (np.square(Y - codes @ D).sum(axis=1) <= 1e-3 + 1e-12).all()
     assert codes.nnz < 30 * 20
 
@@ -234,9 +234,9 @@ def test_scales_of_signals_do_not_matter():
         ({"n_nonzero_coefs": 7}, ValueError, "n_nonzero_coefs must be between 1 and n_atoms=6"),
         ({"n_nonzero_coefs": 0}, ValueError, "n_nonzero_coefs must be between 1"),
         ({"n_nonzero_coefs": 1.5}, TypeError, "n_nonzero_coefs must be an integer"),
-        ({"n_nonzero_coefs": None}, ValueError, "n_nonzero_coefs or tol"),
-        ({"tol": -1.0}, ValueError, "tol must be at least 0"),
-        ({"tol": np.nan}, ValueError, "tol must be at least 0"),
+        ({"n_nonzero_coefs": None}, ValueError, "n_nonzero_coefs or max_error"),
+        ({"max_error": -1.0}, ValueError, "max_error must be at least 0"),
+        ({"max_error": np.nan}, ValueError, "max_error must be at least 0"),
         ({"atoms": np.zeros((6, 4))}, ValueError, "atoms must not be zero, but row 0 is"),
         ({"atoms": np.full((6, 4), np.nan)}, ValueError, "atoms contains NaN"),
         ({"atoms": np.ones(4)}, ValueError, "atoms must have shape"),
@@ -245,7 +245,7 @@ def test_scales_of_signals_do_not_matter():
         ({"Y": np.ones(4)}, ValueError, "Y must have shape"),
         ({"Y": np.full((3, 4), np.nan)}, ValueError, "Y contains NaN"),
         ({"Y": np.full((3, 4), np.inf)}, ValueError, "Y contains NaN or infinity"),
-        ({"tol": "small"}, TypeError, "tol must be a number"),
+        ({"max_error": "small"}, TypeError, "max_error must be a number"),
         ({"normalize": "no"}, TypeError, "normalize must be True or False, got 'no'"),
         ({"missing": np.zeros((3, 5), dtype=bool)}, ValueError, "missing must have the shape of Y"),
         ({"missing": np.zeros((3, 4))}, TypeError, "missing must be boolean"),
@@ -290,7 +290,7 @@ def test_scales_of_signals_and_atoms_do_not_change_a_bit(isa, seed, size, dtype,
     Y, D = Y.astype(dtype), D.astype(dtype)
     options = {"missing": rng.random(Y.shape) < 0.3 if masked else None, "normalize": normalize}
     tol = data.draw(st.sampled_from([None, 0.0, float(n) / 4]))
-    plain = fost.omp(Y, D, s, tol=tol, **options)
+    plain = fost.omp(Y, D, s, max_error=tol, **options)
     # Below the least double a tolerance is zero, and above the greatest there is none.
     if tol:
         with np.errstate(over="ignore", under="ignore"):
@@ -303,7 +303,7 @@ def test_scales_of_signals_and_atoms_do_not_change_a_bit(isa, seed, size, dtype,
         and np.array_equal(scaled(far_D, -of_atoms), D)
     ):
         return  # below the least normal number digits are lost
-    far = fost.omp(far_Y, far_D, s, tol=tol, **options)
+    far = fost.omp(far_Y, far_D, s, max_error=tol, **options)
     assert far.dtype == dtype
     np.testing.assert_array_equal(far.indptr, plain.indptr)
     np.testing.assert_array_equal(far.indices, plain.indices)

@@ -87,7 +87,7 @@ def test_codes_to_an_error(
     tol = float(10 ** rng.uniform(-6, 0) * largest)
     case = f"{transform}, {signals}, {s=}, {tol=}"
     if tol > 1e-290:  # below, squares lose digits
-        assert_within(transform.encode(Y, s, tol=tol), C, s or n, tol, case)
+        assert_within(transform.encode(Y, s, max_error=tol), C, s or n, tol, case)
     threshold = float(np.sqrt(tol / n))
     codes = transform.encode(Y, s, threshold=threshold)
     assert_largest(codes, C, case)
@@ -104,7 +104,7 @@ def test_ties_and_exact_sums(isa: str, n: int, dtype: Any) -> None:
     C = rng.integers(-2, 3, (70, n)).astype(dtype)
     for s in {1, 2, n // 2, n} & set(range(1, n + 1)):
         for tol in (0, 0.5, 1, 2, 4, 5, n, 4 * n):
-            codes = fost.select(C, s, tol=tol)
+            codes = fost.select(C, s, max_error=tol)
             rows = reference.select_within(C, s, tol=tol)
             values, indices, indptr = reference.compact(rows, dtype)
             assert np.array_equal(codes.indptr, indptr), (s, tol)
@@ -123,7 +123,7 @@ def test_no_error_keeps_all_but_zeros(isa: str, dtype: Any) -> None:
     C = np.zeros((3, 9), dtype)
     C[1, 4] = np.finfo(dtype).smallest_subnormal
     C[2] = np.arange(9) - 4
-    for codes in (fost.select(C, tol=0), fost.select(C, threshold=0)):
+    for codes in (fost.select(C, max_error=0), fost.select(C, threshold=0)):
         assert counts_of(codes).tolist() == [0, 1, 8]
         assert np.array_equal(codes.toarray(), C)
 
@@ -134,11 +134,11 @@ def test_the_guarantee_holds_for_signals(isa: str) -> None:
     Y = np.cumsum(rng.standard_normal((500, 64)), axis=1)
     for coder in (fost.DCT((8, 8)), cases.make_transform("householder", 64, rng)):
         for tol in (0.1, 3.0, 1e4):
-            codes = coder.encode(Y, tol=tol)
+            codes = coder.encode(Y, max_error=tol)
             errors = np.square(Y - coder.decode(codes)).sum(axis=1)
             scale = np.sqrt(tol * np.square(Y).sum(axis=1))  # d(r^2) = 2 r dr
             assert (errors <= tol + 1e-13 * scale).all()
-        few = coder.encode(Y, 3, tol=0.1)
+        few = coder.encode(Y, 3, max_error=0.1)
         assert (counts_of(few) <= 3).all()
 
 
@@ -156,7 +156,7 @@ def test_a_bank_takes_the_member_that_a_rule_likes_best(isa: str, kind: str, dty
     C = [member.forward(Y) for member in members]
     for s in (n, 5):
         for tol in (1.0, 50.0):
-            codes = bank.encode(Y, s, tol=tol)
+            codes = bank.encode(Y, s, max_error=tol)
             alone = [reference.entries_within(c, s, tol=tol) for c in C]
             assert np.array_equal(
                 counts_of(codes)[counts_of(codes) < s], np.min(alone, axis=0)[counts_of(codes) < s]
@@ -164,7 +164,7 @@ def test_a_bank_takes_the_member_that_a_rule_likes_best(isa: str, kind: str, dty
             chosen = bank.chosen(codes)
             for b, member in enumerate(members):
                 own = chosen == b
-                expected = member.encode(Y[own], s, tol=tol)
+                expected = member.encode(Y[own], s, max_error=tol)
                 assert np.allclose(
                     codes[own][:, b * n : (b + 1) * n].toarray(), expected.toarray(), rtol=1e-4
                 )
@@ -186,7 +186,7 @@ def test_threads_and_layouts_change_nothing() -> None:
     Y = np.cumsum(rng.standard_normal((5000, 32)), axis=1)
     bank = fost.Bank([cases.make_transform("givens", 32, rng) for _ in range(2)])
     for coder in (fost.DCT(32), bank):
-        for rule in ({"tol": 2.0}, {"threshold": 0.7}):
+        for rule in ({"max_error": 2.0}, {"threshold": 0.7}):
             one = coder.encode(Y, **rule)
             before = fost.get_num_threads()
             try:
@@ -209,18 +209,18 @@ class Halves:
 def test_streams_give_the_same_codes() -> None:
     rng = np.random.default_rng(3)
     Y = rng.standard_normal((200, 16))
-    whole = fost.DCT(16).encode(Y, tol=3.0)
-    assert cases.same_codes(fost.DCT(16).encode(Halves(Y), tol=3.0), whole)
+    whole = fost.DCT(16).encode(Y, max_error=3.0)
+    assert cases.same_codes(fost.DCT(16).encode(Halves(Y), max_error=3.0), whole)
     da = pytest.importorskip("dask.array")
-    lazy = fost.DCT(16).encode(da.from_array(Y, chunks=(64, 16)), 9, tol=3.0)
+    lazy = fost.DCT(16).encode(da.from_array(Y, chunks=(64, 16)), 9, max_error=3.0)
     parts = [part.compute() for part in lazy.to_delayed().ravel()]
     assert cases.same_codes(
-        scipy.sparse.vstack(parts, format="csr"), fost.DCT(16).encode(Y, 9, tol=3.0)
+        scipy.sparse.vstack(parts, format="csr"), fost.DCT(16).encode(Y, 9, max_error=3.0)
     )
 
 
 def test_nothing_to_code(isa: str) -> None:
-    codes = fost.DCT(5).encode(np.empty((0, 5)), tol=1.0)
+    codes = fost.DCT(5).encode(np.empty((0, 5)), max_error=1.0)
     assert codes.shape == (0, 5)
     assert fost.DCT(5).encode(np.zeros((3, 5)), threshold=1.0).nnz == 0
 
@@ -228,13 +228,16 @@ def test_nothing_to_code(isa: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "n_nonzero_coefs, tol or threshold must be given"),
-        ({"tol": 1, "threshold": 1}, "tol and threshold must not both"),
-        ({"tol": -1}, "tol must be at least 0"),
-        ({"tol": np.nan}, "tol must be"),
+        ({}, "n_nonzero_coefs, max_error or threshold must be given"),
+        ({"max_error": 1, "threshold": 1}, "max_error and threshold must not both"),
+        ({"max_error": -1}, "max_error must be at least 0"),
+        ({"max_error": np.nan}, "max_error must be"),
         ({"threshold": -0.5}, "threshold must be at least 0"),
         ({"threshold": np.inf}, "threshold must be"),
-        ({"n_nonzero_coefs": 9, "tol": 1}, "n_nonzero_coefs must be between 1 and n_features=8"),
+        (
+            {"n_nonzero_coefs": 9, "max_error": 1},
+            "n_nonzero_coefs must be between 1 and n_features=8",
+        ),
     ],
 )
 def test_what_is_refused(arguments: dict[str, Any], message: str) -> None:
@@ -248,8 +251,8 @@ def test_signals_that_are_not_finite(isa: str, bad: float) -> None:
     Y = np.ones((40, 8))
     Y[33, 2] = bad
     with pytest.raises(ValueError, match="Y contains NaN or infinity"):
-        fost.DCT(8).encode(Y, tol=1.0)
+        fost.DCT(8).encode(Y, max_error=1.0)
     with pytest.raises(ValueError, match="Y contains NaN or infinity"):
         fost.Bank([fost.DCT(8), fost.Hadamard(8)]).encode(Y, threshold=1.0)
     with pytest.raises(ValueError, match="C contains NaN or infinity"):
-        fost.select(Y, tol=1.0)
+        fost.select(Y, max_error=1.0)

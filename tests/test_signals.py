@@ -79,7 +79,7 @@ def test_they_are_the_signals(form):
 )
 def test_others_are_refused_with_what_to_do(wrong, error, match):
     for call in (
-        lambda: fost.learn(wrong, fost.Full(), 2),
+        lambda: fost.learn(wrong, fost.Orthonormal(), 2),
         lambda: fost.DCT(8).encode(wrong, 2),
         lambda: fost.OrthonormalDictionary(2).fit(wrong),
     ):
@@ -89,14 +89,14 @@ def test_others_are_refused_with_what_to_do(wrong, error, match):
 
 def test_files_that_are_no_arrays(tmp_path):
     with pytest.raises(FileNotFoundError):
-        fost.learn(tmp_path / "none.npy", fost.Full(), 2)
+        fost.learn(tmp_path / "none.npy", fost.Orthonormal(), 2)
     bad = tmp_path / "bad.npy"
     bad.write_bytes(b"nothing of NumPy's")
     with pytest.raises(ValueError, match=r"^Y is no array of numbers in .*bad\.npy"):
-        fost.learn(bad, fost.Full(), 2)
+        fost.learn(bad, fost.Orthonormal(), 2)
     np.save(bad, np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match=r"^Y is no array of numbers in .*bad\.npy"):
-        fost.learn(bad, fost.Full(), 2)
+        fost.learn(bad, fost.Orthonormal(), 2)
     np.save(bad, np.zeros(5))
     with pytest.raises(ValueError, match="Y must have shape"):
-        fost.learn(bad, fost.Full(), 2)
+        fost.learn(bad, fost.Orthonormal(), 2)

@@ -406,12 +406,12 @@ def diagnosed(Y: Any) -> Any:
 
 # Beyond 256 features LAPACK's own threads would begin to change last bits.
 ALGEBRA: dict[str, Callable[[Any], Any]] = {
-    "Q": lambda Y: learned(Y, fost.Full()),
+    "Q": lambda Y: learned(Y, fost.Orthonormal()),
     "QH": lambda Y: learned(Y, fost.Reflectors(100, orthogonal=True)),
     "H": lambda Y: learned(Y, fost.Reflectors(3)),
     "H, auto": lambda Y: learned(Y, fost.Reflectors("auto")),
     "rotations": lambda Y: learned(Y, fost.Rotations(20)),
-    "bank": lambda Y: learned(Y, fost.BankOf(fost.Full(), 2)),
+    "bank": lambda Y: learned(Y, fost.BankOf(fost.Orthonormal(), 2)),
     "online": learned_online,
     "omp": lambda Y: fost.omp(Y, Y[:400], 4).toarray(),
     "K-SVD": lambda Y: fost.baselines.KSVD(320, 4, max_iter=1, random_state=0).fit(Y).components_,

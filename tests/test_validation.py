@@ -104,7 +104,7 @@ def test_patches_that_are_no_rows_yet() -> None:
     hint = r"got \(5, 8, 8\); write Y.reshape\(5, -1\) if each of its 5 parts is a signal"
     for call in (
         lambda: fost.DCT((8, 8)).encode(Y, 4),
-        lambda: fost.learn(Y, fost.Full(), 4),
+        lambda: fost.learn(Y, fost.Orthonormal(), 4),
         lambda: fost.omp(Y, np.eye(64), 4),
     ):
         with pytest.raises(ValueError, match=hint):
@@ -316,7 +316,7 @@ BAD_COUNTS = [
     (np.float64(2), TypeError, "n_nonzero_coefs must be an integer"),
     (np.True_, TypeError, "n_nonzero_coefs must be an integer"),
     ("2", TypeError, "n_nonzero_coefs must be an integer, got '2'"),
-    (None, ValueError, "n_nonzero_coefs, tol or threshold must be given"),
+    (None, ValueError, "n_nonzero_coefs, max_error or threshold must be given"),
     ([2], TypeError, r"n_nonzero_coefs must be an integer, got \[2\]"),
 ]
 

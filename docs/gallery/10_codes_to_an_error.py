@@ -18,7 +18,7 @@ U = fost.learn(
     Y - Y.mean(axis=1, keepdims=True), fost.Rotations(64), 4, base=fost.DCT((8, 8)), random_state=0
 ).transform
 
-codes = U.encode(Y, tol=64 * 0.03**2)  # a root mean squared error of .03 per pixel
+codes = U.encode(Y, max_error=64 * 0.03**2)  # a root mean squared error of .03 per pixel
 counts = np.diff(codes.indptr)
 rest = np.sum((Y - U.decode(codes)) ** 2, axis=1)
 print(f"{counts.mean():.1f} coefficients per patch, at most {counts.max()}")

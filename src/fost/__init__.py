@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     )
     from fost.learning import (
         BankOf,
-        Full,
         LearningResult,
+        Orthonormal,
         Reflectors,
         Rotations,
         Structure,
@@ -58,7 +58,6 @@ __all__ = [
     "Chain",
     "Coder",
     "Dense",
-    "Full",
     "Givens",
     "GivensDictionary",
     "Hadamard",
@@ -66,6 +65,7 @@ __all__ = [
     "HouseholderDictionary",
     "Imputer",
     "LearningResult",
+    "Orthonormal",
     "OrthonormalDictionary",
     "Reflectors",
     "Rotations",
@@ -106,7 +106,7 @@ _LATE = {
     ),
     "fost.learning": (
         "BankOf",
-        "Full",
+        "Orthonormal",
         "LearningResult",
         "Reflectors",
         "Rotations",

@@ -39,9 +39,9 @@ class CheckpointError(ValueError):
     >>> import fost, numpy as np, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "learning.state")
     >>> Y = np.random.default_rng(0).standard_normal((50, 8))
-    >>> result = fost.learn(Y, fost.Full(), 2, checkpoint=path)
+    >>> result = fost.learn(Y, fost.Orthonormal(), 2, checkpoint=path)
     >>> try:
-    ...     fost.learn(Y, fost.Full(), 3, checkpoint=path)
+    ...     fost.learn(Y, fost.Orthonormal(), 3, checkpoint=path)
     ... except fost.learning.CheckpointError:
     ...     print("of other settings")
     of other settings

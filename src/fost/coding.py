@@ -81,11 +81,11 @@ def collect(
 
 
 def encode_within(
-    plan: _core.Coder, Y: Floats, s: int, tol: float, threshold: float, name: str = "Y"
+    plan: _core.Coder, Y: Floats, s: int, max_error: float, threshold: float, name: str = "Y"
 ) -> csr_array:
     """Codes of validated signals by a rule, see `fost.selection`; what is negative is not asked."""
     with blas_threads(plan):
-        found = plan.encode_within(Y, s, tol, threshold)
+        found = plan.encode_within(Y, s, max_error, threshold)
     if found is None:
         raise not_finite(Y, name)
     values, indices, indptr = found

@@ -33,7 +33,7 @@ def omp(
     n_nonzero_coefs: int | None = None,
     *,
     missing: ArrayLike | Literal["nan"] | None = None,
-    tol: float | None = None,
+    max_error: float | None = None,
     normalize: bool = False,
 ) -> csr_array:
     """Orthogonal matching pursuit: codes x of few entries with ||y - x D|| small.
@@ -51,11 +51,11 @@ def omp(
         is best made ready once, by `fost.Atoms`. In an orthonormal one the codes are those of
         `Transform.encode`, which is faster.
     n_nonzero_coefs : int, optional
-        Entries per code at most, s. May be left out where `tol` is given.
+        Entries per code at most, s. May be left out where `max_error` is given.
     missing : array-like of bool of shape (n_signals, n_features), or "nan", optional
         True where an entry of Y is unobserved, whatever it holds; ``"nan"``: where Y is NaN. Each
         signal is coded on its observed entries; one without any gets an empty code.
-    tol : float, optional
+    max_error : float, optional
         Stop where the squared norm of the residual (over observed entries) is no larger.
     normalize : bool
         Divide correlations by the norms of the atoms (over observed entries) before they are
@@ -86,19 +86,19 @@ def omp(
     """
     D, squares = (atoms.atoms, None) if isinstance(atoms, Atoms) else examine(atoms)
     signals = check_signals(Y, "Y", D.shape[1], "atoms")
-    if n_nonzero_coefs is None and tol is None:
-        raise ValueError("n_nonzero_coefs or tol must be given")
+    if n_nonzero_coefs is None and max_error is None:
+        raise ValueError("n_nonzero_coefs or max_error must be given")
     if n_nonzero_coefs is None:
         n_nonzero_coefs = min(D.shape)
     s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, len(D), "n_atoms")
-    if tol is not None:
-        tol = check_number(tol, "tol", 0)
+    if max_error is not None:
+        max_error = check_number(max_error, "max_error", 0)
     gaps = None if missing is None else _gaps_of(signals, missing)
     way = signals.dtype, check_flag(normalize, "normalize"), gaps is not None
     dictionary = (
         atoms.prepared(*way) if isinstance(atoms, Atoms) else PreparedAtoms(D, *way, squares)
     )
-    codes = pursue_in(dictionary, signals, s, gaps, tol)
+    codes = pursue_in(dictionary, signals, s, gaps, max_error)
     if codes is None:
         error = not_finite(signals, "Y")
         raise error if gaps is not None else hint_at_missing(error)
@@ -111,11 +111,11 @@ def pursue(
     s: int,
     *,
     missing: NDArray[np.bool_] | None = None,
-    tol: float | None = None,
+    max_error: float | None = None,
 ) -> csr_array | None:
     """`omp` of checked arguments; None where signals are not finite."""
     dictionary = PreparedAtoms(atoms, Y.dtype, normalize=False, masked=missing is not None)
-    return pursue_in(dictionary, Y, s, missing, tol)
+    return pursue_in(dictionary, Y, s, missing, max_error)
 
 
 class Dictionary(Protocol):
@@ -126,7 +126,7 @@ class Dictionary(Protocol):
         """Exponents that were taken out of the atoms, one for each; None where there are none."""
 
     def pursue(
-        self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, tol: float
+        self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, max_error: float
     ) -> csr_array | None:
         """Codes; None where signals are not finite or not within reach."""
 
@@ -136,14 +136,14 @@ def pursue_in(
     Y: Floats,
     s: int,
     missing: NDArray[np.bool_] | None,
-    tol: float | None,
+    max_error: float | None,
 ) -> csr_array | None:
     """Codes, or None where signals are not finite.
 
     The kernels work on squares. Where those of atoms or signals would overflow or vanish, these
     are scaled by powers of two, and their codes back again, which changes no bit of the result.
     """
-    limit = -1.0 if tol is None else tol
+    limit = -1.0 if max_error is None else max_error
     few = len(Y) <= _core.FEW_SIGNALS  # for which BLAS is not asked
     with nullcontext() if few else single_threaded_blas:
         codes = dictionary.pursue(Y, missing, s, limit)
@@ -165,7 +165,7 @@ def _by_shift(
     Y: Floats,
     missing: NDArray[np.bool_] | None,
     s: int,
-    tol: float,
+    max_error: float,
     taken_out: NDArray[np.int64],
 ) -> csr_array:
     """Codes of signals without their exponents, those of equal exponents together."""
@@ -174,7 +174,7 @@ def _by_shift(
         rows = np.flatnonzero(taken_out == shift)
         gaps = None if missing is None else missing[rows]
         with np.errstate(over="ignore"):  # no signal has as much energy as infinity
-            limit = tol if tol < 0 else float(np.ldexp(tol, -2 * shift))
+            limit = max_error if max_error < 0 else float(np.ldexp(max_error, -2 * shift))
         codes = dictionary.pursue(np.ldexp(Y[rows], -shift), gaps, s, limit)
         assert codes is not None, "what is scaled is within reach"
         parts.append(codes)

@@ -22,18 +22,18 @@ from fost._validation import (
 class Rule:
     """At most s coefficients, the largest; fewer where an error or a threshold asks for fewer.
 
-    With `tol` as few as leave a squared error of at most that; with `threshold` those whose
+    With `max_error` as few as leave a squared error of at most that; with `threshold` those whose
     magnitude is above it, which minimises ||y - U x||^2 + threshold^2 ||x||_0.
     """
 
     s: int
-    tol: float | None = None
+    max_error: float | None = None
     threshold: float | None = None
 
     @property
     def is_fixed(self) -> bool:
         """Whether all signals get s entries."""
-        return self.tol is None and self.threshold is None
+        return self.max_error is None and self.threshold is None
 
     @property
     def price(self) -> float:
@@ -42,43 +42,43 @@ class Rule:
 
 
 def check_rule(
-    n_nonzero_coefs: int | None, tol: float | None, threshold: float | None, n_features: int
+    n_nonzero_coefs: int | None, max_error: float | None, threshold: float | None, n_features: int
 ) -> Rule:
     """The rule that these arguments stand for."""
-    if tol is not None and threshold is not None:
-        raise ValueError("tol and threshold must not both be given")
+    if max_error is not None and threshold is not None:
+        raise ValueError("max_error and threshold must not both be given")
     if n_nonzero_coefs is None:
-        if tol is None and threshold is None:
-            raise ValueError("n_nonzero_coefs, tol or threshold must be given")
+        if max_error is None and threshold is None:
+            raise ValueError("n_nonzero_coefs, max_error or threshold must be given")
         s = n_features
     else:
         s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n_features, "n_features")
-    if tol is not None:
-        tol = check_number(tol, "tol", 0)
+    if max_error is not None:
+        max_error = check_number(max_error, "max_error", 0)
     if threshold is not None:
         threshold = check_number(threshold, "threshold", 0)
-    return Rule(s, tol, threshold)
+    return Rule(s, max_error, threshold)
 
 
 def encode(plan: _core.Coder, Y: Numbers, rule: Rule, name: str = "Y") -> csr_array:
     """Codes of stored signals; of a bank, in the member that suits each best.
 
-    That is the one with the smallest error; with `tol` the one with the fewest entries, and with
-    `threshold` the one that minimises ||y - U x||^2 + threshold^2 ||x||_0.
+    That is the one with the smallest error; with `max_error` the one with the fewest entries, and
+    with `threshold` the one that minimises ||y - U x||^2 + threshold^2 ||x||_0.
     """
     if rule.is_fixed:
         return coding.encode(plan, Y, rule.s, name)
-    tol = -1.0 if rule.tol is None else rule.tol
+    max_error = -1.0 if rule.max_error is None else rule.max_error
     threshold = -1.0 if rule.threshold is None else rule.threshold
     signals = Y.astype(float_type(Y.dtype), copy=False)
-    return coding.encode_within(plan, signals, rule.s, tol, threshold, name)
+    return coding.encode_within(plan, signals, rule.s, max_error, threshold, name)
 
 
 def select(
     C: ArrayLike,
     n_nonzero_coefs: int | None = None,
     *,
-    tol: float | None = None,
+    max_error: float | None = None,
     threshold: float | None = None,
 ) -> csr_array:
     """Keep the entries of largest magnitude in each row: T_s(C).
@@ -88,9 +88,9 @@ def select(
     C : array-like of shape (n_signals, n_features)
         Coefficients, for instance of a transform that fost does not have.
     n_nonzero_coefs : int, optional
-        How many entries to keep per row, s; at most so many where `tol` or `threshold` is given.
+        Entries to keep per row, s; an upper limit where `max_error` or `threshold` is given.
         Ties go to the lower index.
-    tol : float, optional
+    max_error : float, optional
         Keep as few entries as leave a sum of squares of at most this, in each row.
     threshold : float, optional
         Keep the entries whose magnitude is above this.
@@ -107,7 +107,7 @@ def select(
     >>> fost.select([[3.0, -5.0, 0.0, 4.0], [0.0, 0.0, 1.0, 0.0]], 2).toarray()
     array([[ 0., -5.,  0.,  4.],
            [ 0.,  0.,  1.,  0.]])
-    >>> fost.select([[3.0, -5.0, 0.0, 4.0], [0.0, 0.0, 1.0, 0.0]], tol=10.0).toarray()
+    >>> fost.select([[3.0, -5.0, 0.0, 4.0], [0.0, 0.0, 1.0, 0.0]], max_error=10.0).toarray()
     array([[ 0., -5.,  0.,  4.],
            [ 0.,  0.,  0.,  0.]])
     """
@@ -116,5 +116,5 @@ def select(
     stored = check_stored(given, "C", n_features, "select")
     if n_features == 0:
         raise ValueError(f"C must have at least one feature, got shape {stored.shape}")
-    rule = check_rule(n_nonzero_coefs, tol, threshold, n_features)
+    rule = check_rule(n_nonzero_coefs, max_error, threshold, n_features)
     return encode(_core.Plan(n_features), stored, rule, name="C")

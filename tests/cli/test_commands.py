@@ -24,8 +24,8 @@ def test_learn_from_a_picture(run: Run) -> None:
     report = json.loads(result.stdout)
     transform = fost.load("new.safetensors")
     assert repr(transform) == report["transform"]
-    assert [member.kind for member in transform.members] == ["dct", "givens"]  # type: ignore[attr-defined]
-    assert transform.members[1].n_rotations == 9  # type: ignore[attr-defined]
+    assert [member.kind for member in transform.stages] == ["dct", "givens"]  # type: ignore[attr-defined]
+    assert transform.stages[1].n_rotations == 9  # type: ignore[attr-defined]
     assert report["n_signals"] == 5 * 7
     assert report["patch"] == [8, 8]
     assert 0 < report["relative_error"] < report["dct_relative_error"] < 1
@@ -40,7 +40,7 @@ def test_learn_from_a_picture(run: Run) -> None:
 
 def test_what_is_learned_is_what_the_library_learns(run: Run) -> None:
     run("learn", "picture.png", "colour.png", "-o", "new.safetensors", "--patch", "4x6", "-s", "3",
-        "--structure", "full", "--stride", "2", "--iterations", "7")  # fmt: skip
+        "--structure", "orthonormal", "--stride", "2", "--iterations", "7")  # fmt: skip
     rows = []
     for name in ("picture.png", "colour.png"):
         unit = images.read(name).astype(np.float32) / np.float32(255)
@@ -48,7 +48,7 @@ def test_what_is_learned_is_what_the_library_learns(run: Run) -> None:
         rows.append(images.patches(planes, (4, 6), 2))
     Y = np.concatenate(rows)
     Y -= Y.mean(axis=1, keepdims=True)
-    expected = fost.learn(Y, fost.Full(), 3, max_iter=7, random_state=0).transform
+    expected = fost.learn(Y, fost.Orthonormal(), 3, max_iter=7, random_state=0).transform
     learned = fost.load("new.safetensors")
     np.testing.assert_allclose(learned.matrix, expected.matrix, atol=1e-6)
     assert read_metadata("new.safetensors")["patch"] == "4x6"
@@ -61,8 +61,8 @@ def test_a_base_from_a_file(run: Run) -> None:
     run(*words, "--structure", "householder", "--size", "2", "--base", "base.safetensors")
     learned = fost.load("new.safetensors")
     assert isinstance(learned, fost.Chain)
-    assert learned.members[0] == base
-    assert learned.members[1].kind == "householder"
+    assert learned.stages[0] == base
+    assert learned.stages[1].kind == "householder"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_base_from_a_file(run: Run) -> None:
         (["--structure", "householder", "--reflectors", "3"], ["householder"]),
         (["--structure", "householder", "--base", "dct"], ["dct", "householder"]),
         (["--structure", "orthogonal-householder", "--reflectors", "2"], ["householder"]),
-        (["--structure", "full"], ["dense"]),
+        (["--structure", "orthonormal"], ["dense"]),
     ],
 )
 def test_structures(run: Run, options: list[str], kinds: list[str]) -> None:
@@ -90,7 +90,7 @@ def test_structures(run: Run, options: list[str], kinds: list[str]) -> None:
         *options,
     )
     transform = fost.load("new.safetensors")
-    members = fost.Chain([transform]).members
+    members = fost.Chain([transform]).stages
     assert [member.kind for member in members] == kinds
     assert transform.n_features == 16
     if kinds[0] == "dct":
@@ -111,7 +111,7 @@ def test_auto_tries_banks(run: Run) -> None:
         name = f"{members}.safetensors"
         run("learn", "mixed.npy", "-o", name, *auto, "--members", str(members))
         model = fost.load(name)
-        count = model.n_transforms if isinstance(model, fost.Bank) else 1
+        count = model.n_members if isinstance(model, fost.Bank) else 1
         assert model.flops <= 400
         assert (members > 1) == (count > 1)
         assert count <= members
@@ -126,7 +126,7 @@ def test_auto_tries_banks(run: Run) -> None:
 def test_learn_from_arrays_of_patches(run: Run) -> None:
     run("learn", "signals.npy", "signals.npy", "-o", "new.safetensors", "--patch", "2x8")
     transform = fost.load("new.safetensors")
-    assert transform.members[0] == fost.DCT((2, 8))  # type: ignore[attr-defined]
+    assert transform.stages[0] == fost.DCT((2, 8))  # type: ignore[attr-defined]
     assert read_metadata("new.safetensors")["signals"] == "array"
     assert read_metadata("new.safetensors")["patch"] == "2x8"
 
@@ -240,10 +240,10 @@ def test_encode_to_an_error(run: Run) -> None:
     signals = np.load("signals.npy")
     run("learn", "signals.npy", "-o", "own.safetensors", "--iterations", "5", "-s", "5")
     transform = fost.load("own.safetensors")
-    for option, limit in (("tol", 2.0), ("threshold", 0.5)):
-        words = ("encode", "own.safetensors", "signals.npy", f"--{option}", str(limit), "--force")
+    for option, name, limit in (("--tol", "max_error", 2.0), ("--threshold", "threshold", 0.5)):
+        words = ("encode", "own.safetensors", "signals.npy", option, str(limit), "--force")
         report = json.loads(run(*words, "-o", "codes.npz", "--json").stdout)
-        codes = transform.encode(signals, **{option: limit})
+        codes = transform.encode(signals, **{name: limit})
         assert report["n_entries"] == codes.nnz
         kept, total = (np.sum(np.square(x, dtype=np.float64)) for x in (codes.data, signals))
         left = 1 - kept / total
@@ -259,8 +259,8 @@ def test_encode_to_an_error(run: Run) -> None:
 def test_learn_with_a_threshold(run: Run) -> None:
     signals = np.load("signals.npy")
     words = ("learn", "signals.npy", "-o", "own.safetensors", "--iterations", "5", "--force")
-    run(*words, "--structure", "full", "--threshold", "0.8")
-    result = fost.learn(signals, fost.Full(), threshold=0.8, max_iter=5)
+    run(*words, "--structure", "orthonormal", "--threshold", "0.8")
+    result = fost.learn(signals, fost.Orthonormal(), threshold=0.8, max_iter=5)
     transform = fost.load("own.safetensors")
     assert transform == result.transform
     assert read_metadata("own.safetensors")["threshold"] == "0.8"
@@ -272,7 +272,7 @@ def test_learn_with_a_threshold(run: Run) -> None:
     noted = float(read_metadata("own.safetensors")["relative_error"])
     assert noted == pytest.approx(told["relative_error"], rel=1e-4)
     run(*words, "--structure", "bank", "--members", "2", "--size", "4", "--threshold", "0.8")
-    assert fost.load("own.safetensors").n_transforms == 2
+    assert fost.load("own.safetensors").n_members == 2
 
 
 def test_a_model_without_metadata_is_used_for_square_patches(run: Run) -> None:
@@ -330,10 +330,10 @@ def test_union(run: Run) -> None:
     )  # fmt: skip
     union = fost.load("union.safetensors")
     assert isinstance(union, fost.Union)
-    assert union.n_transforms == 3
+    assert union.n_members == 3
     assert report["relative_error"] < report["dct_relative_error"]
     text = run("info", "union.safetensors").stdout
-    assert "Union(n_features=64, n_transforms=3" in text
+    assert "Union(n_features=64, n_members=3" in text
     data = json.loads(run("info", "union.safetensors", "--json").stdout)
     sparsity = int(data["metadata"]["sparsity"])
     assert data["flops"] == union.flops
@@ -354,7 +354,7 @@ def test_bank(run: Run) -> None:
     )  # fmt: skip
     bank = fost.load("bank.safetensors")
     assert isinstance(bank, fost.Bank)
-    assert bank.n_transforms == 3
+    assert bank.n_members == 3
     assert report["relative_error"] <= report["dct_relative_error"]
     told = json.loads(run("info", "bank.safetensors", "--atoms", "atoms.png", "--json").stdout)
     assert len(told["usage"]) == len(told["structure"]) == 3

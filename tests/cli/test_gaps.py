@@ -52,7 +52,7 @@ def test_codes_are_those_of_pursuit(run: Run, options: list[str]) -> None:
     command = ("encode", "new.safetensors", "holed.npy", "-o", "codes.npz", "--json", *options)
     report = json.loads(run(*command).stdout)
     model = fost.load("new.safetensors")
-    rule = {"tol": 0.5} if options else {"n_nonzero_coefs": 3}
+    rule = {"max_error": 0.5} if options else {"n_nonzero_coefs": 3}
     expected = model.encode(X, missing="nan", **rule)  # type: ignore[arg-type]
     with np.load("codes.npz") as file:
         np.testing.assert_array_equal(file["data"], expected.data)

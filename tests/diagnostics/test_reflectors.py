@@ -138,7 +138,7 @@ def test_each_reflector_looks_behind_a_base() -> None:
     base = fost.DCT(16)
     estimator = fost.HouseholderDictionary(3, 2, base=base, max_iter=20, tol=0).fit(Y)
     found = diagnostics.each_reflector(estimator, Y)
-    own = diagnostics.each_reflector(estimator.dictionary_.members[1], base.forward(Y), 2)
+    own = diagnostics.each_reflector(estimator.dictionary_.stages[1], base.forward(Y), 2)
     assert np.allclose(found.worth, own.worth, atol=1e-12)
     assert np.allclose(found.gains, own.gains, atol=1e-12)
     with pytest.raises(ValueError, match="dictionary must be made of reflectors"):
@@ -167,7 +167,7 @@ def test_adding_to_all_kinds_of_dictionaries() -> None:
     extended = diagnostics.one_more_reflector(fost.Chain([base, reflectors]), Y, 2).add_to(
         fost.Chain([base, reflectors])
     )
-    assert [type(member) for member in extended.members] == [fost.DCT, fost.Householder]
+    assert [type(member) for member in extended.stages] == [fost.DCT, fost.Householder]
     with pytest.raises(ValueError, match="dictionary has 4 features, but the reflector 8"):
         found.add_to(fost.DCT(4))
 

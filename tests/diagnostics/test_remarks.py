@@ -151,7 +151,7 @@ def test_procrustes_equals_brute_force(kind: str, n: int, seed: int) -> None:
 def test_remark_3_holds_at_the_fixed_point_of_q_dla_only() -> None:
     rng = np.random.default_rng(0)
     Y = rng.standard_normal((400, 12))
-    result = fost.learn(Y, fost.Full(), 3, max_iter=3000, tol=0)
+    result = fost.learn(Y, fost.Orthonormal(), 3, max_iter=3000, tol=0)
     found = diagnostics.procrustes(result, Y, 3, tol=1e-12)
     assert found.holds
     X = result.transform.encode(Y, 3)
@@ -219,6 +219,6 @@ def test_base_of_the_bound() -> None:
     base = fost.DCT(8)
     result = fost.learn(Y, fost.Reflectors(2), 2, base=base)
     found = diagnostics.symmetric_bound(result, Y, 2, base=base)
-    own = diagnostics.symmetric_bound(result.transform.members[1], base.forward(Y), 2)
+    own = diagnostics.symmetric_bound(result.transform.stages[1], base.forward(Y), 2)
     assert found.symmetric == pytest.approx(own.symmetric)
     assert found.full == pytest.approx(own.full)

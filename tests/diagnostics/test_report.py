@@ -42,7 +42,7 @@ def estimators() -> list[Any]:
         fost.HouseholderDictionary(3, 2, orthogonal=True),
         fost.HouseholderDictionary(3, 2, base=fost.DCT(N)),
         fost.GivensDictionary(8, 2, base=fost.DCT(N)),
-        fost.AutoDictionary(2, N, 400, max_transforms=1, random_state=0, max_iter=5),
+        fost.AutoDictionary(2, N, 400, max_members=1, random_state=0, max_iter=5),
     ]
 
 
@@ -52,7 +52,7 @@ def test_banks(signals: NDArray[np.float64]) -> None:
     assert found.relative_error == pytest.approx(bank.error_, rel=1e-9)
     assert found.flops == bank.dictionary_.flops
     assert (found.n_atoms, found.gershgorin, found.spectrum) == (3 * N, None, None)
-    assert "Bank(n_features=16, n_transforms=3" in text
+    assert "Bank(n_features=16, n_members=3" in text
     # What is about one orthonormal dictionary, or about atoms that are used together.
     assert (found.coherence, found.procrustes, found.symmetry) == (None, None, None)
     assert "48, of 3 orthonormal transforms" in text
@@ -162,7 +162,7 @@ def test_the_dct_of_the_signals_shape() -> None:
     over = fost.Chain([fost.DCT((4, 4)), fost.Householder(np.eye(N)[:1])])
     assert text_of(over, Y, 2)[0].cosine == found.cosine
     assert text_of(fost.Bank([over, fost.DCT((4, 4))]), Y, 2)[0].cosine == found.cosine
-    auto = fost.AutoDictionary(2, (2, 8), 400, max_transforms=1, random_state=0, max_iter=1)
+    auto = fost.AutoDictionary(2, (2, 8), 400, max_members=1, random_state=0, max_iter=1)
     assert text_of(auto.fit(Y), Y)[0].cosine.shape == (2, 8)
     with pytest.raises(ValueError, match=r"signal_shape=\(4, 5\) has 20 entries, but Y has 16"):
         diagnostics.report(over, Y, 2, signal_shape=(4, 5))
@@ -179,7 +179,7 @@ def test_prints_to_standard_output(
 
 def test_a_fixed_point_passes_everything() -> None:
     Y = np.random.default_rng(0).standard_normal((300, 6))
-    result = fost.learn(Y, fost.Full(), 2, max_iter=3000, tol=0)
+    result = fost.learn(Y, fost.Orthonormal(), 2, max_iter=3000, tol=0)
     found, text = text_of(result, Y, 2)
     assert found.procrustes is not None
     assert found.procrustes.holds

@@ -79,7 +79,7 @@ def test_bases() -> None:
     Y = np.cumsum(np.random.default_rng(0).standard_normal((300, 16)), axis=1)
     base = fost.DCT(16)
     estimator = fost.HouseholderDictionary(3, 2, base=base).fit(Y)
-    own = diagnostics.spectrum(estimator.dictionary_.members[1], base.forward(Y), 2)
+    own = diagnostics.spectrum(estimator.dictionary_.stages[1], base.forward(Y), 2)
     assert np.allclose(diagnostics.spectrum(estimator, Y).eigenvalues, own.eigenvalues)
     given_base = diagnostics.spectrum(estimator.dictionary_, Y, 2, base=base)
     assert np.allclose(given_base.eigenvalues, own.eigenvalues)

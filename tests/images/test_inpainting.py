@@ -166,7 +166,7 @@ def test_pursuit_is_the_protocol_of_the_paper(camera):
     unit = camera.astype(np.float32) / 255
     Y = fost.images.patches(unit, 8)
     Y -= Y.mean(axis=1, keepdims=True)
-    Q = fost.learn(Y, fost.Full(), 6, max_iter=20).transform
+    Q = fost.learn(Y, fost.Orthonormal(), 6, max_iter=20).transform
     ours = inpaint(unit, missing, Q, 6, stride=8, method="pursuit", prior=0)
     rows, gaps = fost.images.patches(unit, 8), fost.images.patches(missing, 8) > 0
     means = np.where(gaps, 0, rows).sum(axis=1, keepdims=True)
@@ -210,7 +210,7 @@ def test_errors_are_at_or_below_the_paper(picture, name, paper_images):
     image = (image - low) / (high - low)
     Y = fost.images.patches(image, 8)
     Y -= Y.mean(axis=1, keepdims=True)
-    structure = fost.Full() if name == "Q" else fost.Reflectors(14)
+    structure = fost.Orthonormal() if name == "Q" else fost.Reflectors(14)
     missing = holes(image.shape, 0.4)
     for dictionary in (
         fost.learn(Y, structure, 6).transform,

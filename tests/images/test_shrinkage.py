@@ -28,7 +28,7 @@ def transforms(rng, shape):
 
 
 def matrices(transform):
-    members = transform.transforms if isinstance(transform, fost.Bank) else [transform]
+    members = transform.members if isinstance(transform, fost.Bank) else [transform]
     return [member.matrix for member in members]
 
 

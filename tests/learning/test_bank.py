@@ -32,10 +32,10 @@ def mixed(seed=0, count=900, n=16, kinds=3, s=2, dtype=np.float64):
 
 def brute_force(Y, bank, s):
     """M of each member and the kept energy, from every member's own codes."""
-    kept = np.array([np.square(t.encode(Y, s).toarray()).sum(axis=1) for t in bank.transforms])
+    kept = np.array([np.square(t.encode(Y, s).toarray()).sum(axis=1) for t in bank.members])
     chosen = kept.argmax(axis=0)
     sums = []
-    for b, member in enumerate(bank.transforms):
+    for b, member in enumerate(bank.members):
         own = Y[chosen == b]
         sums.append(member.encode(own, s).T @ own if len(own) else np.zeros((Y.shape[1],) * 2))
     return np.concatenate(sums), kept.max(axis=0).sum()
@@ -54,7 +54,7 @@ def test_statistic_equals_brute_force(seed, count, with_base):
 
 
 @pytest.mark.parametrize(
-    "structure", [fost.Full(), fost.Reflectors(4), fost.Rotations(12)], ids=str
+    "structure", [fost.Orthonormal(), fost.Reflectors(4), fost.Rotations(12)], ids=str
 )
 @pytest.mark.parametrize("base", [None, fost.DCT(16)], ids=str)
 @pytest.mark.parametrize("init", ["splitting", "farthest", "subsets"])
@@ -64,7 +64,7 @@ def test_the_error_never_rises(structure, base, init):
         Y, fost.BankOf(structure, 3), 2, base=base, init=init, max_iter=20, tol=0, random_state=0
     )
     assert (np.diff(result.errors) <= 1e-12).all()
-    assert result.transform.n_transforms == 3
+    assert result.transform.n_members == 3
     codes = result.transform.encode(Y, 2)
     assert 1 - np.sum(codes.data**2) / np.sum(Y**2) == pytest.approx(result.error)
     left = np.sum((Y - result.transform.decode(codes)) ** 2) / np.sum(Y**2)
@@ -73,22 +73,22 @@ def test_the_error_never_rises(structure, base, init):
 
 def test_finds_the_kinds_of_signals():
     Y = mixed()
-    one = fost.learn(Y, fost.Full(), 2).error
-    three = fost.learn(Y, fost.BankOf(fost.Full(), 3), 2, random_state=0).error
+    one = fost.learn(Y, fost.Orthonormal(), 2).error
+    three = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 3), 2, random_state=0).error
     assert three < one / 10
 
 
 def test_one_member_is_a_single_transform():
     Y = mixed()
-    bank = fost.learn(Y, fost.BankOf(fost.Full(), 1), 2, max_iter=100, tol=0)
-    single = fost.learn(Y, fost.Full(), 2, max_iter=105, tol=0)
+    bank = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 1), 2, max_iter=100, tol=0)
+    single = fost.learn(Y, fost.Orthonormal(), 2, max_iter=105, tol=0)
     assert bank.error == pytest.approx(single.error, rel=1e-6)
 
 
 def test_an_unused_member_is_replaced_and_the_error_does_not_rise():
     Y = mixed()
-    used = fost.learn(Y, fost.Full(), 2, max_iter=5).transform
-    structure = fost.BankOf(fost.Full(), 3)
+    used = fost.learn(Y, fost.Orthonormal(), 2, max_iter=5).transform
+    structure = fost.BankOf(fost.Orthonormal(), 3)
     problem = Problem(ArraySource(Y), None, 2, np.random.default_rng(0), 10, 0.0)
     bank = fost.Bank([used] * 3)  # ties go to the first: the others are never used
     statistic = problem.code(bank)
@@ -101,16 +101,16 @@ def test_an_unused_member_is_replaced_and_the_error_does_not_rise():
 def test_replaced_members_are_recorded(tmp_path):
     Y = mixed()
     same = fost.Bank([fost.DCT(16)] * 3)
-    bank = fost.BankDictionary(3, 2, structure=fost.Full(), init=same, max_iter=6, tol=0)
+    bank = fost.BankDictionary(3, 2, structure=fost.Orthonormal(), init=same, max_iter=6, tol=0)
     assert bank.fit(Y).reseeded_.tolist() == [2, 0, 0, 0, 0, 0]
     assert (np.diff(bank.errors_) <= 1e-12).all()
-    single = fost.learn(Y, fost.Full(), 2, max_iter=3, tol=0)
+    single = fost.learn(Y, fost.Orthonormal(), 2, max_iter=3, tol=0)
     assert single.reseeded.tolist() == [0, 0, 0]
     # A run that goes on from a checkpoint remembers.
     options = {"init": same, "tol": 0, "random_state": 0, "checkpoint": tmp_path / "state"}
     stop = {"callback": lambda iteration, *_: iteration == 2}
-    half = fost.learn(Y, fost.BankOf(fost.Full(), 3), 2, max_iter=6, **options, **stop)
-    whole = fost.learn(Y, fost.BankOf(fost.Full(), 3), 2, max_iter=6, **options)
+    half = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 3), 2, max_iter=6, **options, **stop)
+    whole = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 3), 2, max_iter=6, **options)
     assert (half.n_iter, whole.n_iter) == (2, 6)
     assert whole.reseeded.tolist() == [2, 0, 0, 0, 0, 0]
 
@@ -134,9 +134,9 @@ def test_what_was_decided_about_members_is_kept_in_checkpoints(tmp_path):
 )
 @pytest.mark.parametrize("init", ["splitting", "farthest", "subsets"])
 def test_more_members_than_distinct_signals(Y, init):
-    for structure in (fost.Full(), fost.Reflectors(2), fost.Rotations(3)):
+    for structure in (fost.Orthonormal(), fost.Reflectors(2), fost.Rotations(3)):
         result = fost.learn(Y, fost.BankOf(structure, 5), 1, init=init, random_state=0, max_iter=5)
-        assert result.transform.n_transforms == 5
+        assert result.transform.n_members == 5
         assert np.isfinite(result.errors).all()
 
 
@@ -145,7 +145,7 @@ def test_many_more_members_than_signals(init):
     Y = mixed(count=12)
     structure = fost.BankOf(fost.Rotations(3), 300)
     result = fost.learn(Y, structure, 2, init=init, random_state=0, max_iter=3)
-    assert result.transform.n_transforms == 300
+    assert result.transform.n_members == 300
     assert (np.diff(result.errors) <= 1e-12).all()
 
 
@@ -159,13 +159,15 @@ def test_a_bank_can_be_continued():
     np.testing.assert_allclose(np.r_[first.errors, rest.errors], whole.errors, rtol=1e-9)
 
 
-@pytest.mark.parametrize("member", [fost.Full(), fost.Reflectors(4), fost.Rotations(12)], ids=str)
+@pytest.mark.parametrize(
+    "member", [fost.Orthonormal(), fost.Reflectors(4), fost.Rotations(12)], ids=str
+)
 def test_a_smaller_bank_is_a_start(member):
     Y = mixed()
     options = {"base": fost.DCT(16), "max_iter": 20, "tol": 0, "random_state": 0}
     two = fost.learn(Y, fost.BankOf(member, 2), 2, **options)
     four = fost.learn(Y, fost.BankOf(member, 4), 2, init=two.transform, **options)
-    assert four.transform.n_transforms == 4
+    assert four.transform.n_members == 4
     assert four.start_error < two.error, "splitting helps before anything is learned"
     assert (np.diff(four.errors) <= 1e-12).all()
     again = fost.learn(Y, fost.BankOf(member, 4), 2, init=two.transform, **options)
@@ -173,7 +175,7 @@ def test_a_smaller_bank_is_a_start(member):
     foreign = fost.Bank([fost.DCT(16)])
     assert fost.learn(Y, fost.BankOf(member, 2), 2, init=foreign, **options).error < 0.5
     online = fost.BankDictionary(4, 2, structure=member, base=fost.DCT(16), init=two.transform)
-    assert online.partial_fit(Y).dictionary_.n_transforms == 4
+    assert online.partial_fit(Y).dictionary_.n_members == 4
 
 
 def test_threads_and_types(set_threads):
@@ -181,7 +183,9 @@ def test_threads_and_types(set_threads):
     for count in (1, 3):
         set_threads(count)
         Y = mixed(count=6000, dtype=np.float32)
-        results.append(fost.learn(Y, fost.BankOf(fost.Full(), 3), 2, max_iter=5, random_state=0))
+        results.append(
+            fost.learn(Y, fost.BankOf(fost.Orthonormal(), 3), 2, max_iter=5, random_state=0)
+        )
     assert results[0].transform == results[1].transform
     np.testing.assert_array_equal(results[0].errors, results[1].errors)
 
@@ -189,9 +193,13 @@ def test_threads_and_types(set_threads):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: fost.BankOf(fost.Full(), 0), ValueError, "n_transforms must be between 1"),
-        (lambda: fost.BankOf(3, 2), TypeError, "member must be Full"),
-        (lambda: fost.BankOf(fost.BankOf(fost.Full(), 2), 2), TypeError, "member must be Full"),
+        (lambda: fost.BankOf(fost.Orthonormal(), 0), ValueError, "n_members must be between 1"),
+        (lambda: fost.BankOf(3, 2), TypeError, "member must be Orthonormal"),
+        (
+            lambda: fost.BankOf(fost.BankOf(fost.Orthonormal(), 2), 2),
+            TypeError,
+            "member must be Orthonormal",
+        ),
         (
             lambda: learn(init="svd"),
             ValueError,
@@ -199,7 +207,7 @@ def test_threads_and_types(set_threads):
         ),
         (lambda: learn(base=bank_of_two()), TypeError, "base must be a transform, got a Bank"),
         (
-            lambda: fost.learn(mixed(), fost.Full(), 2, init=bank_of_two()),
+            lambda: fost.learn(mixed(), fost.Orthonormal(), 2, init=bank_of_two()),
             TypeError,
             "init must be a name or a transform, got a Bank",
         ),
@@ -214,13 +222,13 @@ def test_bad_arguments(call, error, message):
 
 
 def learn(**options):
-    return fost.learn(mixed(), fost.BankOf(fost.Full(), 2), 2, **options)
+    return fost.learn(mixed(), fost.BankOf(fost.Orthonormal(), 2), 2, **options)
 
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
-        fost.BankDictionary(2, 1, structure=fost.Full(), random_state=0, max_iter=5),
+        fost.BankDictionary(2, 1, structure=fost.Orthonormal(), random_state=0, max_iter=5),
         fost.BankDictionary(
             3, 1, structure=fost.Reflectors(1), random_state=0, max_iter=5, sparse_output=False
         ),
@@ -253,7 +261,7 @@ def test_batches_blocks_and_checkpoints(tmp_path):
         def __iter__(self):
             yield from np.array_split(Y, 7)
 
-    options = {"structure": fost.Full(), "max_iter": 6, "tol": 0, "random_state": 0}
+    options = {"structure": fost.Orthonormal(), "max_iter": 6, "tol": 0, "random_state": 0}
     whole = fost.BankDictionary(3, 2, **options).fit(Y)
     parts = fost.BankDictionary(3, 2, **options).fit(Blocks())
     np.testing.assert_allclose(parts.errors_, whole.errors_, rtol=1e-8)
@@ -262,7 +270,7 @@ def test_batches_blocks_and_checkpoints(tmp_path):
     assert kept.dictionary_ == whole.dictionary_
     again = fost.BankDictionary(3, 2, checkpoint=path, **options).fit(Y)
     assert again.dictionary_ == whole.dictionary_
-    online = fost.BankDictionary(3, 2, structure=fost.Full(), random_state=0)
+    online = fost.BankDictionary(3, 2, structure=fost.Orthonormal(), random_state=0)
     for _ in range(5):
         for batch in np.array_split(Y, 5):
             online.partial_fit(batch)
@@ -271,7 +279,7 @@ def test_batches_blocks_and_checkpoints(tmp_path):
 
 def test_scaled_statistics_keep_members_apart():
     """A member is updated from its own sums alone, however small they are."""
-    structure = fost.BankOf(fost.Full(), 2)
+    structure = fost.BankOf(fost.Orthonormal(), 2)
     Y = mixed(n=8)
     problem = Problem(ArraySource(Y), None, 2, np.random.default_rng(0), 10, 0.0)
     rng = np.random.default_rng(0)
@@ -289,7 +297,7 @@ def bank_of_two():
 def test_dense_codes_go_back_through_a_pipeline():
     Y = mixed()
     pipeline = make_pipeline(
-        StandardScaler(), fost.BankDictionary(2, 16, fost.Full(), sparse_output=False)
+        StandardScaler(), fost.BankDictionary(2, 16, fost.Orthonormal(), sparse_output=False)
     ).fit(Y)
     np.testing.assert_allclose(pipeline.inverse_transform(pipeline.transform(Y)), Y, atol=1e-10)
 
@@ -298,5 +306,5 @@ def test_dense_codes_go_back_through_a_pipeline():
 def test_members_for_signals_whose_squares_vanish(init: str) -> None:
     Y = np.random.default_rng(0).standard_normal((30, 4))
     Y[1:] *= 1e-200
-    result = fost.learn(Y, fost.BankOf(fost.Full(), 3), 1, init=init, random_state=0)
+    result = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 3), 1, init=init, random_state=0)
     assert result.error <= 1e-12

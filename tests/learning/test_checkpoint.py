@@ -135,8 +135,11 @@ def written(tmp_path: Path) -> Path:
         ({"Y": correlated(N + 1, n)}, "n_signals was 600 and is now 601"),
         ({"Y": correlated(N, n + 1)}, "n_features was 16 and is now 17"),
         ({"Y": correlated(N, n, dtype=np.float32)}, "rounding was"),
-        ({"structure": fost.Reflectors(5)}, r"structure was .Reflectors\(m=4.*m=5"),
-        ({"structure": fost.Full()}, "structure was"),
+        (
+            {"structure": fost.Reflectors(5)},
+            r"structure was .Reflectors\(n_reflectors=4.*n_reflectors=5",
+        ),
+        ({"structure": fost.Orthonormal()}, "structure was"),
         ({"random_state": 8}, "random_state was"),
         ({"base": fost.DCT(n)}, "base was None"),
         ({"init": "random"}, "init was 'svd' and is now 'random'"),
@@ -205,7 +208,7 @@ def test_a_place_that_cannot_be_written_is_known_at_once(tmp_path: Path) -> None
     with pytest.raises(FileNotFoundError):
         learn(
             correlated(N, n),
-            fost.Full(),
+            fost.Orthonormal(),
             checkpoint=tmp_path / "missing" / "state",
             callback=stopping_after(1),
         )
@@ -277,18 +280,34 @@ FORGED = {
     ),
     "another kind": (
         ROTATIONS,
-        instead("transform", {"kind": "chain", "members": [{"kind": "dct", "shape": [n]}]}),
+        instead("transform", {"kind": "chain", "stages": [{"kind": "dct", "shape": [n]}]}),
         "not of the structure",
     ),
     "a bank": (
-        fost.Full(),
-        instead("best", {"kind": "bank", "transforms": [{"kind": "dct", "shape": [n]}] * 2}),
+        fost.Orthonormal(),
+        instead("best", {"kind": "bank", "members": [{"kind": "dct", "shape": [n]}] * 2}),
         "not of the structure",
     ),
-    "other settings of the structure": (ROTATIONS, put("structure.g", 6), "has g=6, not 5"),
-    "absurd m": (REFLECTORS, put("structure.m", 2**30), "m must be between 1 and"),
-    "m above n": (REFLECTORS, put("structure.m", n + 1), "m must be between 1 and n_features=16"),
-    "m as text": (REFLECTORS, put("structure.m", "auto"), "m must be an integer"),
+    "other settings of the structure": (
+        ROTATIONS,
+        put("structure.n_rotations", 6),
+        "has n_rotations=6, not 5",
+    ),
+    "absurd m": (
+        REFLECTORS,
+        put("structure.n_reflectors", 2**30),
+        "n_reflectors must be between 1 and",
+    ),
+    "m above n": (
+        REFLECTORS,
+        put("structure.n_reflectors", n + 1),
+        "n_reflectors must be between 1 and n_features=16",
+    ),
+    "m as text": (
+        REFLECTORS,
+        put("structure.n_reflectors", "auto"),
+        "n_reflectors must be an integer",
+    ),
     "no structure": (REFLECTORS, put("structure", {}), "does not say what was decided"),
     "a field too many": (REFLECTORS, put("structure.parts", "wheels"), "parts="),
     "small statistic": (ROTATIONS, put("/statistic", np.eye(3)), "statistic must have shape"),
@@ -345,7 +364,7 @@ def test_a_place_beyond_philox(tmp_path: Path) -> None:
     def resumed() -> fost.LearningResult:
         numbers = np.random.Generator(np.random.Philox(5))
         return learn(
-            correlated(N, n), fost.Full(), max_iter=3, random_state=numbers, checkpoint=path
+            correlated(N, n), fost.Orthonormal(), max_iter=3, random_state=numbers, checkpoint=path
         )
 
     resumed()

@@ -23,7 +23,7 @@ def walks(count: int, n: int = 16, seed: int = 0) -> np.ndarray:
 
 
 def held(train: np.ndarray, held_out: np.ndarray) -> list[Candidate]:
-    todo = rungs(16, BASES, max_transforms=2)
+    todo = rungs(16, BASES, max_members=2)
     contest = Contest(train, held_out, 3, 100, 1e-6, np.random.default_rng(0))
     plan = rounds(*train.shape, len(todo))
     return list(contest.held(todo, plan, Wish(held_out, 3, None).order))
@@ -42,7 +42,7 @@ def test_rounds_go_from_a_sample_to_all(n_signals, n_features, n_candidates):
 
 def test_few_go_on_to_all_signals():
     rows = held(walks(20_000), walks(2_000, seed=1))
-    todo = rungs(16, BASES, max_transforms=2)
+    todo = rungs(16, BASES, max_members=2)
     plan = rounds(20_000, 16, len(todo))
     assert [each.n_signals for each in plan] == [4096, 20_000]
     expected = [each.n_signals for each in plan for _ in range(each.n_candidates)]
@@ -50,7 +50,7 @@ def test_few_go_on_to_all_signals():
     last = {row.structure: row for row in rows}
     assert len(last) == len(todo)
     finalists = [row for row in rows if row.n_signals == 20_000]
-    dropped = [row for row in last.values() if row.n_signals == 4096 and row.n_transforms == 1]
+    dropped = [row for row in last.values() if row.n_signals == 4096 and row.n_members == 1]
     # Nobody who was left behind is better by more than the sample can be misleading about.
     least = min(row.held_out_error for row in finalists)
     assert least <= 1.05 * min(row.held_out_error for row in dropped)

@@ -48,7 +48,7 @@ def test_the_error_never_rises(name, dtype, rule):
     assert same.transform == result.transform
 
 
-@pytest.mark.parametrize("structure", [fost.Full(), fost.Reflectors(6), fost.Rotations(24)])
+@pytest.mark.parametrize("structure", [fost.Orthonormal(), fost.Reflectors(6), fost.Rotations(24)])
 def test_gaps_cost_less_than_zeros_do(structure):
     """On complete signals that nothing was learned from; zeros cost twice as much, or more.
 
@@ -74,9 +74,9 @@ def test_banks_learn_from_gaps():
     Y[::2] = 9 * rng.standard_normal((450, 16)) * (rng.random((450, 16)) < 0.15)
     for init in ("splitting", "farthest", "subsets"):
         bank = fost.learn(
-            Y, fost.BankOf(fost.Full(), 2), 3, missing=missing, init=init, random_state=0
+            Y, fost.BankOf(fost.Orthonormal(), 2), 3, missing=missing, init=init, random_state=0
         )
-        single = fost.learn(Y, fost.Full(), 3, missing=missing)
+        single = fost.learn(Y, fost.Orthonormal(), 3, missing=missing)
         assert np.all(np.diff(bank.errors) <= 0)
         assert bank.error < 0.8 * single.error
 
@@ -181,13 +181,13 @@ def test_threads_and_checkpoints_change_nothing(tmp_path: Path) -> None:
     try:
         for count in (1, 3):
             fost.set_num_threads(count)
-            results.append(fost.learn(Y, fost.Full(), 3, **options))
+            results.append(fost.learn(Y, fost.Orthonormal(), 3, **options))
     finally:
         fost.set_num_threads(before)
     path = tmp_path / "run"
     with pytest.raises(Stop):
-        fost.learn(Y, fost.Full(), 3, checkpoint=path, callback=stop, **options)
-    results.append(fost.learn(Y, fost.Full(), 3, checkpoint=path, **options))
+        fost.learn(Y, fost.Orthonormal(), 3, checkpoint=path, callback=stop, **options)
+    results.append(fost.learn(Y, fost.Orthonormal(), 3, checkpoint=path, **options))
     for other in results[1:]:
         np.testing.assert_array_equal(other.errors, results[0].errors)
         assert other.transform == results[0].transform
@@ -208,7 +208,7 @@ def test_signals_without_observed_entries_contribute_nothing(rng) -> None:
 def test_an_entry_that_is_never_observed() -> None:
     Y, missing = smooth(300)
     missing[:, 5] = True
-    for structure in (fost.Full(), fost.Reflectors(4), fost.BankOf(fost.Full(), 2)):
+    for structure in (fost.Orthonormal(), fost.Reflectors(4), fost.BankOf(fost.Orthonormal(), 2)):
         result = fost.learn(Y, structure, 3, missing=missing, max_iter=5)
         assert np.isfinite(result.errors).all()
         assert result.error <= result.start_error
@@ -229,7 +229,7 @@ def test_what_is_refused(missing: Any, kind: Any, message: str) -> None:
     Y = correlated(60, 8)
     Y[3, 2] = np.nan
     with pytest.raises(kind, match=message):
-        fost.learn(Y, fost.Full(), 2, missing=missing)
+        fost.learn(Y, fost.Orthonormal(), 2, missing=missing)
     if "no observed" not in message:
         with pytest.raises(kind, match=message):
             fost.DCT(8).encode(Y, 2, missing=missing)
@@ -244,14 +244,14 @@ def test_nan_and_infinity_that_nobody_announced() -> None:
     union = fost.Union([fost.DCT(8), fost.Hadamard(8)])
     chunks = da.from_array(Y, chunks=(20, 8))
     calls: list[Callable[[Any], Any]] = [
-        lambda Y: fost.learn(Y, fost.Full(), 2),
+        lambda Y: fost.learn(Y, fost.Orthonormal(), 2),
         lambda Y: fost.learn(Y, fost.Rotations(4), 2, base=fost.DCT(8)),
-        lambda Y: fost.learn(Y, fost.UnionOf(fost.Full(), 2), 2),
-        lambda Y: fost.learn(Y, fost.Full(), 2, sample_weight=np.arange(60)),
-        lambda Y: fost.learn(Y, fost.Full(), threshold=0.5),
+        lambda Y: fost.learn(Y, fost.UnionOf(fost.Orthonormal(), 2), 2),
+        lambda Y: fost.learn(Y, fost.Orthonormal(), 2, sample_weight=np.arange(60)),
+        lambda Y: fost.learn(Y, fost.Orthonormal(), threshold=0.5),
         lambda Y: fost.learn([Y[:30], Y[30:]], fost.Reflectors(2), 2),
         lambda Y: fost.DCT(8).encode(Y, 2),
-        lambda Y: fost.DCT(8).encode(Y, tol=0.1),
+        lambda Y: fost.DCT(8).encode(Y, max_error=0.1),
         lambda Y: bank.encode(Y, 2),
         lambda Y: union.encode(Y, 2),
         lambda Y: fost.omp(Y, np.eye(8), 2),
@@ -264,7 +264,7 @@ def test_nan_and_infinity_that_nobody_announced() -> None:
         call(whole)
     for lazy in (
         lambda: fost.DCT(8).encode(chunks, 2).compute(),
-        lambda: fost.learn(chunks, fost.Full(), 2),
+        lambda: fost.learn(chunks, fost.Orthonormal(), 2),
     ):
         with pytest.raises(ValueError, match=hint):
             lazy()
@@ -277,7 +277,7 @@ def test_nan_and_infinity_that_nobody_announced() -> None:
         fost.omp(Y, np.eye(8), 2, missing="gaps")  # type: ignore[arg-type]
     Y[4, 1] = np.inf
     with pytest.raises(ValueError, match="Y contains infinity"):
-        fost.learn(Y, fost.Full(), 2, missing="nan")
+        fost.learn(Y, fost.Orthonormal(), 2, missing="nan")
     with pytest.raises(ValueError, match="Y contains infinity"):
         fost.DCT(8).encode(Y, 2, missing="nan")
 
@@ -289,20 +289,20 @@ def test_codes_of_what_is_observed_are_those_of_pursuit() -> None:
     want = fost.omp(Y, coder.matrix.T, 4, missing=missing)
     assert cases.same_codes(coder.encode(Y, 4, missing=missing), want)
     assert cases.same_codes(coder.encode(marked, 4, missing="nan"), want)
-    want = fost.omp(Y, coder.matrix.T, tol=0.5, missing=missing)
-    assert cases.same_codes(coder.encode(Y, tol=0.5, missing=missing), want)
+    want = fost.omp(Y, coder.matrix.T, max_error=0.5, missing=missing)
+    assert cases.same_codes(coder.encode(Y, max_error=0.5, missing=missing), want)
     few = coder.encode(Y, threshold=1.0, missing=missing)
     assert np.abs(few.data).min() > 1
     bank = fost.Bank([coder, fost.Hadamard(16)])
     codes = bank.encode(Y, 4, missing=missing)
     alone = [
         np.where(missing, 0, Y - member.decode(member.encode(Y, 4, missing=missing)))
-        for member in bank.transforms
+        for member in bank.members
     ]
     left = np.where(missing, 0, Y - bank.decode(codes))
     best = np.min([np.sum(own**2, axis=1) for own in alone], axis=0)
     np.testing.assert_allclose(np.sum(left**2, axis=1), best, rtol=1e-9, atol=1e-12)
-    fewest = bank.encode(Y, tol=0.5, missing=missing)
+    fewest = bank.encode(Y, max_error=0.5, missing=missing)
     errors = np.where(missing, 0, Y - bank.decode(fewest))
     assert np.sum(errors**2, axis=1).max() <= 0.5 * (1 + 1e-9)
 
@@ -314,7 +314,7 @@ def test_estimators_take_nan() -> None:
         fost.OrthonormalDictionary(3),
         fost.HouseholderDictionary(4, 3),
         fost.GivensDictionary(8, 3, base=fost.DCT(16)),
-        fost.BankDictionary(2, 3, fost.Full(), random_state=0, max_iter=5),
+        fost.BankDictionary(2, 3, fost.Orthonormal(), random_state=0, max_iter=5),
         fost.baselines.KSVD(20, 3, max_iter=5, random_state=0),
         fost.baselines.KSVD(20, 3, approximate=False, max_iter=5, random_state=0),
         fost.baselines.MOD(20, 3, max_iter=5, random_state=0),

@@ -36,10 +36,10 @@ def interrupted_rotations(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_results_say_whether_they_were_interrupted() -> None:
     Y = correlated(200, 8)
     with pytest.warns(InterruptedWarning):
-        found = fost.learn(Y, fost.Full(), 2, tol=0, callback=interrupt)
+        found = fost.learn(Y, fost.Orthonormal(), 2, tol=0, callback=interrupt)
     assert found.interrupted
     assert found.n_iter == 1
-    assert not fost.learn(Y, fost.Full(), 2, max_iter=2).interrupted
+    assert not fost.learn(Y, fost.Orthonormal(), 2, max_iter=2).interrupted
 
 
 def test_so_do_estimators() -> None:

@@ -15,7 +15,7 @@ from fost.learning import ObjectiveRoseWarning
 from fost.learning.structure import Structure
 
 STRUCTURES = {
-    "Full": lambda n: fost.Full(),
+    "Orthonormal": lambda n: fost.Orthonormal(),
     "H": lambda n: fost.Reflectors(max(1, n // 4)),
     "H random order": lambda n: fost.Reflectors(max(1, n // 4), order="random"),
     "H triangular": lambda n: fost.Reflectors(max(1, n // 4), triangular=True),
@@ -74,7 +74,7 @@ def test_learning_with_a_base_is_learning_on_its_coefficients(name):
         base.forward(Y), structure, 3, init=init, max_iter=8, random_state=1
     )
     assert isinstance(with_base.transform, fost.Chain)
-    assert with_base.transform.members[0] == base
+    assert with_base.transform.stages[0] == base
     np.testing.assert_allclose(with_base.errors, on_coefficients.errors, rtol=1e-9)
     assert relative_error(Y, with_base.transform, 3) == pytest.approx(with_base.error)
 
@@ -118,7 +118,7 @@ def test_threads_do_not_change_a_bit(name, set_threads):
 
 def test_random_state_makes_results_reproducible():
     Y = correlated(300, 16)
-    for structure in (fost.Full(), fost.Reflectors(4, order="random")):
+    for structure in (fost.Orthonormal(), fost.Reflectors(4, order="random")):
         one, two, other = (
             fost.learn(Y, structure, 3, init="random", max_iter=3, random_state=seed)
             for seed in (7, 7, 8)
@@ -140,7 +140,7 @@ def test_stops_by_tol_and_says_so():
 
 def test_no_iterations_gives_the_start():
     Y = correlated(100, 8)
-    result = fost.learn(Y, fost.Full(), 2, max_iter=0)
+    result = fost.learn(Y, fost.Orthonormal(), 2, max_iter=0)
     assert result.n_iter == 0
     assert len(result.errors) == 0
     assert relative_error(Y, result.transform, 2) == pytest.approx(result.error)
@@ -198,13 +198,13 @@ def test_interrupt_returns_the_best_so_far():
 @pytest.mark.usefixtures("interruptible")
 def test_interrupt_of_a_start_that_learns_is_an_interrupt(monkeypatch):
     """Inside something larger Ctrl-C must not be swallowed."""
-    update = fost.Full.update
+    update = fost.Orthonormal.update
 
     def interrupted(self, *arguments):
         signal.raise_signal(signal.SIGINT)
         return update(self, *arguments)
 
-    monkeypatch.setattr(fost.Full, "update", interrupted)
+    monkeypatch.setattr(fost.Orthonormal, "update", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fost.learn(correlated(100, 8), fost.Rotations(2), 2, init="aligned")
 
@@ -241,7 +241,7 @@ def test_the_scale_of_the_signals_does_not_matter(name, scale):
 
 def test_signals_whose_energy_underflows_are_refused():
     with pytest.raises(ValueError, match="Y is too small"):
-        fost.learn(np.full((4, 8), 1e-200), fost.Full(), 2)
+        fost.learn(np.full((4, 8), 1e-200), fost.Orthonormal(), 2)
 
 
 def test_an_error_in_the_callback_reaches_the_caller():
@@ -249,11 +249,11 @@ def test_an_error_in_the_callback_reaches_the_caller():
         raise LookupError("mine")
 
     with pytest.raises(LookupError, match="mine"):
-        fost.learn(correlated(50, 8), fost.Full(), 2, callback=fail)
+        fost.learn(correlated(50, 8), fost.Orthonormal(), 2, callback=fail)
 
 
 def test_verbose_writes_progress_to_stderr(capsys):
-    fost.learn(correlated(50, 8), fost.Full(), 2, tol=0, max_iter=2, verbose=True)
+    fost.learn(correlated(50, 8), fost.Orthonormal(), 2, tol=0, max_iter=2, verbose=True)
     captured = capsys.readouterr()
     assert "iteration 2/2  relative error" in captured.err
     assert captured.out == ""
@@ -267,7 +267,7 @@ def test_a_structure_that_makes_things_worse_is_noticed():
             return 0
 
         def initial(self, problem, init):
-            return fost.Full().initial(problem, init)
+            return fost.Orthonormal().initial(problem, init)
 
         def restart(self, problem, transform):
             return transform
@@ -347,8 +347,12 @@ GOOD = {"Y": np.eye(8), "structure": fost.Reflectors(2), "n_nonzero_coefs": 2}
         ({"Y": np.full((4, 8), np.inf)}, ValueError, "Y contains NaN"),
         ({"Y": np.zeros((4, 8), complex)}, TypeError, "Y must be real"),
         ({"structure": "householder"}, TypeError, "structure must be"),
-        ({"structure": fost.Full}, TypeError, "got the class Full itself"),
-        ({"structure": fost.Reflectors(9)}, ValueError, "m must be between 1 and n_features=8"),
+        ({"structure": fost.Orthonormal}, TypeError, "got the class Orthonormal itself"),
+        (
+            {"structure": fost.Reflectors(9)},
+            ValueError,
+            "n_reflectors must be between 1 and n_features=8",
+        ),
         ({"n_nonzero_coefs": 0}, ValueError, "n_nonzero_coefs must be between 1"),
         ({"n_nonzero_coefs": 9}, ValueError, "n_nonzero_coefs must be between 1"),
         ({"n_nonzero_coefs": 2.0}, TypeError, "n_nonzero_coefs must be an integer"),
@@ -387,10 +391,10 @@ def test_signals_whose_energy_loses_digits_are_refused():
     Y = correlated(100, 8)
     for power in (-1070, -520, -500):
         with pytest.raises(ValueError, match="Y is too small: the squares of its entries vanish"):
-            fost.learn(np.ldexp(Y, power), fost.Full(), 2)
+            fost.learn(np.ldexp(Y, power), fost.Orthonormal(), 2)
     for power in (520, 1000):
         with pytest.raises(ValueError, match="Y is too large: the squares of its entries overflow"):
-            fost.learn(np.ldexp(Y, power), fost.Full(), 2)
+            fost.learn(np.ldexp(Y, power), fost.Orthonormal(), 2)
 
 
 @pytest.mark.parametrize("power", [-1000, 900])

@@ -15,12 +15,12 @@ from fost.learning.task import Task
 from tests.learning.test_bank import mixed
 
 STRUCTURES = [
-    fost.Full(),
+    fost.Orthonormal(),
     fost.Reflectors(3),
     fost.Reflectors(3, orthogonal=True),
     fost.Rotations(12),
     fost.BankOf(fost.Rotations(8), 3),
-    fost.BankOf(fost.Full(), 2),
+    fost.BankOf(fost.Orthonormal(), 2),
 ]
 
 
@@ -48,7 +48,7 @@ def test_without_momentum_it_is_learn(rng):
 
 
 def test_it_ends_with_no_higher_errors(rng):
-    task = Task(fost.Full(), 3, init="random", max_iter=400, tol=1e-6, random_state=0)
+    task = Task(fost.Orthonormal(), 3, init="random", max_iter=400, tol=1e-6, random_state=0)
     errors = np.zeros(2)
     for _ in range(4):
         Y = walks(rng)
@@ -59,7 +59,7 @@ def test_it_ends_with_no_higher_errors(rng):
 def test_a_member_that_nothing_uses_is_replaced(rng):
     Y = mixed(0, 400, 8, kinds=2)
     copies = fost.Bank([fost.DCT(8)] * 3)
-    task = Task(fost.BankOf(fost.Full(), 3), 2, None, copies, 10, 0, 0, momentum=MOMENTUM)
+    task = Task(fost.BankOf(fost.Orthonormal(), 3), 2, None, copies, 10, 0, 0, momentum=MOMENTUM)
     result = run(Y, task)
     assert result.reseeded[0] == 2
     assert np.diff(result.errors).max() <= 1e-12
@@ -82,8 +82,8 @@ def test_gaps_and_unions_take_ordinary_steps(rng):
     Y = walks(rng, 200, 8)
     holes = np.where(rng.random(Y.shape) < 0.1, np.nan, Y)
     for structure, missing, signals in (
-        (fost.Full(), "nan", holes),
-        (fost.UnionOf(fost.Full(), 2), None, Y),
+        (fost.Orthonormal(), "nan", holes),
+        (fost.UnionOf(fost.Orthonormal(), 2), None, Y),
     ):
         task = Task(structure, 2, max_iter=4, tol=0, random_state=0, missing=missing)
         ordinary = run(signals, task)

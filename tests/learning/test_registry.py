@@ -25,14 +25,14 @@ from tests.learning.test_loop import correlated
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 STRUCTURES = [
-    fost.Full(),
+    fost.Orthonormal(),
     fost.Reflectors(1),
     fost.Reflectors(3),
     fost.Reflectors(2, orthogonal=True),
     fost.Rotations(1),
     fost.Rotations(20),
     fost.BankOf(fost.Rotations(5), 3),
-    fost.BankOf(fost.Full(), 2),
+    fost.BankOf(fost.Orthonormal(), 2),
 ]
 
 
@@ -97,7 +97,7 @@ def test_ladders_rise_and_keep_to_the_limit(n: int, limit: int | None, over_base
 def test_names_are_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
     with pytest.raises(ValueError, match="there is a structure 'givens' already, Rotations"):
-        register("givens", "others")(fost.Full)
+        register("givens", "others")(fost.Orthonormal)
     register("givens", "defined once more")(fost.Rotations)
     assert kinds()["givens"].summary == "defined once more"
 
@@ -142,7 +142,9 @@ def test_a_butterfly_is_tried_drawn_and_offered(butterfly: Any) -> None:
         assert row.flops == row.transform.encode_flops(auto.n_nonzero_coefs_)
     names = [rung.name for rung in rungs(8, {"": None}, limit=60)]
     assert [name for name in names if "layer" in name] == ["1 layer", "2 layers"]
-    with pytest.raises(TypeError, match=r"must be Butterfly\(layers\), Full\(\), Reflectors\(m\)"):
+    with pytest.raises(
+        TypeError, match=r"must be Butterfly\(layers\), Orthonormal\(\), Reflectors\(n_reflectors\)"
+    ):
         fost.learn(Y, 3, 2)  # type: ignore[arg-type]
     pyplot = pytest.importorskip("matplotlib.pyplot")
     ax = fost.plot_frontier(auto)
@@ -162,7 +164,7 @@ def test_banks_checkpoints_and_batches_of_butterflies(butterfly: Any, tmp_path: 
     np.testing.assert_array_equal(resumed.errors, whole.errors)
     assert resumed.transform == whole.transform
     estimator = fost.BankDictionary(2, 2, butterfly.Butterfly(2), random_state=0)
-    assert estimator.partial_fit(Y).partial_fit(Y).dictionary_.n_transforms == 2
+    assert estimator.partial_fit(Y).partial_fit(Y).dictionary_.n_members == 2
 
 
 def fost_with_butterfly(folder: Path, *words: str) -> str:
@@ -182,14 +184,14 @@ def test_a_butterfly_from_the_command_line(tmp_path: Path) -> None:
     np.save(tmp_path / "signals.npy", correlated(200, 8))
     words = ["learn", "signals.npy", "-o", "model.safetensors", "-s", "2", "--iterations", "3"]
     told = fost_with_butterfly(tmp_path, *words, "--structure", "butterfly", "--size", "2")
-    assert "Chain(n_features=8, members=[DCT, Givens]" in told
+    assert "Chain(n_features=8, stages=[DCT, Givens]" in told
     model = fost.load(tmp_path / "model.safetensors")
     assert model.flops == fost.DCT(8).flops + 2 * 3 * 8
     assert "butterfly (layers of rotations" in fost_with_butterfly(tmp_path, "learn", "--help")
 
 
 def test_ladders_are_of_one_structure() -> None:
-    assert fost.Full.ladder(8, over_base=True) is None
+    assert fost.Orthonormal.ladder(8, over_base=True) is None
     assert fost.Rotations.ladder(1, over_base=False) is None
     ladder = fost.Reflectors.ladder(64, over_base=True)
     assert isinstance(ladder, Ladder)
@@ -198,10 +200,11 @@ def test_ladders_are_of_one_structure() -> None:
 
 def test_the_error_about_a_structure_names_all_of_them():
     everything = (
-        r"structure must be .*Full\(\), .*Reflectors\(m\), .*Rotations\(g\), "
-        r"BankOf\(structure, n_transforms\) or UnionOf\(structure, n_transforms\), got str"
+        r"structure must be .*Orthonormal\(\), .*Reflectors\(n_reflectors\), "
+        r".*Rotations\(n_rotations\), BankOf\(structure, n_members\) "
+        r"or UnionOf\(structure, n_members\), got str"
     )
     with pytest.raises(TypeError, match=everything):
-        fost.learn(np.eye(4), "full", 2)
-    with pytest.raises(TypeError, match=r"Rotations\(g\), got str"):  # no banks of banks
-        fost.BankOf("full", 2)
+        fost.learn(np.eye(4), "orthonormal", 2)
+    with pytest.raises(TypeError, match=r"Rotations\(n_rotations\), got str"):  # no banks of banks
+        fost.BankOf("orthonormal", 2)

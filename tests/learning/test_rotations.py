@@ -119,7 +119,7 @@ def test_auto_stops_where_rotations_stop_paying():
     """
     Y, base = smooth_patches(1500), fost.DCT((8, 8))
     auto = fost.learn(Y, fost.Rotations("auto"), 4, base=base, max_iter=20, random_state=0)
-    g = auto.transform.members[1].n_rotations
+    g = auto.transform.stages[1].n_rotations
     assert 4 <= g <= 400
     problem = Problem(ArraySource(Y), base, 4, np.random.default_rng(0), 20, 1e-6)
     M = problem.code(_aligned(problem)).matrix
@@ -135,10 +135,10 @@ def test_auto_stops_where_rotations_stop_paying():
 @pytest.mark.parametrize(
     ("g", "error", "match"),
     [
-        (0, ValueError, "g must be between 1"),
-        (-1, ValueError, "g must be between 1"),
-        (1.5, TypeError, "g must be an integer"),
-        ("some", ValueError, "g must be an integer or 'auto'"),
+        (0, ValueError, "n_rotations must be between 1"),
+        (-1, ValueError, "n_rotations must be between 1"),
+        (1.5, TypeError, "n_rotations must be an integer"),
+        ("some", ValueError, "n_rotations must be an integer or 'auto'"),
     ],
 )
 def test_bad_numbers_of_rotations(g, error, match):

@@ -188,7 +188,7 @@ def test_errors_of_a_reader_arrive() -> None:
             raise OSError("the tape is torn")
 
     with pytest.raises(OSError, match="the tape is torn"):
-        fost.learn(Broken(), fost.Full(), 1)
+        fost.learn(Broken(), fost.Orthonormal(), 1)
 
 
 def test_what_is_lazy(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ class Yielding:
 )
 def test_bad_sources(Y: Any, error: Any, match: str) -> None:
     with pytest.raises(error, match=match):
-        fost.learn(Y, fost.Full(), 1)
+        fost.learn(Y, fost.Orthonormal(), 1)
 
 
 def test_encode_checks_the_size(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_buffers_are_arrays_and_not_blocks() -> None:
     assert cases.same_codes(codes, fost.DCT(4).encode(Y, 2))
     assert as_source(view).n_signals == 20
     assert np.array_equal(
-        fost.learn(view, fost.Full(), 2).errors, fost.learn(Y, fost.Full(), 2).errors
+        fost.learn(view, fost.Orthonormal(), 2).errors, fost.learn(Y, fost.Orthonormal(), 2).errors
     )
     with pytest.raises(
         ValueError, match=r"Y must have shape \(n_signals, n_features\), got \(3,\)"

@@ -1,4 +1,4 @@
-"""Full and Reflectors: the updates, the starts and what the paper says about them."""
+"""Orthonormal and Reflectors: the updates, the starts and what the paper says about them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_orthogonal_reflectors_follow_the_direct_translation(m):
 
 def test_full_follows_the_direct_translation():
     Y = correlated(600, 16)
-    ours = fost.learn(Y, fost.Full(), 3, max_iter=10, tol=0)
+    ours = fost.learn(Y, fost.Orthonormal(), 3, max_iter=10, tol=0)
     np.testing.assert_allclose(history(ours), twin.learn_full(Y, 3, 10)[1], rtol=1e-8)
 
 
@@ -189,14 +189,14 @@ def test_a_planted_transform_is_recovered_from_a_near_start():
     by_reflectors = fost.learn(Y, fost.Reflectors(m), s, init=start, max_iter=300, tol=0)
     assert by_reflectors.start_error > 1e-3
     assert by_reflectors.error < 1e-12
-    by_full = fost.learn(Y, fost.Full(), s, init=start, max_iter=300, tol=0)
+    by_full = fost.learn(Y, fost.Orthonormal(), s, init=start, max_iter=300, tol=0)
     assert by_full.error < 1e-12
 
 
 def test_more_reflectors_approach_the_full_transform():
     Y = correlated(2000, 16)
     errors = [fost.learn(Y, fost.Reflectors(m), 3, tol=0).error for m in (1, 2, 4, 8, 16)]
-    full = fost.learn(Y, fost.Full(), 3, tol=0).error
+    full = fost.learn(Y, fost.Orthonormal(), 3, tol=0).error
     # Each step gains 6 % or more, but for the last, where half of the reflectors are as good.
     assert all(more < 0.97 * few for few, more in pairwise(errors[:4])), errors
     assert errors[-1] < 1.01 * errors[-2]
@@ -249,7 +249,7 @@ def test_approximate_svd_keeps_the_leading_components(n):
     for k in range(n // 8):
         leading = initialise.principal_components(Y.T @ Y, k + 1)[:, k]
         assert abs(leading @ basis[:, k]) == pytest.approx(1, abs=1e-4)
-    result = fost.learn(Y, fost.Full(), 1, init="approximate-svd", random_state=0)
+    result = fost.learn(Y, fost.Orthonormal(), 1, init="approximate-svd", random_state=0)
     assert result.error <= result.start_error
 
 
@@ -301,12 +301,16 @@ def test_starts_that_learn_something_else_first_take_a_base(base):
 @pytest.mark.parametrize(
     ("arguments", "error", "match"),
     [
-        ({"m": 0}, ValueError, "m must be between 1"),
-        ({"m": -3}, ValueError, "m must be between 1"),
-        ({"m": 2.5}, TypeError, "m must be an integer"),
-        ({"m": "many"}, ValueError, "m must be an integer or 'auto'"),
-        ({"m": 2, "order": "backwards"}, ValueError, "order must be"),
-        ({"m": 2, "orthogonal": True, "triangular": True}, ValueError, "triangular must be"),
+        ({"n_reflectors": 0}, ValueError, "n_reflectors must be between 1"),
+        ({"n_reflectors": -3}, ValueError, "n_reflectors must be between 1"),
+        ({"n_reflectors": 2.5}, TypeError, "n_reflectors must be an integer"),
+        ({"n_reflectors": "many"}, ValueError, "n_reflectors must be an integer or 'auto'"),
+        ({"n_reflectors": 2, "order": "backwards"}, ValueError, "order must be"),
+        (
+            {"n_reflectors": 2, "orthogonal": True, "triangular": True},
+            ValueError,
+            "triangular must be",
+        ),
     ],
 )
 def test_bad_structures_are_refused(arguments, error, match):

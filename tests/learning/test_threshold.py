@@ -61,20 +61,20 @@ def test_the_statistic_is_that_of_the_codes(isa):
 
 def test_no_threshold_keeps_everything():
     Y = correlated(50, 8)
-    result = fost.learn(Y, fost.Full(), threshold=0.0)
+    result = fost.learn(Y, fost.Orthonormal(), threshold=0.0)
     assert result.error == pytest.approx(0, abs=1e-12)
-    nothing = fost.learn(Y, fost.Full(), threshold=1e6)
+    nothing = fost.learn(Y, fost.Orthonormal(), threshold=1e6)
     assert nothing.error == 1
 
 
 def test_estimators_know_it():
     Y = correlated(300, 16)
     dictionary = fost.OrthonormalDictionary(None, threshold=2.0).fit(Y)
-    result = fost.learn(Y, fost.Full(), threshold=2.0)
+    result = fost.learn(Y, fost.Orthonormal(), threshold=2.0)
     np.testing.assert_array_equal(dictionary.errors_, result.errors)
     assert np.abs(dictionary.transform(Y).data).min() > 2
     assert len(set(np.diff(dictionary.transform(Y).indptr))) > 1
-    exact = dictionary.set_params(transform_tol=0.5)
+    exact = dictionary.set_params(transform_max_error=0.5)
     errors = np.square(Y - exact.inverse_transform(exact.transform(Y))).sum(axis=1)
     assert errors.max() <= 0.5 * (1 + 1e-9)
     online = fost.OrthonormalDictionary(None, threshold=2.0)
@@ -85,9 +85,9 @@ def test_estimators_know_it():
 
 def test_a_checkpoint_is_of_one_threshold(tmp_path):
     Y, path = correlated(200, 8), tmp_path / "run"
-    fost.learn(Y, fost.Full(), threshold=2.0, max_iter=3, checkpoint=path)
+    fost.learn(Y, fost.Orthonormal(), threshold=2.0, max_iter=3, checkpoint=path)
     with pytest.raises(ValueError, match=r"threshold was 2\.0 and is now 3\.0"):
-        fost.learn(Y, fost.Full(), threshold=3.0, max_iter=3, checkpoint=path)
+        fost.learn(Y, fost.Orthonormal(), threshold=3.0, max_iter=3, checkpoint=path)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +100,6 @@ def test_a_checkpoint_is_of_one_threshold(tmp_path):
 )
 def test_what_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        fost.learn(correlated(20, 4), fost.Full(), **arguments)
-    with pytest.raises(ValueError, match="transform_tol must be at least 0"):
-        fost.OrthonormalDictionary(2, transform_tol=-1).fit_transform(correlated(20, 4))
+        fost.learn(correlated(20, 4), fost.Orthonormal(), **arguments)
+    with pytest.raises(ValueError, match="transform_max_error must be at least 0"):
+        fost.OrthonormalDictionary(2, transform_max_error=-1).fit_transform(correlated(20, 4))

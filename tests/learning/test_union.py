@@ -22,7 +22,7 @@ from tests import reference
 from tests.cases import dtypes, random_orthonormal, seeds
 from tests.learning.test_bank import mixed
 
-STRUCTURES = [fost.Full(), fost.Reflectors(3), fost.Rotations(12)]
+STRUCTURES = [fost.Orthonormal(), fost.Reflectors(3), fost.Rotations(12)]
 
 
 def problem(Y, s=2, base=None, max_iter=10):
@@ -87,8 +87,8 @@ def test_finds_what_no_bank_can():
     """Two atoms of different members explain each signal; no member alone has both."""
     Y = spikes_and_waves()
     options = {"init": fost.Bank([fost.DCT(16), fost.Dense(np.eye(16))]), "max_iter": 5}
-    union = fost.learn(Y, fost.UnionOf(fost.Full(), 2), 2, **options)
-    bank = fost.learn(Y, fost.BankOf(fost.Full(), 2), 2, **options)
+    union = fost.learn(Y, fost.UnionOf(fost.Orthonormal(), 2), 2, **options)
+    bank = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 2), 2, **options)
     assert union.error < 0.05
     assert bank.error > 2 * union.error
 
@@ -97,7 +97,7 @@ def test_finds_what_no_bank_can():
 def test_is_better_than_the_bank_that_it_starts_from(member):
     Y = mixed(count=1200)
     union = fost.learn(Y, fost.UnionOf(member, 3), 3, max_iter=8, random_state=0)
-    bank = fost.Bank(union.transform.transforms)
+    bank = fost.Bank(union.transform.members)
     kept = np.square(bank.encode(Y, 3).data).sum()
     assert union.error < 1 - kept / np.square(Y).sum()
     found = union.transform
@@ -110,7 +110,7 @@ def test_batches_improve_a_start(member):
     Y = mixed(count=3000)
     asked = problem(Y, 3, None)
     structure = fost.UnionOf(member, 3).fit_to(asked)
-    start = fost.Union(structure.bank.initial(asked, "subsets").transforms)
+    start = fost.Union(structure.bank.initial(asked, "subsets").members)
     better = structure._batched(asked, start)
     errors = [asked.error(structure.code(asked, union)) for union in (start, better)]
     assert errors[1] < errors[0]
@@ -149,29 +149,31 @@ def test_checkpoints_go_on_to_the_last_bit(tmp_path):
 
 def test_more_members_than_signals():
     Y = np.random.default_rng(0).standard_normal((3, 8))
-    result = fost.learn(Y, fost.UnionOf(fost.Full(), 5), 2, max_iter=3, random_state=0)
-    assert result.transform.n_transforms == 5
+    result = fost.learn(Y, fost.UnionOf(fost.Orthonormal(), 5), 2, max_iter=3, random_state=0)
+    assert result.transform.n_members == 5
     assert result.error < 1e-6 or result.error <= result.start_error + 1e-9
 
 
 def test_signals_of_zeros():
-    result = fost.learn(np.zeros((10, 8)), fost.UnionOf(fost.Full(), 2), 2, max_iter=3)
+    result = fost.learn(np.zeros((10, 8)), fost.UnionOf(fost.Orthonormal(), 2), 2, max_iter=3)
     assert (result.errors == 0).all()
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fost.UnionOf(fost.UnionOf(fost.Full(), 2), 2), "member must be"),
-        (lambda: fost.BankOf(fost.UnionOf(fost.Full(), 2), 2), "member must be"),
-        (lambda: fost.UnionOf(fost.Full(), 0), "n_transforms must be"),
+        (lambda: fost.UnionOf(fost.UnionOf(fost.Orthonormal(), 2), 2), "member must be"),
+        (lambda: fost.BankOf(fost.UnionOf(fost.Orthonormal(), 2), 2), "member must be"),
+        (lambda: fost.UnionOf(fost.Orthonormal(), 0), "n_members must be"),
         (
-            lambda: fost.learn(np.ones((9, 4)), fost.UnionOf(fost.Full(), 2), 2, init=fost.DCT(4)),
+            lambda: fost.learn(
+                np.ones((9, 4)), fost.UnionOf(fost.Orthonormal(), 2), 2, init=fost.DCT(4)
+            ),
             "init must be a bank or a union of 2",
         ),
         (
-            lambda: fost.learn(np.ones((9, 128)), fost.UnionOf(fost.Full(), 2**19), 2),
-            "n_transforms must be at most 128",
+            lambda: fost.learn(np.ones((9, 128)), fost.UnionOf(fost.Orthonormal(), 2**19), 2),
+            "n_members must be at most 128",
         ),
     ],
 )
@@ -188,13 +190,13 @@ def test_the_example_of_the_guide_runs():
     Y = names["Y"]
     assert names["codes"].shape == (2000, 128)
     assert (np.square(Y - names["Y_hat"]).sum(axis=1) <= 50.0 * (1 + 1e-9)).all()
-    bank = fost.learn(Y, fost.BankOf(fost.Full(), 2), 4, init=names["start"])
+    bank = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 2), 4, init=names["start"])
     assert names["result"].error < 0.9 * bank.error
 
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [fost.UnionDictionary(2, 1, structure=fost.Full(), random_state=0, max_iter=4)],
+    [fost.UnionDictionary(2, 1, structure=fost.Orthonormal(), random_state=0, max_iter=4)],
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -216,7 +218,7 @@ def test_the_estimator_learns_what_learn_does():
 
 def test_batch_after_batch():
     Y = mixed(count=2400)
-    estimator = fost.UnionDictionary(3, 3, fost.Full(), random_state=0)
+    estimator = fost.UnionDictionary(3, 3, fost.Orthonormal(), random_state=0)
     for _ in range(2):
         for batch in np.array_split(Y, 6):
             estimator.partial_fit(batch)
@@ -231,7 +233,7 @@ def test_weights_are_repetitions():
     counts = rng.integers(0, 4, len(Y))
     start = fost.Bank([fost.DCT(16), fost.Dense(random_orthonormal(rng, 16))])
     options = {"init": start, "max_iter": 4, "tol": 0.0}
-    structure = fost.UnionOf(fost.Full(), 2)
+    structure = fost.UnionOf(fost.Orthonormal(), 2)
     weighted = fost.learn(Y, structure, 3, sample_weight=counts, **options)
     repeated = fost.learn(np.repeat(Y, counts, axis=0), structure, 3, **options)
     np.testing.assert_allclose(weighted.errors, repeated.errors, rtol=1e-6)
@@ -267,7 +269,7 @@ def test_the_energy_that_is_kept_is_that_of_observed_entries():
     Y, missing = gappy(300)
     source = as_source(Y, missing)
     asked = Problem(source, fost.DCT(16), 2, np.random.default_rng(0), 5, 0.0)
-    structure = fost.UnionOf(fost.Full(), 2).fit_to(asked)
+    structure = fost.UnionOf(fost.Orthonormal(), 2).fit_to(asked)
     union = fost.Union([fost.Dense(np.eye(16)), fost.DCT(16)])
     statistic = structure.code(asked, union)
     whole = fost.Union([fost.DCT(16), fost.Chain([fost.DCT(16), fost.DCT(16)])])
@@ -287,7 +289,7 @@ def test_gaps_cost_less_than_zeros_do():
     start = fost.Bank([fost.DCT(16), fost.Dense(np.eye(16))])
 
     def error(Y: Any, **gaps: Any) -> float:
-        structure = fost.UnionOf(fost.Full(), 2)
+        structure = fost.UnionOf(fost.Orthonormal(), 2)
         union = fost.learn(Y, structure, 2, init=start, max_iter=10, **gaps).transform
         return as_source(others).relative_error(union, 2)
 
@@ -298,9 +300,11 @@ def test_gaps_cost_less_than_zeros_do():
 def test_the_estimator_takes_gaps():
     Y, missing = gappy(600)
     marked = np.where(missing, np.nan, Y)
-    estimator = fost.UnionDictionary(2, 2, fost.Full(), max_iter=4, random_state=0).fit(marked)
+    estimator = fost.UnionDictionary(2, 2, fost.Orthonormal(), max_iter=4, random_state=0).fit(
+        marked
+    )
     options = {"max_iter": 4, "random_state": 0}
-    wanted = fost.learn(Y, fost.UnionOf(fost.Full(), 2), 2, missing=missing, **options)
+    wanted = fost.learn(Y, fost.UnionOf(fost.Orthonormal(), 2), 2, missing=missing, **options)
     assert estimator.dictionary_ == wanted.transform
     assert estimator.errors_.min() < wanted.errors[0]
     for batch in np.array_split(marked, 3):

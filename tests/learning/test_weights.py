@@ -49,8 +49,8 @@ def test_a_signal_of_no_weight_does_not_count():
     weights = np.ones(300)
     Y[::3], weights[::3] = 1e6, 0
     rest = weights > 0
-    one = fost.learn(Y, fost.Full(), 2, sample_weight=weights, max_iter=4, tol=0)
-    other = fost.learn(Y[rest], fost.Full(), 2, max_iter=4, tol=0)
+    one = fost.learn(Y, fost.Orthonormal(), 2, sample_weight=weights, max_iter=4, tol=0)
+    other = fost.learn(Y[rest], fost.Orthonormal(), 2, max_iter=4, tol=0)
     np.testing.assert_allclose(one.errors, other.errors, rtol=1e-6)
 
 
@@ -96,7 +96,7 @@ def test_estimators_take_weights(rng):
     Y, weights = correlated(300, 8), rng.uniform(0.5, 2, 300)
     for estimator in (
         fost.OrthonormalDictionary(2, max_iter=4),
-        fost.BankDictionary(2, 2, fost.Full(), max_iter=4, random_state=0),
+        fost.BankDictionary(2, 2, fost.Orthonormal(), max_iter=4, random_state=0),
     ):
         weighted = estimator.fit(Y, sample_weight=weights).errors_
         assert not np.allclose(weighted, estimator.fit(Y).errors_)
@@ -132,13 +132,13 @@ def test_threads_change_nothing(rng):
 def test_what_is_refused(weights, message):
     Y = correlated(50, 4)
     with pytest.raises(ValueError, match=message):
-        fost.learn(Y, fost.Full(), 2, sample_weight=weights)
+        fost.learn(Y, fost.Orthonormal(), 2, sample_weight=weights)
     with pytest.raises(ValueError, match=message.split()[0]):
-        fost.learn(Thirds(Y), fost.Full(), 2, sample_weight=weights)
+        fost.learn(Thirds(Y), fost.Orthonormal(), 2, sample_weight=weights)
     da = pytest.importorskip("dask.array")
     signals = da.from_array(Y, chunks=(20, 4))
     with pytest.raises(ValueError, match="sample_weight"):
-        fost.learn(signals, fost.Full(), 2, sample_weight=weights)
+        fost.learn(signals, fost.Orthonormal(), 2, sample_weight=weights)
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -172,8 +172,8 @@ def test_weights_may_be_huge():
     Y = correlated(400, 8)
     assert counted(as_source(Y, None, weights).sample(50)) == 50
     options = {"max_iter": 2, "tol": 0, "random_state": 0}
-    huge = fost.learn(Y, fost.BankOf(fost.Full(), 3), 2, sample_weight=weights, **options)
-    plain = fost.learn(Y, fost.BankOf(fost.Full(), 3), 2, **options)
+    huge = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 3), 2, sample_weight=weights, **options)
+    plain = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 3), 2, **options)
     np.testing.assert_allclose(huge.errors, plain.errors, rtol=1e-6)
 
 
@@ -195,7 +195,7 @@ def test_starts_of_banks_are_those_of_repetitions(init):
     Y = correlated(400, 8)
     Y[::2] = 20 * rng.standard_normal((200, 8)) * (rng.random((200, 8)) < 0.3)
     options = {"init": init, "max_iter": 1, "tol": 0, "random_state": 0}
-    bank = fost.BankOf(fost.Full(), 3)
+    bank = fost.BankOf(fost.Orthonormal(), 3)
     one = fost.learn(Y, bank, 2, sample_weight=WEIGHTS, **options)
     many = fost.learn(np.repeat(Y, WEIGHTS, axis=0), bank, 2, **options)
     assert one.start_error == pytest.approx(many.start_error, rel=1e-6)
@@ -213,10 +213,10 @@ ESTIMATORS = [
     fost.HouseholderDictionary(max_iter=8),
     fost.GivensDictionary("auto", 2, max_iter=8),
     fost.BankDictionary(3, 2, max_iter=8, random_state=0),
-    fost.BankDictionary(3, 2, fost.Full(), init="subsets", max_iter=8, random_state=0),
+    fost.BankDictionary(3, 2, fost.Orthonormal(), init="subsets", max_iter=8, random_state=0),
     fost.UnionDictionary(2, 2, max_iter=8, random_state=0),
-    fost.AutoDictionary(2, max_transforms=2, max_iter=2, random_state=0),
-    fost.AutoDictionary(threshold=3.0, max_transforms=2, max_iter=2, random_state=0),
+    fost.AutoDictionary(2, max_members=2, max_iter=2, random_state=0),
+    fost.AutoDictionary(threshold=3.0, max_members=2, max_iter=2, random_state=0),
     fost.baselines.KSVD(12, 2, batch_size=30, max_iter=8, random_state=0),
     fost.baselines.MOD(12, 2, max_iter=8, random_state=0),
 ]
@@ -274,15 +274,15 @@ def test_what_many_signals_start_from_is_drawn_by_what_they_hold(kind, init, mon
     Y = correlated(400, 8)
     again = rng.permutation(np.repeat(np.arange(400), WEIGHTS))
     options = {"init": init, "max_iter": 2, "tol": 0, "random_state": 0}
-    one = fost.learn(Y, kind(fost.Full(), 3), 2, sample_weight=WEIGHTS, **options)
-    many = fost.learn(Y[again], kind(fost.Full(), 3), 2, **options)
+    one = fost.learn(Y, kind(fost.Orthonormal(), 3), 2, sample_weight=WEIGHTS, **options)
+    many = fost.learn(Y[again], kind(fost.Orthonormal(), 3), 2, **options)
     np.testing.assert_allclose(one.errors, many.errors, rtol=1e-6)
 
 
 def test_partial_fit_starts_alike(rng):
     Y = correlated(400, 8)
     again = rng.permutation(np.repeat(np.arange(400), WEIGHTS))
-    bank = fost.BankDictionary(3, 2, fost.Full(), init="subsets", random_state=0)
+    bank = fost.BankDictionary(3, 2, fost.Orthonormal(), init="subsets", random_state=0)
     one = clone(bank).partial_fit(Y, sample_weight=WEIGHTS)
     many = clone(bank).partial_fit(Y[again])
     np.testing.assert_allclose(one.errors_, many.errors_, rtol=1e-6)

@@ -24,7 +24,7 @@ def codes(U: np.ndarray, Y: np.ndarray, s: int) -> np.ndarray:
 def test_it_never_stops_early_and_is_what_learn_does(name: str) -> None:
     Y = signals()
     structure = {"H3": fost.Reflectors(3), "QH3": fost.Reflectors(3, orthogonal=True),
-                 "Q": fost.Full()}[name]  # fmt: skip
+                 "Q": fost.Orthonormal()}[name]  # fmt: skip
     found = paper.learn(name, Y, s=2, K=60)
     assert len(found.errors) == 61
     expected = fost.learn(Y, structure, 2, max_iter=60, tol=0)
@@ -40,7 +40,7 @@ def test_it_never_stops_early_and_is_what_learn_does(name: str) -> None:
 def test_the_start_of_the_authors_code() -> None:
     """Zero reflectors and the codes of all singular vectors, then sweeps of Algorithm 2."""
     Y, s, m = signals(), 2, 3
-    basis = fost.learn(Y, fost.Full(), s, max_iter=0).transform.matrix
+    basis = fost.learn(Y, fost.Orthonormal(), s, max_iter=0).transform.matrix
     X, vectors = codes(basis, Y, s), np.zeros((m, 16))
     errors = []
     for _ in range(5):

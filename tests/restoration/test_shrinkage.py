@@ -33,7 +33,7 @@ def test_equals_its_twin(isa, seed, ndim, dtype, bank, guided):
         transform = fost.Bank(
             [transform, fost.Dense(random_orthonormal(rng, transform.n_features))]
         )
-    members = transform.transforms if bank else [transform]
+    members = transform.members if bank else [transform]
     matrices = [member.matrix for member in members]
     grid = Grid.over(size, shape, stride)
     places = list(product(*grid.starts))

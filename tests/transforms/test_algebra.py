@@ -75,7 +75,7 @@ def test_transposes_in_chains_and_banks(isa: str, kinds: list[str], n: int, seed
     # One of them keeps as much as the best; which one, rounding may decide.
     bank = fost.Bank([U.T, *(member.T for member in members)])
     kept = np.linalg.norm(bank.encode(Y, 1).toarray(), axis=1)
-    best = max_of([np.abs(Y @ member.matrix).max(axis=1) for member in bank.transforms])
+    best = max_of([np.abs(Y @ member.matrix).max(axis=1) for member in bank.members])
     np.testing.assert_allclose(kept, best, atol=1e-13)
 
 

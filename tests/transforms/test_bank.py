@@ -47,7 +47,7 @@ def test_equals_brute_force(isa, seed, n, count, n_signals, dtype, shared, data)
     assert codes.shape == (n_signals, count * n)
     assert codes.dtype == dtype
     chosen = bank.chosen(codes)
-    kept = np.array([np.square(t.encode(Y, s).toarray()).sum(axis=1) for t in bank.transforms])
+    kept = np.array([np.square(t.encode(Y, s).toarray()).sum(axis=1) for t in bank.members])
     rounding = 1e-5 if dtype == np.float32 else 1e-12
     best = kept.max(axis=0, initial=0)
     picked = kept[chosen, np.arange(n_signals)]
@@ -206,9 +206,9 @@ def test_files_equality_and_repr(tmp_path):
     assert hash(again) == hash(bank)
     assert fost.transforms.read_metadata(tmp_path / "bank.safetensors") == {"patch": "3x4"}
     assert pickle.loads(pickle.dumps(bank)) == bank
-    assert bank != fost.Bank(bank.transforms[:2])
-    assert bank != bank.transforms
-    assert repr(bank) == f"Bank(n_features=12, n_transforms=4, flops={bank.flops})"
+    assert bank != fost.Bank(bank.members[:2])
+    assert bank != bank.members
+    assert repr(bank) == f"Bank(n_features=12, n_members=4, flops={bank.flops})"
     damaged = bytearray((tmp_path / "bank.safetensors").read_bytes())
     damaged[-3] ^= 1
     (tmp_path / "bank.safetensors").write_bytes(damaged)
@@ -219,9 +219,9 @@ def test_files_equality_and_repr(tmp_path):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: fost.Bank([]), ValueError, "transforms must be at least one"),
-        (lambda: fost.Bank(3), TypeError, "transforms must be a list of transforms"),
-        (lambda: fost.Bank([np.eye(3)]), TypeError, "transforms must be transforms"),
+        (lambda: fost.Bank([]), ValueError, "members must be at least one"),
+        (lambda: fost.Bank(3), TypeError, "members must be a list of transforms"),
+        (lambda: fost.Bank([np.eye(3)]), TypeError, "members must be transforms"),
         (lambda: fost.Bank([fost.DCT(3), fost.DCT(4)]), ValueError, "the same n_features"),
         (lambda: BANK.encode(np.ones((2, 5)), 1), ValueError, "Y has 5 features"),
         (lambda: BANK.encode(np.ones((2, 4)), 5), ValueError, "n_nonzero_coefs must be between"),
@@ -270,7 +270,7 @@ def test_a_bank_of_many_features_decodes_without_a_matrix():
     for i, b in enumerate(bank.chosen(codes)):
         own = codes[[i]].toarray()[:, b * n : (b + 1) * n]
         np.testing.assert_allclose(decoded[i], bank[b].inverse(own)[0], atol=1e-10)
-    assert not any("matrix" in coder.__dict__ for coder in (bank, *bank.transforms))
+    assert not any("matrix" in coder.__dict__ for coder in (bank, *bank.members))
     # However many signals there are, and however cheap sums of atoms would be.
     ones = csr_array((np.ones(10**6), np.zeros(10**6, np.int32), np.arange(10**6 + 1)))
     ones.resize((10**6, 3 * n))
@@ -302,5 +302,5 @@ def test_decoding_by_members_finds_overflow():
 def test_atoms_are_numbered_in_32_bits():
     many = fost.DCT(2**30)
     assert fost.Bank([many]).n_atoms == 2**30
-    with pytest.raises(ValueError, match=r"transforms must have fewer than 2\*\*31 atoms together"):
+    with pytest.raises(ValueError, match=r"members must have fewer than 2\*\*31 atoms together"):
         fost.Bank([many, many])

@@ -221,7 +221,7 @@ def test_copies(make: Callable[[], Any], copier: Callable[[Any], Any]) -> None:
         (fost.Dense(np.eye(64)), "Dense(n_features=64, flops=8128)"),
         (
             fost.Chain([fost.DCT((8, 8)), fost.Householder(np.eye(64)[:2])]),
-            "Chain(n_features=64, members=[DCT, Householder], flops=1184)",
+            "Chain(n_features=64, stages=[DCT, Householder], flops=1184)",
         ),
     ],
 )

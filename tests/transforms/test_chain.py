@@ -20,18 +20,18 @@ def test_forward_applies_the_members_in_order(
     Y = cases.make_signals("normal", count, n, dtype, rng)
 
     one_by_one, back = Y, Y
-    for member in chain.members:
-        one_by_one = member.forward(one_by_one)
-    for member in reversed(chain.members):
-        back = member.inverse(back)
+    for stage in chain.stages:
+        one_by_one = stage.forward(one_by_one)
+    for stage in reversed(chain.stages):
+        back = stage.inverse(back)
 
-    # One pass runs the same kernels on the same values as one pass per member.
+    # One pass runs the same kernels on the same values as one pass per stage.
     assert cases.same_bits(chain.forward(Y), one_by_one), "forward"
     assert cases.same_bits(chain.inverse(Y), back), "inverse"
 
 
 @given(n=cases.n_features, count=cases.n_signals, dtype=cases.dtypes, seed=cases.seeds)
-def test_chains_with_dense_members(isa: str, n: int, count: int, dtype: Any, seed: int) -> None:
+def test_chains_with_dense_stages(isa: str, n: int, count: int, dtype: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     chain = cases.make_transform("dense chain", n, rng)
     Y = cases.make_signals("normal", count, n, dtype, rng)
@@ -45,17 +45,17 @@ def test_chains_with_dense_members(isa: str, n: int, count: int, dtype: Any, see
 
 def test_matrix_is_the_product_of_the_members_matrices() -> None:
     rng = np.random.default_rng(0)
-    members = [cases.make_transform(kind, 12, rng) for kind in ("dct", "dense", "householder")]
-    product = members[0].matrix @ members[1].matrix @ members[2].matrix
-    np.testing.assert_allclose(fost.Chain(members).matrix, product, rtol=0, atol=1e-14)
+    stages = [cases.make_transform(kind, 12, rng) for kind in ("dct", "dense", "householder")]
+    product = stages[0].matrix @ stages[1].matrix @ stages[2].matrix
+    np.testing.assert_allclose(fost.Chain(stages).matrix, product, rtol=0, atol=1e-14)
 
 
 def test_two_dense_members_use_both_buffers() -> None:
     rng = np.random.default_rng(0)
-    members = [fost.Dense(cases.random_orthonormal(rng, 9)) for _ in range(3)]
+    stages = [fost.Dense(cases.random_orthonormal(rng, 9)) for _ in range(3)]
     Y = rng.standard_normal((20, 9))
     for count in (1, 2, 3):
-        chain = fost.Chain(members[:count])
+        chain = fost.Chain(stages[:count])
         np.testing.assert_allclose(chain.forward(Y), reference.forward(chain, Y), atol=1e-13)
         np.testing.assert_allclose(chain.inverse(Y), reference.inverse(chain, Y), atol=1e-13)
 
@@ -63,7 +63,7 @@ def test_two_dense_members_use_both_buffers() -> None:
 def test_chains_of_chains_are_taken_apart() -> None:
     a, b, c = (fost.DCT(shape) for shape in ((12,), (3, 4), (2, 6)))
     nested = fost.Chain([fost.Chain([a, fost.Chain([b])]), c])
-    assert nested.members == (a, b, c)
+    assert nested.stages == (a, b, c)
     assert nested == fost.Chain([a, b, c])
     assert nested != fost.Chain([a, c, b])
 
@@ -76,21 +76,21 @@ def test_members_may_be_any_iterable() -> None:
 
 def test_a_chain_of_one_is_not_its_member() -> None:
     assert fost.Chain([fost.DCT(6)]) != fost.DCT(6)
-    assert fost.Chain([fost.DCT(6)]).members == (fost.DCT(6),)
+    assert fost.Chain([fost.DCT(6)]).stages == (fost.DCT(6),)
 
 
 @pytest.mark.parametrize(
-    ("members", "error", "message"),
+    ("stages", "error", "message"),
     [
-        ([], ValueError, "members must be at least one transform, got none"),
-        ([fost.DCT(4), fost.DCT(5)], ValueError, r"members must have the same .* got \[4, 5\]"),
-        ([fost.DCT(4), np.eye(4)], TypeError, "members must be transforms, got ndarray"),
-        ([fost.DCT], TypeError, "members must be transforms, got"),
-        ([None], TypeError, "members must be transforms, got NoneType"),
-        ("ab", TypeError, "members must be transforms, got str"),
+        ([], ValueError, "stages must be at least one transform, got none"),
+        ([fost.DCT(4), fost.DCT(5)], ValueError, r"stages must have the same .* got \[4, 5\]"),
+        ([fost.DCT(4), np.eye(4)], TypeError, "stages must be transforms, got ndarray"),
+        ([fost.DCT], TypeError, "stages must be transforms, got"),
+        ([None], TypeError, "stages must be transforms, got NoneType"),
+        ("ab", TypeError, "stages must be transforms, got str"),
     ],
     ids=range(6),
 )
-def test_bad_members(members: Any, error: type[Exception], message: str) -> None:
+def test_bad_stages(stages: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        fost.Chain(members)
+        fost.Chain(stages)

@@ -166,7 +166,7 @@ def test_learning_over_it(own: fost.Transform, structure: Any, tmp_path: Path) -
         for base in (own, fost.Dense.exactly(own.matrix))
     )
     np.testing.assert_allclose(found.errors, expected.errors, rtol=1e-9)
-    assert found.transform.transforms[0].members[0] == own  # type: ignore[attr-defined]
+    assert found.transform.members[0].stages[0] == own  # type: ignore[attr-defined]
     for _ in range(2):  # the second goes on from the end of the first
         again = fost.learn(
             Y, structure, 2, base=own, max_iter=4, random_state=0, checkpoint=tmp_path / "state"

@@ -92,15 +92,15 @@ def test_paths_of_any_type(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_arrays_have_the_documented_names(path: Path) -> None:
     chain = make_chain()
-    _, reflectors, rotations, dense = chain.members
+    _, reflectors, rotations, dense = chain.stages
     assert isinstance(reflectors, fost.Householder)
     assert isinstance(rotations, fost.Givens)
     chain.save(path)
     expected = {
-        "members.1.vectors": reflectors.vectors,
-        "members.2.pairs": rotations.pairs,
-        "members.2.blocks": rotations.blocks,
-        "members.3.matrix": dense.matrix,
+        "stages.1.vectors": reflectors.vectors,
+        "stages.2.pairs": rotations.pairs,
+        "stages.2.blocks": rotations.blocks,
+        "stages.3.matrix": dense.matrix,
     }
     arrays = safetensors.numpy.load_file(path)
     assert arrays.keys() == expected.keys()
@@ -293,7 +293,7 @@ FORGED: dict[str, tuple[Any, dict[str, Array], str]] = {
     "member without arrays": ({"kind": "chain", "members": [{"kind": "dense"}]}, {}, ""),
     "member with a bad array": (
         {"kind": "chain", "members": [{"kind": "dense"}]},
-        {"members.0.matrix": np.ones((2, 2))},
+        {"stages.0.matrix": np.ones((2, 2))},
         "orthonormal",
     ),
     "chains in chains, less deep": (
@@ -309,10 +309,10 @@ FORGED: dict[str, tuple[Any, dict[str, Array], str]] = {
     "bank in a chain": (
         {
             "kind": "chain",
-            "members": [{"kind": "bank", "transforms": [{"kind": "dct", "shape": [4]}]}],
+            "stages": [{"kind": "bank", "members": [{"kind": "dct", "shape": [4]}]}],
         },
         {},
-        "members must be transforms, got Bank",
+        "stages must be transforms, got Bank",
     ),
     "no JSON": ("{", {}, ""),
     "empty JSON": ("", {}, ""),

@@ -26,7 +26,7 @@ from tests.transforms.test_bank import members
 
 def distinct_atoms(union):
     """The atoms of all members in rows, and which of them no member before has."""
-    atoms = np.concatenate([reference.matrix(member).T for member in union.transforms])
+    atoms = np.concatenate([reference.matrix(member).T for member in union.members])
     products = np.tril(atoms @ atoms.T, -1)
     distinct = np.ones(len(atoms), dtype=bool)
     for k, before in zip(*np.nonzero(np.abs(products) > 1 - 1e-6), strict=True):
@@ -122,13 +122,13 @@ def test_residuals_find_the_same(isa, seed, n, count, g, n_signals, dtype, base,
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("tol", [0.0, 2.0, 1e9])
-def test_residuals_within_an_error(isa, dtype, tol):
+@pytest.mark.parametrize("max_error", [0.0, 2.0, 1e9])
+def test_residuals_within_an_error(isa, dtype, max_error):
     rng = np.random.default_rng(5)
     union = fost.Union(rotated(rng, 24, 3, 20))
     Y = rng.standard_normal((100, 24)).astype(dtype)
     Y[7] = 0
-    found = [encode_by(union, Y, way, 9, tol=tol) for way in (True, False)]
+    found = [encode_by(union, Y, way, 9, max_error=max_error) for way in (True, False)]
     for codes in found:
         assert np.diff(codes.indptr)[7] == 0
     counts = [np.diff(codes.indptr) for codes in found]
@@ -136,7 +136,7 @@ def test_residuals_within_an_error(isa, dtype, tol):
     errors = [residuals(Y, codes, union.matrix.T) for codes in found]
     np.testing.assert_allclose(np.mean(errors[0]), np.mean(errors[1]), rtol=1e-2, atol=1e-5)
     short = counts[0] < 9
-    assert (errors[0][short] ** 2 <= tol * (1 + 1e-4) + 1e-9).all()
+    assert (errors[0][short] ** 2 <= max_error * (1 + 1e-4) + 1e-9).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -209,12 +209,12 @@ def test_tolerance(dtype):
     rng = np.random.default_rng(3)
     union = fost.Union(members(rng, 24, 3, shared=True))
     Y = rng.standard_normal((200, 24)).astype(dtype)
-    codes = union.encode(Y, tol=4.0)
+    codes = union.encode(Y, max_error=4.0)
     errors = residuals(Y, codes, union.matrix.T) ** 2
     assert (errors <= 4.0 * (1 + 1e-4)).all()
     counts = np.diff(codes.indptr)
     assert len(set(counts)) > 2
-    few = union.encode(Y, 3, tol=4.0)
+    few = union.encode(Y, 3, max_error=4.0)
     assert np.diff(few.indptr).max() <= 3
 
 
@@ -278,12 +278,12 @@ def test_files_copies_and_comparisons(tmp_path):
     union.save(tmp_path / "union.safetensors")
     loaded = fost.load(tmp_path / "union.safetensors")
     Y = rng.standard_normal((10, 8))
-    for other in (loaded, pickle.loads(pickle.dumps(union)), fost.Union(union.transforms)):
+    for other in (loaded, pickle.loads(pickle.dumps(union)), fost.Union(union.members)):
         assert other == union
         assert hash(other) == hash(union)
         assert same_codes(other.encode(Y, 2), union.encode(Y, 2))
-    assert union != fost.Bank(union.transforms)
-    assert "Union(n_features=8, n_transforms=3" in repr(union)
+    assert union != fost.Bank(union.members)
+    assert "Union(n_features=8, n_members=3" in repr(union)
 
 
 def test_blocks_and_lazy_arrays():
@@ -300,10 +300,10 @@ def test_blocks_and_lazy_arrays():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "n_nonzero_coefs, tol or threshold must be given"),
+        ({}, "n_nonzero_coefs, max_error or threshold must be given"),
         ({"n_nonzero_coefs": 9}, "n_nonzero_coefs must be"),
         ({"n_nonzero_coefs": 0}, "n_nonzero_coefs must be"),
-        ({"n_nonzero_coefs": 2, "tol": -1.0}, "tol must be"),
+        ({"n_nonzero_coefs": 2, "max_error": -1.0}, "max_error must be"),
         ({"threshold": 1.0}, "threshold must be None for a Union"),
         ({"n_nonzero_coefs": 2, "missing": [[True]]}, "missing must have the shape"),
     ],
@@ -324,7 +324,7 @@ def test_signals_must_be_finite():
 
 def test_no_unions_of_unions():
     union = fost.Union([fost.DCT(8)])
-    with pytest.raises(TypeError, match="transforms must be transforms, got Union"):
+    with pytest.raises(TypeError, match="members must be transforms, got Union"):
         fost.Union([union])
 
 

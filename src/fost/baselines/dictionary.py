@@ -71,7 +71,7 @@ class GeneralDictionary:
         Y: ArrayLike,
         n_nonzero_coefs: int | None = None,
         *,
-        tol: float | None = None,
+        max_error: float | None = None,
         missing: object = None,
     ) -> csr_array:
         """Codes by `fost.omp`, shape (n_signals, n_atoms).
@@ -79,19 +79,24 @@ class GeneralDictionary:
         Y may be anything that `fost.learning.as_source` takes; `missing` too, and "nan".
         """
         if not is_lazy(Y) and missing is None:
-            return omp(Y, self._prepared, n_nonzero_coefs, tol=tol)
+            return omp(Y, self._prepared, n_nonzero_coefs, max_error=max_error)
         stream = as_stream(Y, missing=missing)
-        how = n_nonzero_coefs, tol, stream.gaps, stream.name
+        how = n_nonzero_coefs, max_error, stream.gaps, stream.name
         return stream.map_blocks(partial(self._encode_block, *how))
 
     def _encode_block(
-        self, n_nonzero_coefs: int | None, tol: float | None, gaps: bool, name: str, block: Floats
+        self,
+        n_nonzero_coefs: int | None,
+        max_error: float | None,
+        gaps: bool,
+        name: str,
+        block: Floats,
     ) -> csr_array:
         missing = np.isnan(block) if gaps else None
         if missing is not None and not missing.any():
             missing = None
         try:
-            return omp(block, self._prepared, n_nonzero_coefs, missing=missing, tol=tol)
+            return omp(block, self._prepared, n_nonzero_coefs, missing=missing, max_error=max_error)
         except ValueError as error:  # which calls the signals Y, whatever their stream does
             raise ValueError(re.sub(r"^Y\b", name, str(error))) from error
 

@@ -235,7 +235,7 @@ def encode_picture(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
 
 def _coded(model: Model, rows: object, rule: Rule, missing: object = None) -> csr_array:
     return model.transform.encode(
-        rows, rule.s, tol=rule.tol, threshold=rule.threshold, missing=missing
+        rows, rule.s, max_error=rule.max_error, threshold=rule.threshold, missing=missing
     )
 
 

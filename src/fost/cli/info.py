@@ -65,7 +65,7 @@ def draw_model(coder: Coder, patch: tuple[int, int]) -> Numbers:
     """The atoms of a transform, or those of a bank's members in a grid, row by row."""
     import numpy as np
 
-    pictures = [draw_atoms(member.matrix.T, patch) for member in coder.transforms]
+    pictures = [draw_atoms(member.matrix.T, patch) for member in coder.members]
     across = ceil(sqrt(len(pictures)))
     down = ceil(len(pictures) / across)
     rows, columns = pictures[0].shape
@@ -84,12 +84,12 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     from fost.transforms.orthonormal import dense_flops
 
     coder, patch, n = model.transform, model.known_patch, model.transform.n_features
-    parts = coder.transforms
+    parts = coder.members
     dct = dct_of(patch or n)
     small = n * n * len(parts) <= _MOST_ENTRIES
     gap = max(_gap(member) for member in parts) if small else None
     encode = _pursuit(model)
-    members = [repr(member) for member in (parts if len(parts) > 1 else Chain(parts).members)]
+    members = [repr(member) for member in (parts if len(parts) > 1 else Chain(parts).stages)]
     data: dict[str, object] = {
         "model": model.path,
         "structure": members,

@@ -51,7 +51,7 @@ class Model:
             if patch[0] * patch[1] != n:
                 raise UserError(f"{str(self.path)!r} is damaged: its patch does not fit")
             return patch
-        for member in Chain(self.transform.transforms[:1]).members:
+        for member in Chain(self.transform.members[:1]).stages:
             if isinstance(member, DCT) and len(member.shape) == 2:
                 return member.shape[0], member.shape[1]
         return None
@@ -129,7 +129,7 @@ def _n_entries(coder: Coder) -> int:
     """The features of all parts together, by which the memory goes that they work with."""
     from fost.transforms import Chain
 
-    return sum(len(Chain([member]).members) * member.n_features for member in coder.transforms)
+    return sum(len(Chain([member]).stages) * member.n_features for member in coder.members)
 
 
 def save_model(

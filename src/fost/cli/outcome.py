@@ -29,7 +29,7 @@ def usage_of(coder: Coder, signals: Signals, rule: Rule) -> list[float] | None:
     rows = signals.source.sample(_JUDGED).in_memory()
     gaps = None if signals.missing is None else "nan"
     members = coder.chosen(coder.encode(rows, rule.s, threshold=rule.threshold, missing=gaps))
-    counts = np.bincount(members, minlength=coder.n_transforms)
+    counts = np.bincount(members, minlength=coder.n_members)
     return [float(count) / len(rows) for count in counts]
 
 

@@ -38,7 +38,7 @@ METHODS: dict[str, Learner] = {
     "bank: 8 x 16 rotations": learned(
         fost.BankOf(fost.Rotations(16), 8), base=fost.DCT((SIDE, SIDE))
     ),
-    "Q-DLA": learned(fost.Full()),
+    "Q-DLA": learned(fost.Orthonormal()),
 }
 
 

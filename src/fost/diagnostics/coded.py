@@ -120,7 +120,7 @@ class Coded:
 
 def split_reflectors(transform: Transform) -> tuple[Transform | None, Householder | None]:
     """What comes before the last part of a chain, and that part if it is of reflectors."""
-    *before, last = transform.members if isinstance(transform, Chain) else (transform,)
+    *before, last = transform.stages if isinstance(transform, Chain) else (transform,)
     return Chain(before) if before else None, last if isinstance(last, Householder) else None
 
 

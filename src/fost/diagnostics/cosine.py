@@ -54,6 +54,6 @@ def cosine_of(
 
 def _base_shape(coder: Coder) -> tuple[int, ...] | None:
     """The shape of signals that a dictionary over the DCT knows."""
-    first = coder.transforms[0]
-    base = first.members[0] if isinstance(first, Chain) else first
+    first = coder.members[0]
+    base = first.stages[0] if isinstance(first, Chain) else first
     return base.shape if isinstance(base, DCT) else None

@@ -79,7 +79,7 @@ class OneMoreReflector(Finding):
             )
         if form.coder is None:
             return form.atoms - 2 * np.outer(form.atoms @ self.vector, self.vector)
-        members = [self._in_front_of(member) for member in form.coder.transforms]
+        members = [self._in_front_of(member) for member in form.coder.members]
         return Bank(members) if form.transform is None else members[0]
 
     def _in_front_of(self, transform: Transform) -> Transform:

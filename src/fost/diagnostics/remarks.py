@@ -92,7 +92,7 @@ def symmetry(
     >>> Y = np.random.default_rng(0).standard_normal((500, 8))
     >>> fost.diagnostics.symmetry(fost.DCT(8), Y, 2).holds
     False
-    >>> result = fost.learn(Y, fost.Full(), 2, max_iter=1000, tol=0)
+    >>> result = fost.learn(Y, fost.Orthonormal(), 2, max_iter=1000, tol=0)
     >>> fost.diagnostics.symmetry(result, Y, 2).holds
     True
     """
@@ -193,7 +193,7 @@ def procrustes(
     >>> Y = np.random.default_rng(0).standard_normal((500, 8))
     >>> fost.diagnostics.procrustes(fost.DCT(8), Y, 2).holds
     False
-    >>> result = fost.learn(Y, fost.Full(), 2, max_iter=1000, tol=0)
+    >>> result = fost.learn(Y, fost.Orthonormal(), 2, max_iter=1000, tol=0)
     >>> fost.diagnostics.procrustes(result, Y, 2).holds
     True
     """

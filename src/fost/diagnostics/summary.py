@@ -50,7 +50,7 @@ class Report(Finding):
     name : str
         What the dictionary is.
     n_signals, n_features, n_atoms, n_nonzero_coefs : int
-    n_transforms : int
+    n_members : int
         Members of a bank; 1 for anything else.
     relative_error : float
         ||Y - D X||_F^2 / ||Y||_F^2.
@@ -96,7 +96,7 @@ class Report(Finding):
     n_features: int
     n_atoms: int
     n_nonzero_coefs: int
-    n_transforms: int
+    n_members: int
     relative_error: float
     cosine: Cosine = field(repr=False)
     n_unused: int
@@ -182,7 +182,7 @@ def _examine(coded: Coded, cosine: Cosine, base: Transform | None, tol: float) -
     form, n, s = coded.dictionary, coded.n_features, coded.n_nonzero_coefs
     batch = batch_omp_flops(n, s, form.n_atoms)
     flops = batch if form.coder is None else form.coder.flops
-    n_transforms = 1 if form.coder is None else form.coder.n_transforms
+    n_members = 1 if form.coder is None else form.coder.n_members
     others = {
         "dense orthonormal": dense_flops(n),
         cosine.name: cosine.flops,
@@ -195,11 +195,11 @@ def _examine(coded: Coded, cosine: Cosine, base: Transform | None, tol: float) -
         n_features=n,
         n_atoms=form.n_atoms,
         n_nonzero_coefs=s,
-        n_transforms=n_transforms,
+        n_members=n_members,
         relative_error=coded.relative(coded.error),
         cosine=cosine,
         n_unused=int(np.sum(coded.atom_energies <= 0)),
-        coherence=coherence_of(form) if n_transforms == 1 else None,
+        coherence=coherence_of(form) if n_members == 1 else None,
         flops=flops,
         other_flops=others,
         one_more=one_more_reflector_of(coded, tol),
@@ -250,7 +250,7 @@ def _about_atoms(found: Report) -> str:
         else f"{found.n_unused} of them {'is' if found.n_unused == 1 else 'are'} never used"
     )
     if found.coherence is None:
-        alike = f"of {found.n_transforms} orthonormal transforms"
+        alike = f"of {found.n_members} orthonormal transforms"
     elif found.gershgorin is not None:
         alike = "orthonormal"
     else:

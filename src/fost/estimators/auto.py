@@ -51,7 +51,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
 
     A bank suits mixed signals (see `fost.Bank`). Its codes have a column for each atom of each
     member: where their number must be known beforehand, or where `dictionary_` must be one
-    orthonormal transform, set ``max_transforms=1``.
+    orthonormal transform, set ``max_members=1``.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         that of a square; neither where the entries themselves are sparser.
     max_flops : int, float, "auto" or None
         Operations per signal at most: the choice is the least held-out error within them.
-        ``"auto"`` is n (2 n - 1), those of a dense transform, unless there is a `max_error`,
-        which then decides alone; None is no limit, and takes much longer. A
+        ``"auto"`` is n (2 n - 1), those of a dense transform, unless there is a
+        `max_relative_error`, which then decides alone; None is no limit, and takes much longer. A
         bank must be better by what log2(B) / log2(n) more coefficients would gain, since it
         takes as many bits to name one of B members as these places; a union of K atoms, whose
         pursuit counts, by what s log2(K / n) / log2(n) more would, since each place is named.
-    max_error : float, optional
+    max_relative_error : float, optional
         Relative error on held-out signals at most: the choice is the cheapest below it.
-    max_transforms : int
+    max_members : int
         Members of a bank or union at most: banks of 2, 4, 8 and so on are tried up to this, as
         far as there are as many signals per member as features. 1 tries single transforms only,
         in about a quarter of the time. Operations leave out the selection of coefficients, which a
@@ -98,7 +98,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     dictionary_ : Transform, Bank or Union
         The chosen one.
     frontier_ : Frontier
-        All candidates: structure, family, n_transforms, flops, n_parameters, the number of
+        All candidates: structure, family, n_members, flops, n_parameters, the number of
         signals that it was learned from and the relative error on them, that on held-out
         signals, seconds. `fost.plot_frontier` draws it.
     chosen_ : Candidate
@@ -142,8 +142,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         n_nonzero_coefs: int | None = None,
         signal_shape: int | tuple[int, ...] | None = None,
         max_flops: float | Literal["auto"] | None = "auto",
-        max_error: float | None = None,
-        max_transforms: int = 8,
+        max_relative_error: float | None = None,
+        max_members: int = 8,
         *,
         validation_fraction: float = 0.25,
         max_iter: int = 100,
@@ -156,8 +156,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         self.n_nonzero_coefs = n_nonzero_coefs
         self.signal_shape = signal_shape
         self.max_flops = max_flops
-        self.max_error = max_error
-        self.max_transforms = max_transforms
+        self.max_relative_error = max_relative_error
+        self.max_members = max_members
         self.validation_fraction = validation_fraction
         self.max_iter = max_iter
         self.tol = tol
@@ -196,7 +196,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         # A single one is judged on itself.
         train, held_out = self._divided(sample, order[count:], np.sort(order[: max(1, count)]))
         todo = self._todo(train)
-        wish = Wish(held_out, self._rule.s, self.max_error, self.threshold)
+        wish = Wish(held_out, self._rule.s, self.max_relative_error, self.threshold)
         self.frontier_ = self._explored(train, wish, todo, random)
         self.chosen_ = wish.best(self.frontier_)
         rung = next(r for r in todo if r.name == self.chosen_.structure)
@@ -251,9 +251,9 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         _ = self._rule  # checks n_nonzero_coefs and threshold
         check_integer(self.max_iter, "max_iter", 0, 2**31 - 1)
         check_number(self.tol, "tol", 0)
-        if self.max_error is not None:
-            check_number(self.max_error, "max_error", 0, 1)
-        check_integer(self.max_transforms, "max_transforms", 1, 2**20)
+        if self.max_relative_error is not None:
+            check_number(self.max_relative_error, "max_relative_error", 0, 1)
+        check_integer(self.max_members, "max_members", 1, 2**20)
 
     def _todo(self, train: Floats | Source) -> list[Rung]:
         """The rungs within the budget, and banks with enough signals for their members."""
@@ -262,7 +262,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         bases = bases_for(
             self.signal_shape, n_features, lambda U: relative_error(few, U, rule.s, rule.threshold)
         )
-        most = int(self.max_transforms)
+        most = int(self.max_members)
         most = max(1, min(most, n_signals // n_features, most_members(n_features)))
         limit = self._limit(n_features)
         if limit is None:
@@ -284,7 +284,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         if self.max_flops is None:
             return None
         if isinstance(self.max_flops, str) and self.max_flops == "auto":
-            return dense_flops(n_features) if self.max_error is None else None
+            return dense_flops(n_features) if self.max_relative_error is None else None
         return int(check_number(self.max_flops, "max_flops", 1))
 
     def _held_out_count(self, n_signals: int) -> int:

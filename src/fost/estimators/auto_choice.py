@@ -27,15 +27,15 @@ class Wish:
 
     held_out: Floats | Source
     n_nonzero_coefs: int
-    max_error: float | None
+    max_relative_error: float | None
     threshold: float | None = None
 
     def order(self, rows: Sequence[Candidate], errors: Sequence[float]) -> list[Candidate]:
         """From the best to the worst, by the errors that they are foreseen to have."""
-        if self.max_error is None:
+        if self.max_relative_error is None:
             keys = self._at_equal_bits(rows, errors)
         else:
-            most = self.max_error * (1 + _MISSED)
+            most = self.max_relative_error * (1 + _MISSED)
             keys = [
                 (0.0, row.flops, error) if error <= most else (1.0, error, row.flops)
                 for row, error in zip(rows, errors, strict=True)
@@ -45,13 +45,13 @@ class Wish:
     def best(self, rows: Sequence[Candidate]) -> Candidate:
         """The choice, by the errors on held-out signals."""
         errors = [row.held_out_error for row in rows]
-        if self.max_error is None:
+        if self.max_relative_error is None:
             return self.order(rows, errors)[0]
-        good = [row for row in rows if row.held_out_error <= self.max_error]
+        good = [row for row in rows if row.held_out_error <= self.max_relative_error]
         if not good:
             least = min(rows, key=lambda row: row.held_out_error)
             raise ValueError(
-                f"no candidate reaches max_error={self.max_error}; the best, "
+                f"no candidate reaches max_relative_error={self.max_relative_error}; the best, "
                 f"{least.structure}, has {least.held_out_error:.4g} (frontier_ has them all)"
             )
         return min(good, key=lambda row: (row.flops, row.held_out_error))
@@ -67,14 +67,14 @@ class Wish:
         if self.threshold is not None:
             return self._at_equal_price(rows, errors)
         n = _n_features(self.held_out)
-        singles = [row for row in rows if row.n_transforms == 1] or rows
+        singles = [row for row in rows if row.n_members == 1] or rows
         best = min(singles, key=lambda row: row.held_out_error)
         more = relative_error(self.held_out, best.transform, min(int(self.n_nonzero_coefs) + 1, n))
         rounding = float(n * np.finfo(self.held_out.dtype).eps)  # errors below it are the same
         left = max(more, rounding) / max(best.held_out_error, rounding)
         places = [self._bits(row) / log2(max(n, 2)) for row in rows]
         return [
-            (max(error, rounding) / left**place, row.flops, row.n_transforms)
+            (max(error, rounding) / left**place, row.flops, row.n_members)
             for row, error, place in zip(rows, errors, places, strict=True)
         ]
 
@@ -83,7 +83,7 @@ class Wish:
         if isinstance(row.transform, Union):
             atoms = row.transform.n_distinct_atoms / row.transform.n_features
             return int(self.n_nonzero_coefs) * log2(atoms)
-        return log2(row.n_transforms)
+        return log2(row.n_members)
 
     def _at_equal_price(
         self, rows: Sequence[Candidate], errors: Sequence[float]
@@ -95,7 +95,7 @@ class Wish:
         count = number(slice(None), self.held_out.weights, self.held_out.n_signals)
         price = self.threshold**2 * count / max(self.held_out.energy, np.finfo(np.float64).tiny)
         return [
-            (error + price * log2(row.n_transforms) / log2(max(n, 2)), row.flops, row.n_transforms)
+            (error + price * log2(row.n_members) / log2(max(n, 2)), row.flops, row.n_members)
             for row, error in zip(rows, errors, strict=True)
         ]
 

@@ -23,14 +23,14 @@ class BankDictionary(LearnedDictionary):
 
     Parameters
     ----------
-    n_transforms : int
+    n_members : int
         Members, B.
     n_nonzero_coefs : int or None
         Entries per code, s; at most so many where there is a threshold. None is no limit where
         there is one, and otherwise a sixteenth of the features, at least 4 where there are 4.
     structure : Structure, optional
-        What the members are: `fost.Full()`, `fost.Reflectors(m)`, `fost.Rotations(g)`; as many
-        rotations as features if None.
+        The structure of the members: `fost.Orthonormal`, `fost.Reflectors`, `fost.Rotations`;
+        as many rotations as features if None.
     base : Transform, optional
         A fixed transform under all members, such as ``fost.DCT((8, 8))``; applied once.
     init : {"splitting", "farthest", "subsets"}, Bank or None
@@ -55,14 +55,14 @@ class BankDictionary(LearnedDictionary):
     threshold : float, optional
         Codes keep all entries of a magnitude above this, in learning as in `transform`, which
         minimises ||Y - U X||_F^2 + threshold^2 ||X||_0 (with ``n_nonzero_coefs=None``).
-    transform_tol : float, optional
+    transform_max_error : float, optional
         `transform` keeps as few entries as make the squared error of a signal at most this.
 
     Attributes
     ----------
     dictionary_ : Bank
         The learned bank.
-    components_ : ndarray of shape (n_transforms * n_features, n_features)
+    components_ : ndarray of shape (n_members * n_features, n_features)
         The atoms of all members, in rows.
     n_nonzero_coefs_ : int or None
         Entries per code in `fit`; None where a threshold alone decides.
@@ -86,9 +86,9 @@ class BankDictionary(LearnedDictionary):
     >>> rng = np.random.default_rng(0)
     >>> Y = np.cumsum(rng.standard_normal((1000, 16)), axis=1)
     >>> Y[::2] = 20 * rng.standard_normal((500, 16)) * (rng.random((500, 16)) < 0.15)
-    >>> bank = fost.BankDictionary(2, n_nonzero_coefs=3, structure=fost.Full()).fit(Y)
+    >>> bank = fost.BankDictionary(2, n_nonzero_coefs=3, structure=fost.Orthonormal()).fit(Y)
     >>> bank.dictionary_
-    Bank(n_features=16, n_transforms=2, flops=992)
+    Bank(n_features=16, n_members=2, flops=992)
     >>> single = fost.OrthonormalDictionary(n_nonzero_coefs=3).fit(Y)
     >>> bool(bank.score(Y) > single.score(Y) / 2)  # less than half of the error
     True
@@ -98,7 +98,7 @@ class BankDictionary(LearnedDictionary):
 
     def __init__(
         self,
-        n_transforms: int = 8,
+        n_members: int = 8,
         n_nonzero_coefs: int | None = None,
         structure: Structure | None = None,
         base: Transform | None = None,
@@ -113,9 +113,9 @@ class BankDictionary(LearnedDictionary):
         checkpoint: str | os.PathLike[str] | None = None,
         forgetting: Forgetting = "auto",
         threshold: float | None = None,
-        transform_tol: float | None = None,
+        transform_max_error: float | None = None,
     ) -> None:
-        self.n_transforms = n_transforms
+        self.n_members = n_members
         self.n_nonzero_coefs = n_nonzero_coefs
         self.structure = structure
         self.base = base
@@ -129,13 +129,13 @@ class BankDictionary(LearnedDictionary):
         self.checkpoint = checkpoint
         self.forgetting = forgetting
         self.threshold = threshold
-        self.transform_tol = transform_tol
+        self.transform_max_error = transform_max_error
 
     def _structure(self, n_features: int) -> Structure:
         member = (
             Rotations(default_rotations(n_features)) if self.structure is None else self.structure
         )
-        return BankOf(check_member(member, "structure"), self.n_transforms)
+        return BankOf(check_member(member, "structure"), self.n_members)
 
     def _take(self, result: LearningResult) -> None:
         super()._take(result)

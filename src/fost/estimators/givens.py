@@ -56,7 +56,7 @@ class GivensDictionary(LearnedDictionary):
     threshold : float, optional
         Codes keep all entries of a magnitude above this, in learning as in `transform`, which
         minimises ||Y - U X||_F^2 + threshold^2 ||X||_0 (with ``n_nonzero_coefs=None``).
-    transform_tol : float, optional
+    transform_max_error : float, optional
         `transform` keeps as few entries as make the squared error of a signal at most this.
 
     Attributes
@@ -86,7 +86,7 @@ class GivensDictionary(LearnedDictionary):
     >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
     >>> dictionary = fost.GivensDictionary(8, n_nonzero_coefs=2, base=fost.DCT(16)).fit(Y)
     >>> dictionary.dictionary_
-    Chain(n_features=16, members=[DCT, Givens], flops=166)
+    Chain(n_features=16, stages=[DCT, Givens], flops=166)
     >>> codes = fost.DCT(16).encode(Y, 2)
     >>> bool(dictionary.score(Y) > np.sum(codes.data**2) / np.sum(Y**2) - 1)
     True
@@ -108,7 +108,7 @@ class GivensDictionary(LearnedDictionary):
         checkpoint: str | os.PathLike[str] | None = None,
         forgetting: Forgetting = "auto",
         threshold: float | None = None,
-        transform_tol: float | None = None,
+        transform_max_error: float | None = None,
     ) -> None:
         self.n_rotations = n_rotations
         self.n_nonzero_coefs = n_nonzero_coefs
@@ -123,7 +123,7 @@ class GivensDictionary(LearnedDictionary):
         self.checkpoint = checkpoint
         self.forgetting = forgetting
         self.threshold = threshold
-        self.transform_tol = transform_tol
+        self.transform_max_error = transform_max_error
 
     @property
     def n_rotations_(self) -> int:

@@ -62,7 +62,7 @@ class HouseholderDictionary(LearnedDictionary):
     threshold : float, optional
         Codes keep all entries of a magnitude above this, in learning as in `transform`, which
         minimises ||Y - U X||_F^2 + threshold^2 ||X||_0 (with ``n_nonzero_coefs=None``).
-    transform_tol : float, optional
+    transform_max_error : float, optional
         `transform` keeps as few entries as make the squared error of a signal at most this.
 
     Attributes
@@ -118,7 +118,7 @@ class HouseholderDictionary(LearnedDictionary):
         checkpoint: str | os.PathLike[str] | None = None,
         forgetting: Forgetting = "auto",
         threshold: float | None = None,
-        transform_tol: float | None = None,
+        transform_max_error: float | None = None,
     ) -> None:
         self.n_reflectors = n_reflectors
         self.n_nonzero_coefs = n_nonzero_coefs
@@ -136,7 +136,7 @@ class HouseholderDictionary(LearnedDictionary):
         self.checkpoint = checkpoint
         self.forgetting = forgetting
         self.threshold = threshold
-        self.transform_tol = transform_tol
+        self.transform_max_error = transform_max_error
 
     @property
     def n_reflectors_(self) -> int:

@@ -39,7 +39,7 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
     checkpoint: str | os.PathLike[str] | None
     forgetting: Forgetting
     threshold: float | None
-    transform_tol: float | None
+    transform_max_error: float | None
     _takes_gaps = True
 
     @abstractmethod
@@ -77,22 +77,24 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
     def _beyond_base(self) -> Coder:
         """What was learned, without the base under it."""
         whole = self.dictionary_
-        return whole.members[-1] if isinstance(whole, Chain) else whole
+        return whole.stages[-1] if isinstance(whole, Chain) else whole
 
     @property
     def _rule(self) -> Rule:
         """What `transform` codes by."""
         n = self.n_features_in_
-        if self.transform_tol is None:
+        if self.transform_max_error is None:
             return check_rule(self._learned_entries(n), None, self.threshold, n)
         try:
-            return check_rule(None, self.transform_tol, None, n)
+            return check_rule(None, self.transform_max_error, None, n)
         except (TypeError, ValueError) as error:
             raise type(error)(f"transform_{error}") from error
 
     def _encoded(self, signals: Stream) -> csr_array:
         rule = self._rule
-        return self.dictionary_.encode(signals, rule.s, tol=rule.tol, threshold=rule.threshold)
+        return self.dictionary_.encode(
+            signals, rule.s, max_error=rule.max_error, threshold=rule.threshold
+        )
 
     def _take(self, result: LearningResult) -> None:
         """Keep what was learned."""

@@ -6,7 +6,7 @@ import os
 
 from fost._random import RandomState
 from fost.estimators.learned import LearnedDictionary
-from fost.learning import Full, Structure
+from fost.learning import Orthonormal, Structure
 from fost.learning.loop import Callback
 from fost.learning.online import Forgetting
 from fost.transforms import Coder, Transform
@@ -48,7 +48,7 @@ class OrthonormalDictionary(LearnedDictionary):
     threshold : float, optional
         Codes keep all entries of a magnitude above this, in learning as in `transform`, which
         minimises ||Y - U X||_F^2 + threshold^2 ||X||_0 (with ``n_nonzero_coefs=None``).
-    transform_tol : float, optional
+    transform_max_error : float, optional
         `transform` keeps as few entries as make the squared error of a signal at most this.
 
     Attributes
@@ -96,7 +96,7 @@ class OrthonormalDictionary(LearnedDictionary):
         checkpoint: str | os.PathLike[str] | None = None,
         forgetting: Forgetting = "auto",
         threshold: float | None = None,
-        transform_tol: float | None = None,
+        transform_max_error: float | None = None,
     ) -> None:
         self.n_nonzero_coefs = n_nonzero_coefs
         self.base = base
@@ -110,7 +110,7 @@ class OrthonormalDictionary(LearnedDictionary):
         self.checkpoint = checkpoint
         self.forgetting = forgetting
         self.threshold = threshold
-        self.transform_tol = transform_tol
+        self.transform_max_error = transform_max_error
 
     def _structure(self, n_features: int) -> Structure:
-        return Full()
+        return Orthonormal()

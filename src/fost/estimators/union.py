@@ -23,14 +23,14 @@ class UnionDictionary(LearnedDictionary):
 
     Parameters
     ----------
-    n_transforms : int
+    n_members : int
         Members, B.
     n_nonzero_coefs : int or None
         Entries per code at most, s; if None a sixteenth of the features, at least 4 where there
         are 4.
     structure : Structure, optional
-        What the members are: `fost.Full()`, `fost.Reflectors(m)`, `fost.Rotations(g)`; as many
-        rotations as features if None.
+        The structure of the members: `fost.Orthonormal`, `fost.Reflectors`, `fost.Rotations`;
+        as many rotations as features if None.
     base : Transform, optional
         A fixed transform under all members, such as ``fost.DCT((8, 8))``; applied once.
     init : {"splitting", "farthest", "subsets"}, Bank, Union or None
@@ -53,14 +53,14 @@ class UnionDictionary(LearnedDictionary):
     forgetting : float or "auto"
         How much of the sums of earlier batches `partial_fit` remembers at each call, from 0
         (the last batch alone) to 1 (all equally).
-    transform_tol : float, optional
+    transform_max_error : float, optional
         `transform` takes only as many entries as make the squared error of a signal at most this.
 
     Attributes
     ----------
     dictionary_ : Union
         The learned union.
-    components_ : ndarray of shape (n_transforms * n_features, n_features)
+    components_ : ndarray of shape (n_members * n_features, n_features)
         The atoms of all members, in rows.
     n_nonzero_coefs_ : int
         Entries per code in `fit`.
@@ -82,9 +82,10 @@ class UnionDictionary(LearnedDictionary):
     >>> rng = np.random.default_rng(0)
     >>> Y = np.cumsum(rng.standard_normal((1000, 16)), axis=1)
     >>> Y[np.arange(1000), rng.integers(16, size=1000)] += 20
-    >>> union = fost.UnionDictionary(2, n_nonzero_coefs=3, structure=fost.Full(), random_state=0)
+    >>> structure = fost.Orthonormal()
+    >>> union = fost.UnionDictionary(2, 3, structure, random_state=0)
     >>> union.fit(Y).dictionary_
-    Union(n_features=16, n_transforms=2, flops=992)
+    Union(n_features=16, n_members=2, flops=992)
     >>> single = fost.OrthonormalDictionary(n_nonzero_coefs=3).fit(Y)
     >>> bool(union.score(Y) > single.score(Y) / 1.5)
     True
@@ -95,7 +96,7 @@ class UnionDictionary(LearnedDictionary):
 
     def __init__(
         self,
-        n_transforms: int = 8,
+        n_members: int = 8,
         n_nonzero_coefs: int | None = None,
         structure: Structure | None = None,
         base: Transform | None = None,
@@ -109,9 +110,9 @@ class UnionDictionary(LearnedDictionary):
         sparse_output: bool = True,
         checkpoint: str | os.PathLike[str] | None = None,
         forgetting: Forgetting = "auto",
-        transform_tol: float | None = None,
+        transform_max_error: float | None = None,
     ) -> None:
-        self.n_transforms = n_transforms
+        self.n_members = n_members
         self.n_nonzero_coefs = n_nonzero_coefs
         self.structure = structure
         self.base = base
@@ -124,10 +125,10 @@ class UnionDictionary(LearnedDictionary):
         self.sparse_output = sparse_output
         self.checkpoint = checkpoint
         self.forgetting = forgetting
-        self.transform_tol = transform_tol
+        self.transform_max_error = transform_max_error
 
     def _structure(self, n_features: int) -> Structure:
         member = (
             Rotations(default_rotations(n_features)) if self.structure is None else self.structure
         )
-        return UnionOf(check_member(member, "structure"), self.n_transforms)
+        return UnionOf(check_member(member, "structure"), self.n_members)

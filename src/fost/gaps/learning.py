@@ -134,7 +134,7 @@ def _learned(
             keeper.save(progress)
     steps = max_iter if max_iter is not None else _steps(n_signals)
     every = max(1, n_signals // _COVARIANCES)
-    units, transforms = progress.units, coder.transforms if coder is not None else None
+    units, transforms = progress.units, coder.members if coder is not None else None
     scaled = units.taken_out(signals)
     for _ in range(progress.n_iter, steps):
         mixture = progress.mixture
@@ -180,11 +180,11 @@ def _checked_coder(coder: Coder, n_features: int, n_members: int | None) -> int:
         raise TypeError(f"coder must be a transform or a bank, got {type(coder).__name__}")
     if coder.n_features != n_features:
         raise ValueError(f"coder must be for the {n_features} features of Y, got {coder!r}")
-    if n_members not in (None, len(coder.transforms)):
+    if n_members not in (None, len(coder.members)):
         raise ValueError(
-            f"n_members must be that of coder, {len(coder.transforms)}, got {n_members!r}"
+            f"n_members must be that of coder, {len(coder.members)}, got {n_members!r}"
         )
-    return len(coder.transforms)
+    return len(coder.members)
 
 
 def _sample(stream: Stream, n_signals: int, random: np.random.Generator) -> Rows:
@@ -200,9 +200,9 @@ def _in_domains(
 ) -> Mixture:
     """A Gaussian in the domain of a transform; of a bank, one for what each member suits best."""
     if not isinstance(coder, Bank):
-        return Mixture([alone.members[0].in_domain(coder.transforms[0])])
+        return Mixture([alone.members[0].in_domain(coder.members[0])])
     filled = condition(alone.members[0], signals, gaps).rows
     codes = coder.encode(filled - alone.mean, max(1, coder.n_features // 8))
     labels = coder.chosen(codes)
-    same, sums = divided_moments(alone.members[0], labels, coder.n_transforms, filled, gaps)
-    return maximised(same, sums, shrinkage, coder.transforms)
+    same, sums = divided_moments(alone.members[0], labels, coder.n_members, filled, gaps)
+    return maximised(same, sums, shrinkage, coder.members)

@@ -2,9 +2,9 @@
 
 from fost.learning.bank import BankOf
 from fost.learning.checkpoint import CheckpointError
-from fost.learning.full import Full
 from fost.learning.ladder import Ladder
 from fost.learning.loop import learn
+from fost.learning.orthonormal import Orthonormal
 from fost.learning.reflectors import Reflectors
 from fost.learning.registry import kinds, register
 from fost.learning.rotations import Rotations
@@ -16,11 +16,11 @@ from fost.learning.union import UnionOf
 __all__ = [
     "BankOf",
     "CheckpointError",
-    "Full",
     "InterruptedWarning",
     "Ladder",
     "LearningResult",
     "ObjectiveRoseWarning",
+    "Orthonormal",
     "Problem",
     "Reflectors",
     "Rotations",

@@ -44,8 +44,8 @@ class BankOf(Structure):
     Parameters
     ----------
     member : Structure
-        What the members are: `Full`, `Reflectors`, `Rotations`.
-    n_transforms : int
+        What the members are: `Orthonormal`, `Reflectors`, `Rotations`.
+    n_members : int
         How many there are, B; at most 2^28 / n^2, since learning keeps n^2 sums for each.
 
     Examples
@@ -54,41 +54,41 @@ class BankOf(Structure):
     >>> rng = np.random.default_rng(0)
     >>> Y = np.cumsum(rng.standard_normal((1000, 16)), axis=1)
     >>> Y[::2] = 20 * rng.standard_normal((500, 16)) * (rng.random((500, 16)) < 0.15)
-    >>> bank = fost.learn(Y, fost.BankOf(fost.Full(), 2), n_nonzero_coefs=3)
+    >>> bank = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 2), n_nonzero_coefs=3)
     >>> bank.transform
-    Bank(n_features=16, n_transforms=2, flops=992)
-    >>> bool(bank.error < fost.learn(Y, fost.Full(), n_nonzero_coefs=3).error / 2)
+    Bank(n_features=16, n_members=2, flops=992)
+    >>> bool(bank.error < fost.learn(Y, fost.Orthonormal(), n_nonzero_coefs=3).error / 2)
     True
     """
 
     member: Structure
-    n_transforms: int
+    n_members: int
 
     several: ClassVar[bool] = True
     starts = ("splitting", "farthest", "subsets")
 
     def __post_init__(self) -> None:
         check_member(self.member, "member")
-        store(self, n_transforms=check_integer(self.n_transforms, "n_transforms", 1, 2**20))
+        store(self, n_members=check_integer(self.n_members, "n_members", 1, 2**20))
 
     @property
     def label(self) -> str:
-        return f"{self.n_transforms} x {self.member.label}"
+        return f"{self.n_members} x {self.member.label}"
 
     @property
     def family(self) -> str:
         return f"banks of {self.member.family}"
 
     def flops(self, n_features: int) -> int:
-        return self.n_transforms * self.member.flops(n_features)
+        return self.n_members * self.member.flops(n_features)
 
     def fit_to(self, problem: Problem) -> BankOf:
         most = most_members(problem.n_features)
-        if self.n_transforms > most:
+        if self.n_members > most:
             raise ValueError(
-                f"n_transforms must be at most {most} for n_features={problem.n_features}, since "
+                f"n_members must be at most {most} for n_features={problem.n_features}, since "
                 "learning keeps n_features**2 sums for each and 2**28 in all, "
-                f"got {self.n_transforms}"
+                f"got {self.n_members}"
             )
         return replace(self, member=self.member.fit_to(problem))
 
@@ -96,33 +96,33 @@ class BankOf(Structure):
         signals = self._sample(problem)
         if init == "subsets":
             order = problem.random.permutation(signals.n_signals)
-            parts = dealt(order, signals.weights, None, self.n_transforms)
+            parts = dealt(order, signals.weights, None, self.n_members)
             return Bank(self._learned(problem, signals, part) for part in parts)
         if init == "farthest":
             return self._farthest(problem, signals)
         return self._split(problem, signals, [self._learned(problem, signals)])
 
     def start(self, problem: Problem, init: str | Coder) -> Coder:
-        if not isinstance(init, Bank) or init.n_transforms >= self.n_transforms:
+        if not isinstance(init, Bank) or init.n_members >= self.n_members:
             return super().start(problem, init)
-        members = [single(self.member.restart(problem, member)) for member in init.transforms]
+        members = [single(self.member.restart(problem, member)) for member in init.members]
         return self._split(problem, self._sample(problem), members)
 
     def takes(self, coder: Coder) -> bool:
         return True  # restart says what is wrong with those that are no banks
 
     def restart(self, problem: Problem, coder: Coder) -> Bank:
-        if not isinstance(coder, Bank) or coder.n_transforms != self.n_transforms:
+        if not isinstance(coder, Bank) or coder.n_members != self.n_members:
             raise ValueError(
-                f"init must be a bank of at most {self.n_transforms} transforms, or a name, "
+                f"init must be a bank of at most {self.n_members} transforms, or a name, "
                 f"got {coder!r}"
             )
-        return Bank(single(self.member.restart(problem, member)) for member in coder.transforms)
+        return Bank(single(self.member.restart(problem, member)) for member in coder.members)
 
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Bank:
         members, unused = [], []
         for b, (matrix, member) in enumerate(
-            zip(self._parts(statistic), current.transforms, strict=True)
+            zip(self._parts(statistic), current.members, strict=True)
         ):
             if matrix.any():
                 member = single(self.member.update(problem, Statistic(matrix, 0.0), member))
@@ -138,10 +138,10 @@ class BankOf(Structure):
 
     def _parts(self, statistic: Statistic) -> NDArray[np.float64]:
         n = statistic.matrix.shape[1]
-        return statistic.matrix.reshape(self.n_transforms, n, n)
+        return statistic.matrix.reshape(self.n_members, n, n)
 
     def _sample(self, problem: Problem) -> Source:
-        count = min(_MOST_SIGNALS, _SIGNALS_PER_MEMBER * self.n_transforms)
+        count = min(_MOST_SIGNALS, _SIGNALS_PER_MEMBER * self.n_members)
         return problem.source.sample(count).loaded()
 
     def _learned(self, problem: Problem, signals: Source, part: Part | None = None) -> Transform:
@@ -158,7 +158,7 @@ class BankOf(Structure):
     def _split(self, problem: Problem, signals: Source, members: list[Transform]) -> Bank:
         """Until there are enough, the signals that the worst member represents worst get one."""
         quick = problem.but(source=signals)
-        while len(members) < self.n_transforms:
+        while len(members) < self.n_members:
             if len(members) >= signals.n_signals:  # there is nothing left to split
                 return self._filled_up(members)
             chosen, errors, _ = _coded(problem, members, signals)
@@ -168,18 +168,18 @@ class BankOf(Structure):
             order = own[np.argsort(-errors[own], kind="stable")]
             (worst,) = dealt(order, weights, _WORST * number(own, weights))
             members.append(self._learned(problem, signals, worst))
-            stage = replace(self, n_transforms=len(members))
+            stage = replace(self, n_members=len(members))
             for _ in range(_iterations(problem)):
                 bank = Bank(members)
-                members = list(stage.update(quick, quick.code(bank), bank).transforms)
+                members = list(stage.update(quick, quick.code(bank), bank).members)
         return Bank(members)
 
     def _farthest(self, problem: Problem, signals: Source) -> Bank:
         """Member after member for those signals of which the others leave the largest share."""
         weights = signals.weights
-        share = number(slice(None), weights, signals.n_signals) / self.n_transforms
+        share = number(slice(None), weights, signals.n_signals) / self.n_members
         members = [self._learned(problem, signals)]
-        while len(members) < self.n_transforms:
+        while len(members) < self.n_members:
             _, errors, energies = _coded(problem, members, signals)
             left = np.divide(errors, energies, out=np.zeros_like(errors), where=energies > 0)
             if not left.any():  # nothing is left for more members
@@ -190,14 +190,14 @@ class BankOf(Structure):
 
     def _filled_up(self, members: list[Transform]) -> Bank:
         """With copies of the first, which no signal uses, until there are enough."""
-        return Bank([*members, *members[:1] * (self.n_transforms - len(members))])
+        return Bank([*members, *members[:1] * (self.n_members - len(members))])
 
     def _reseed(self, problem: Problem, members: list[Transform], unused: list[int]) -> None:
         """Members for the signals that are represented worst, in the place of unused ones."""
         signals = self._sample(problem)
         _, errors, _ = _coded(problem, members, signals)
         weights = signals.weights
-        share = whole(number(slice(None), weights, signals.n_signals) / self.n_transforms, weights)
+        share = whole(number(slice(None), weights, signals.n_signals) / self.n_members, weights)
         order = np.argsort(-errors, kind="stable")
         order = order[errors[order] > 0]  # others need no member
         parts = dealt(order, weights, share * len(unused), len(unused))

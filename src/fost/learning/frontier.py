@@ -34,9 +34,9 @@ class Candidate:
     n_signals: int = 0
 
     @property
-    def n_transforms(self) -> int:
+    def n_members(self) -> int:
         """Members of a bank; 1 for a single transform."""
-        return self.transform.n_transforms
+        return self.transform.n_members
 
 
 class Frontier(Sequence[Candidate]):
@@ -70,8 +70,7 @@ class Frontier(Sequence[Candidate]):
         """The rows as plain data, for a DataFrame or a file."""
         best = {id(row) for row in self.best}
         fields = [
-            {**vars(row), "n_transforms": row.n_transforms, "best": id(row) in best}
-            for row in self._rows
+            {**vars(row), "n_members": row.n_members, "best": id(row) in best} for row in self._rows
         ]
         return [{k: v for k, v in row.items() if k != "transform"} for row in fields]
 
@@ -110,12 +109,12 @@ def rungs(
     n: int,
     bases: dict[str, Transform | None],
     limit: int | None = None,
-    max_transforms: int = 1,
+    max_members: int = 1,
 ) -> list[Rung]:
     """Everything worth trying for n features, each ladder from its cheapest size up.
 
     With a limit of operations each ladder ends with the size that just fits. Banks of up to
-    `max_transforms` members come after all single transforms.
+    `max_members` members come after all single transforms.
     """
     todo = [_fixed(name, base) for name, base in _fixed_transforms(n, bases).items()]
     # Without a base the codes of a fixed transform are still a good start.
@@ -127,7 +126,7 @@ def rungs(
             others = fixed if ladder and ladder.fixed_starts and base is None else ()
             for structure in ladder.rungs(limit, _flops(base)) if ladder else ():
                 todo.append(learned_rung(n, name, base, structure, structure.family, others))
-    counts = sorted({2**k for k in range(21) if 2**k < max_transforms} | {max_transforms})[1:]
+    counts = sorted({2**k for k in range(21) if 2**k < max_members} | {max_members})[1:]
     for family in cheapest_first:
         todo.extend(_banks(n, family, bases, counts, limit))
     return todo

@@ -38,7 +38,7 @@ class Ladder:
     --------
     >>> import fost
     >>> ladder = fost.learning.Ladder(fost.Reflectors, 16, sizes=(1, 2, 4), most=16)
-    >>> [rung.m for rung in ladder.rungs(limit=200)]
+    >>> [rung.n_reflectors for rung in ladder.rungs(limit=200)]
     [1, 2, 3]
     """
 

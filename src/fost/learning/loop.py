@@ -71,7 +71,7 @@ def learn(
         iterables of blocks and Dask arrays are passed over block by block (see
         `fost.learning.as_source`).
     structure : Structure
-        What U is made of: `Full`, `Reflectors`, `Rotations`, a `BankOf` or `UnionOf`
+        What U is made of: `Orthonormal`, `Reflectors`, `Rotations`, a `BankOf` or `UnionOf`
         them, or one of your own.
     n_nonzero_coefs : int, optional
         Entries per code, s; at most so many where there is a threshold.

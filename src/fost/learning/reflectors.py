@@ -19,7 +19,7 @@ from fost.learning.sources import Statistic
 from fost.learning.structure import Problem, Structure, check_count, counted, store
 from fost.transforms import Coder, Householder
 
-# m="auto": the reflectors that are left out may cost this much relative error together,
+# n_reflectors="auto": the reflectors that are left out may cost this much relative error together,
 # by the prediction of equation (costDetailed2), and QH is given this many iterations first.
 _AUTO_LOSS = 0.005
 _AUTO_ITERATIONS = 10
@@ -39,7 +39,7 @@ class Reflectors(Structure):
 
     Parameters
     ----------
-    m : int or "auto"
+    n_reflectors : int or "auto"
         Number of reflectors, 1 to n. ``"auto"`` chooses it from the spectrum of
         Z = X Y^T + Y X^T: without the reflector of a negative eigenvalue -a the relative error
         would be 2 a / ||Y||_F^2 higher, and those that cost less than half a percentage point
@@ -70,7 +70,7 @@ class Reflectors(Structure):
 
     parts = "reflectors"
 
-    m: int | Literal["auto"]
+    n_reflectors: int | Literal["auto"]
     orthogonal: bool = False
     order: str = "cyclic"
     triangular: bool = False
@@ -78,7 +78,7 @@ class Reflectors(Structure):
     def __post_init__(self) -> None:
         store(
             self,
-            m=check_count(self.m, "m"),
+            n_reflectors=check_count(self.n_reflectors, "n_reflectors"),
             orthogonal=check_flag(self.orthogonal, "orthogonal"),
             order=check_choice(self.order, "order", ("cyclic", "random")),
             triangular=check_flag(self.triangular, "triangular"),
@@ -92,7 +92,7 @@ class Reflectors(Structure):
 
     @property
     def label(self) -> str:
-        return counted(self.m, self.parts)
+        return counted(self.n_reflectors, self.parts)
 
     def flops(self, n_features: int) -> int:
         return 4 * n_features * self._count
@@ -107,15 +107,15 @@ class Reflectors(Structure):
         return Ladder(cls, n_features, _SIZES, n_features, least, fixed_starts=True)
 
     def fit_to(self, problem: Problem) -> Reflectors:
-        if self.m == "auto":
-            return replace(self, m=_choose_m(problem))
-        check_integer(self.m, "m", 1, problem.n_features, "n_features")
+        if self.n_reflectors == "auto":
+            return replace(self, n_reflectors=_choose_n_reflectors(problem))
+        check_integer(self.n_reflectors, "n_reflectors", 1, problem.n_features, "n_features")
         return self
 
     @property
     def _count(self) -> int:
-        assert isinstance(self.m, int), "m is decided by fit_to"
-        return int(self.m)
+        assert isinstance(self.n_reflectors, int), "n_reflectors is decided by fit_to"
+        return int(self.n_reflectors)
 
     def initial(self, problem: Problem, init: str) -> Coder:
         m, n = self._count, problem.n_features
@@ -218,7 +218,7 @@ def _learn_orthogonal(problem: Problem, m: int, max_iter: int) -> Householder:
     return transform
 
 
-def _choose_m(problem: Problem) -> int:
+def _choose_n_reflectors(problem: Problem) -> int:
     """How many reflectors the spectrum of Z makes worthwhile (section IV.B)."""
     n = problem.n_features
     transform = _learn_orthogonal(problem, max(1, n // 2), _AUTO_ITERATIONS)

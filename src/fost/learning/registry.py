@@ -36,7 +36,7 @@ class Kind:
 
 _KINDS: dict[str, Kind] = {}
 # Structures of other structures, which have no name of their own.
-_OF_SEVERAL = ["BankOf(structure, n_transforms)", "UnionOf(structure, n_transforms)"]
+_OF_SEVERAL = ["BankOf(structure, n_members)", "UnionOf(structure, n_members)"]
 
 
 def register(name: str, summary: str, **options: object) -> Callable[[S], S]:
@@ -56,7 +56,7 @@ def register(name: str, summary: str, **options: object) -> Callable[[S], S]:
     --------
     >>> import fost
     >>> fost.learning.kinds()["orthogonal-householder"].made(3, n_features=8)
-    Reflectors(m=3, orthogonal=True, order='cyclic', triangular=False)
+    Reflectors(n_reflectors=3, orthogonal=True, order='cyclic', triangular=False)
     """
 
     def registered(structure: S) -> S:
@@ -75,7 +75,7 @@ def kinds() -> dict[str, Kind]:
     Examples
     --------
     >>> import fost
-    >>> {"full", "givens", "householder"} <= set(fost.learning.kinds())
+    >>> {"orthonormal", "givens", "householder"} <= set(fost.learning.kinds())
     True
     """
     return dict(_KINDS)
@@ -96,7 +96,7 @@ def families() -> list[type[Structure]]:
 
 
 def known(several: bool = False) -> str:
-    """What errors offer: "Full(), Reflectors(m) or Rotations(g)", and banks and unions of them."""
+    """What errors offer: "Orthonormal(), Reflectors(n_reflectors) or ...", and banks and unions."""
     calls = sorted(f"{family.__name__}({_required(family)})" for family in families())
     calls += _OF_SEVERAL if several else []
     return " or ".join(filter(None, (", ".join(calls[:-1]), calls[-1])))

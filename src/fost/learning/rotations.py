@@ -11,9 +11,9 @@ from scipy.optimize import linear_sum_assignment
 
 from fost import _core
 from fost._validation import check_integer
-from fost.learning.full import Full
 from fost.learning.ladder import Ladder
 from fost.learning.loop import alternate
+from fost.learning.orthonormal import Orthonormal
 from fost.learning.registry import register
 from fost.learning.sources import Statistic
 from fost.learning.structure import Problem, Structure, check_count, counted, store
@@ -25,7 +25,7 @@ _ALWAYS_ALLOWED = 4096
 # Numbers of rotations that are worth trying, without a base and over one.
 _SIZES = tuple(2**k for k in range(3, 21))
 _SIZES_OVER_BASE = tuple(size for k in range(3, 21) for size in (2**k, 3 * 2 ** (k - 1)))
-# g="auto": a rotation (six operations) must lower the relative error by this much.
+# n_rotations="auto": a rotation (six operations) must lower the relative error by this much.
 _AUTO_GAIN = 1e-4
 # init="aligned": Q-DLA runs on so many signals, for so many iterations at most, until the
 # relative error changes by less than this. More of either gains nothing; a few iterations do where
@@ -48,7 +48,7 @@ class Rotations(Structure):
 
     Parameters
     ----------
-    g : int or "auto"
+    n_rotations : int or "auto"
         Number of rotations, at most n^2, or 4096 where that is more: n (n - 1) / 2 of them reach
         every orthonormal matrix up to signs, and n^2 cost three times the operations of a dense
         one. ``"auto"`` adds them greedily until the next one would lower the relative error by
@@ -56,8 +56,8 @@ class Rotations(Structure):
 
     Notes
     -----
-    Starts: ``"aligned"`` (the default: learn `Full` for a few iterations, permute and sign its
-    atoms to lie closest to those of the base, and begin with its codes) and ``"base"`` (begin
+    Starts: ``"aligned"`` (the default: learn `Orthonormal` for a few iterations, permute and sign
+    its atoms to lie closest to those of the base, and begin with its codes) and ``"base"`` (begin
     with the codes of the base itself).
 
     C. Rusu and J. Thompson, "Learning Fast Sparsifying Transforms", IEEE Transactions on Signal
@@ -68,25 +68,25 @@ class Rotations(Structure):
     >>> import fost, numpy as np
     >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
     >>> fost.learn(Y, fost.Rotations(8), n_nonzero_coefs=2, base=fost.DCT(16)).transform
-    Chain(n_features=16, members=[DCT, Givens], flops=166)
+    Chain(n_features=16, stages=[DCT, Givens], flops=166)
     """
 
     parts = "rotations"
     wants_base = True
     starts = ("aligned", "base")
 
-    g: int | Literal["auto"]
+    n_rotations: int | Literal["auto"]
 
     def __post_init__(self) -> None:
-        store(self, g=check_count(self.g, "g"))
+        store(self, n_rotations=check_count(self.n_rotations, "n_rotations"))
 
     @property
     def label(self) -> str:
-        return counted(self.g, self.parts)
+        return counted(self.n_rotations, self.parts)
 
     def flops(self, n_features: int) -> int:
-        assert isinstance(self.g, int), "g is decided by fit_to"
-        return 6 * self.g
+        assert isinstance(self.n_rotations, int), "n_rotations is decided by fit_to"
+        return 6 * self.n_rotations
 
     @classmethod
     def of_size(cls, size: int | None, n_features: int) -> Rotations:
@@ -103,9 +103,9 @@ class Rotations(Structure):
         n = problem.n_features
         if n < 2:
             raise ValueError("rotations need at least two features, Y has n_features=1")
-        if self.g == "auto":
-            return replace(self, g=_choose_g(problem))
-        check_rotations(self.g, "g", n)
+        if self.n_rotations == "auto":
+            return replace(self, n_rotations=_choose_n_rotations(problem))
+        check_rotations(self.n_rotations, "n_rotations", n)
         return self
 
     def initial(self, problem: Problem, init: str) -> Coder:
@@ -134,8 +134,8 @@ class Rotations(Structure):
         return Givens.made(pairs, blocks, problem.n_features)
 
     def _identity(self, n_features: int) -> Givens:
-        assert isinstance(self.g, int), "g is decided by fit_to"
-        return Givens(*_identities(self.g), n_features)
+        assert isinstance(self.n_rotations, int), "n_rotations is decided by fit_to"
+        return Givens(*_identities(self.n_rotations), n_features)
 
 
 def check_rotations(value: object, name: str, n_features: int) -> int:
@@ -162,14 +162,14 @@ def _aligned(problem: Problem) -> Transform:
     sample = problem.source.sample(_ALIGNED_SIGNALS)
     iterations = _ROUGH_ITERATIONS if problem.rough else _ALIGNED_ITERATIONS
     quick = problem.but(source=sample, max_iter=iterations, tol=_ALIGNED_TOL)
-    Q = alternate(quick, Full(), start).transform.matrix
+    Q = alternate(quick, Orthonormal(), start).transform.matrix
     rows, columns = linear_sum_assignment(-np.abs(Q))
     ordered = Q[:, columns[np.argsort(rows)]]
     signs = np.where(np.diag(ordered) < 0, -1.0, 1.0)
     return Dense(ordered * signs)
 
 
-def _choose_g(problem: Problem) -> int:
+def _choose_n_rotations(problem: Problem) -> int:
     """How many rotations pay, each against six operations, when added greedily."""
     n = problem.n_features
     most = n * (n - 1) // 2

@@ -60,8 +60,8 @@ class UnionOf(Structure):
     Parameters
     ----------
     member : Structure
-        What the members are: `Full`, `Reflectors`, `Rotations`.
-    n_transforms : int
+        What the members are: `Orthonormal`, `Reflectors`, `Rotations`.
+    n_members : int
         How many there are, B; at most 2^14 / n, since learning keeps (B n)^2 sums.
 
     Examples
@@ -72,16 +72,16 @@ class UnionOf(Structure):
     >>> rng = np.random.default_rng(0)
     >>> Y = np.cumsum(rng.standard_normal((1000, 16)), axis=1)
     >>> Y[np.arange(1000), rng.integers(16, size=1000)] += 20
-    >>> union = fost.learn(Y, fost.UnionOf(fost.Full(), 2), n_nonzero_coefs=3, random_state=0)
+    >>> union = fost.learn(Y, fost.UnionOf(fost.Orthonormal(), 2), 3, random_state=0)
     >>> union.transform
-    Union(n_features=16, n_transforms=2, flops=992)
-    >>> bank = fost.learn(Y, fost.BankOf(fost.Full(), 2), n_nonzero_coefs=3, random_state=0)
+    Union(n_features=16, n_members=2, flops=992)
+    >>> bank = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 2), n_nonzero_coefs=3, random_state=0)
     >>> bool(union.error < bank.error)
     True
     """
 
     member: Structure
-    n_transforms: int
+    n_members: int
 
     several: ClassVar[bool] = True
     starts = BankOf.starts
@@ -89,11 +89,11 @@ class UnionOf(Structure):
 
     def __post_init__(self) -> None:
         check_member(self.member, "member")
-        store(self, n_transforms=check_integer(self.n_transforms, "n_transforms", 1, 2**20))
+        store(self, n_members=check_integer(self.n_members, "n_members", 1, 2**20))
 
     @property
     def label(self) -> str:
-        return f"union of {self.n_transforms} x {self.member.label}"
+        return f"union of {self.n_members} x {self.member.label}"
 
     @property
     def family(self) -> str:
@@ -102,33 +102,33 @@ class UnionOf(Structure):
     @property
     def bank(self) -> BankOf:
         """The banks that it starts from."""
-        return BankOf(self.member, self.n_transforms)
+        return BankOf(self.member, self.n_members)
 
     def flops(self, n_features: int) -> int:
-        return self.n_transforms * self.member.flops(n_features)
+        return self.n_members * self.member.flops(n_features)
 
     def fit_to(self, problem: Problem) -> UnionOf:
         if not problem.rule.is_fixed:
             raise ValueError("threshold must be None for a union: pursuit keeps n_nonzero_coefs")
         most = most_members(problem.n_features)
-        if self.n_transforms > most:
+        if self.n_members > most:
             raise ValueError(
-                f"n_transforms must be at most {most} for n_features={problem.n_features}, since "
+                f"n_members must be at most {most} for n_features={problem.n_features}, since "
                 f"learning keeps a sum for each pair of atoms and 2**28 in all, "
-                f"got {self.n_transforms}"
+                f"got {self.n_members}"
             )
         return replace(self, member=self.member.fit_to(problem))
 
     def initial(self, problem: Problem, init: str) -> Union:
-        few = problem.source.sample(_START_SIGNALS * problem.n_features * self.n_transforms)
+        few = problem.source.sample(_START_SIGNALS * problem.n_features * self.n_members)
         # Without batches nothing but all signals would make up for a rough start.
         rough = self._batch_size(problem) > 0
         quick = problem.but(source=few, max_iter=1, rough=rough)
-        return self._batched(problem, Union(alternate(quick, self.bank, init).transform.transforms))
+        return self._batched(problem, Union(alternate(quick, self.bank, init).transform.members))
 
     def _batch_size(self, problem: Problem) -> int:
         """Signals in a batch, or none if one would be all."""
-        size = _USES * self.n_transforms * problem.n_features // problem.n_nonzero_coefs
+        size = _USES * self.n_members * problem.n_features // problem.n_nonzero_coefs
         return size if size < len(problem.source.apart[0]) and problem.max_iter else 0
 
     def _batched(self, problem: Problem, union: Union) -> Union:
@@ -157,12 +157,12 @@ class UnionOf(Structure):
         return True  # restart says what is wrong with those that are neither banks nor unions
 
     def restart(self, problem: Problem, coder: Coder) -> Union:
-        if not isinstance(coder, Several) or coder.n_transforms != self.n_transforms:
+        if not isinstance(coder, Several) or coder.n_members != self.n_members:
             raise ValueError(
-                f"init must be a bank or a union of {self.n_transforms} transforms, or a name, "
+                f"init must be a bank or a union of {self.n_members} transforms, or a name, "
                 f"got {coder!r}"
             )
-        return Union(single(self.member.restart(problem, member)) for member in coder.transforms)
+        return Union(single(self.member.restart(problem, member)) for member in coder.members)
 
     def code(self, problem: Problem, coder: Coder, refills: int = REFILLS) -> Statistic:
         matrix, products, guessed = self._sums(problem, coder, refills)
@@ -192,10 +192,10 @@ class UnionOf(Structure):
         self, problem: Problem, statistic: Statistic, current: Coder, rounds: int
     ) -> Union:
         assert statistic.products is not None
-        n, members = problem.n_features, list(current.transforms)
+        n, members = problem.n_features, list(current.members)
         atoms = np.concatenate([member.matrix.T for member in members])
         used = np.diagonal(statistic.products)
-        for b in [*range(self.n_transforms)] * rounds:
+        for b in [*range(self.n_members)] * rounds:
             own = slice(b * n, (b + 1) * n)
             if not used[own].any():
                 continue

@@ -14,13 +14,13 @@ from fost.transforms.union import pursuit_flops
 
 
 def union_rungs(
-    n: int, s: int, bases: dict[str, Transform | None], limit: int, max_transforms: int
+    n: int, s: int, bases: dict[str, Transform | None], limit: int, max_members: int
 ) -> Iterator[Rung]:
     """Unions of what banks are made of, each with as many members as a limit of operations allows.
 
     The pursuit of s entries counts, in atoms that are all different.
     """
-    most = min(max_transforms, most_members(n))
+    most = min(max_members, most_members(n))
     counts = [2**k for k in range(1, 21) if 2**k <= most]
     for family in families():
         for name, base, member in _members(n, family, bases, counts):
@@ -44,4 +44,4 @@ def _members(
 
 def _rung(n: int, s: int, name: str, base: Transform | None, union: UnionOf) -> Rung:
     rung = learned_rung(n, name, base, union, union.label)
-    return replace(rung, flops=rung.flops + pursuit_flops(s, union.n_transforms * n))
+    return replace(rung, flops=rung.flops + pursuit_flops(s, union.n_members * n))

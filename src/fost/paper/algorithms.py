@@ -124,7 +124,7 @@ def learn(
     structure = _structure(name, n)
     init: fost.Coder | None = None
     if start == "matlab" and isinstance(structure, fost.Reflectors):
-        init = fost.learn(signals, fost.Full(), s, max_iter=0).transform
+        init = fost.learn(signals, fost.Orthonormal(), s, max_iter=0).transform
     max_iter = _ITERATIONS if K is None else K
     found = fost.learn(signals, structure, s, init=init, max_iter=max_iter, tol=0, random_state=0)
     whole(found.interrupted)
@@ -149,7 +149,7 @@ def whole(interrupted: bool) -> None:
 
 def _structure(name: str, n: int) -> fost.Structure:
     if name in ("Q", "Q-DLA"):
-        return fost.Full()
+        return fost.Orthonormal()
     found = re.fullmatch(r"(Q?)H(\d{1,9})", name)
     if not found:
         raise ValueError(f"name must be one of {_NAMES}, got {name!r}")

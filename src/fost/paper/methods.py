@@ -66,7 +66,7 @@ def run(
             s,
             (SIDE, SIDE),
             max_flops=AUTO_BUDGET,
-            max_transforms=1,
+            max_members=1,
             max_iter=settings.auto_iterations,
             random_state=0,
             verbose=False,

@@ -101,7 +101,7 @@ def _undetermined(Y: NDArray[np.float64], settings: Settings) -> int:
         used = np.unique(transform.encode(Y, s).indices)
         found += len(used) < Y.shape[1] - 1
 
-    fost.learn(Y, fost.Full(), s, max_iter=settings.iterations, tol=0, callback=count)
+    fost.learn(Y, fost.Orthonormal(), s, max_iter=settings.iterations, tol=0, callback=count)
     return found
 
 

@@ -26,22 +26,22 @@ class Several(Coder):
     Atom i of member b has the number b * n_features + i.
     """
 
-    def __init__(self, transforms: Iterable[Transform]) -> None:
-        self._transforms = check_parts(transforms, "transforms")
+    def __init__(self, members: Iterable[Transform]) -> None:
+        self._members = check_parts(members, "members")
         if self.n_atoms > _MOST_ATOMS:
             raise ValueError(
-                "transforms must have fewer than 2**31 atoms together, since codes number them in "
-                f"32 bits, got {self.n_transforms} transforms of {self.n_features} features"
+                "members must have fewer than 2**31 atoms together, since codes number them in "
+                f"32 bits, got {self.n_members} transforms of {self.n_features} features"
             )
 
     @property
-    def transforms(self) -> tuple[Transform, ...]:
+    def members(self) -> tuple[Transform, ...]:
         """The members."""
-        return self._transforms
+        return self._members
 
     @property
     def n_features(self) -> int:
-        return self._transforms[0].n_features
+        return self._members[0].n_features
 
     @property
     def base(self) -> Transform | None:
@@ -76,11 +76,11 @@ class Several(Coder):
         used, rows = self._uses(decoding.check_codes(codes, self.n_atoms, self._owner))
         first = np.append(True, (np.diff(used) != 0) | (np.diff(rows) != 0))[: len(used)]
         n_entries, n_signals = (
-            np.bincount(members, minlength=self.n_transforms).tolist()
+            np.bincount(members, minlength=self.n_members).tolist()
             for members in (used, used[first])
         )
         whole = apart = 0
-        for member, entries, signals in zip(self._transforms, n_entries, n_signals, strict=True):
+        for member, entries, signals in zip(self._members, n_entries, n_signals, strict=True):
             by_atoms = n * member.flops + 2 * entries * n
             whole += by_atoms
             apart += min(by_atoms, signals * member.flops)
@@ -96,7 +96,7 @@ class Several(Coder):
         used, rows = self._uses(codes)
         out = np.zeros((codes.shape[0], n), codes.dtype)
         order = np.argsort(used, kind="stable")
-        begins = np.searchsorted(used[order], np.arange(self.n_transforms + 1))
+        begins = np.searchsorted(used[order], np.arange(self.n_members + 1))
         for b in np.flatnonzero(np.diff(begins)).tolist():
             own = order[begins[b] : begins[b + 1]]
             present, starts = np.unique(rows[own], return_index=True)
@@ -114,8 +114,8 @@ class Several(Coder):
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
-        """The atoms of all members in columns, shape (n_features, n_transforms * n_features)."""
-        matrix = np.concatenate([member.matrix for member in self._transforms], axis=1)
+        """The atoms of all members in columns, shape (n_features, n_members * n_features)."""
+        matrix = np.concatenate([member.matrix for member in self._members], axis=1)
         matrix.flags.writeable = False
         return matrix
 
@@ -127,8 +127,7 @@ class Several(Coder):
     def _split(self) -> tuple[tuple[Transform, ...], tuple[tuple[Transform, ...], ...]]:
         """The stages that all members begin with, and what is left of each."""
         stages = [
-            member.members if isinstance(member, Chain) else (member,)
-            for member in self._transforms
+            member.stages if isinstance(member, Chain) else (member,) for member in self._members
         ]
         count = 0
         while all(len(s) > count and s[count] == stages[0][count] for s in stages):
@@ -157,13 +156,13 @@ class Several(Coder):
         return f"this {type(self).__name__}"
 
     def _described(self) -> dict[str, Any]:
-        return {"n_transforms": self.n_transforms}
+        return {"n_members": self.n_members}
 
     def __len__(self) -> int:
-        return self.n_transforms
+        return self.n_members
 
     def __getitem__(self, index: int) -> Transform:
-        return self._transforms[index]
+        return self._members[index]
 
 
 class Bank(Several):
@@ -171,13 +170,13 @@ class Bank(Several):
 
     That one is the member whose s largest coefficients keep the most of the signal's energy, the
     first of equals. All members are tried in one pass, while the signals are in the cache; a base
-    that all of them begin with is applied once. Codes have n_transforms * n_features columns, in
+    that all of them begin with is applied once. Codes have n_members * n_features columns, in
     which atom i of member b has the number b * n_features + i: a row uses the columns of one
     member only.
 
     Parameters
     ----------
-    transforms : iterable of transforms
+    members : iterable of transforms
         At least one, all of the same n_features.
 
     Examples
@@ -185,7 +184,7 @@ class Bank(Several):
     >>> import fost, numpy as np
     >>> bank = fost.Bank([fost.DCT(4), fost.Dense(np.eye(4))])
     >>> bank
-    Bank(n_features=4, n_transforms=2, flops=42)
+    Bank(n_features=4, n_members=2, flops=42)
     >>> codes = bank.encode([[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 3.0, 0.0]], n_nonzero_coefs=1)
     >>> bank.chosen(codes)
     array([0, 1])
@@ -201,7 +200,7 @@ class Bank(Several):
 
         Parameters
         ----------
-        codes : sparse array or array-like of shape (n_signals, n_transforms * n_features)
+        codes : sparse array or array-like of shape (n_signals, n_members * n_features)
             From `encode`.
 
         Returns
@@ -229,14 +228,14 @@ def beyond(base: Transform | None, coder: Coder) -> Coder:
     """What remains of a coder of signals when a base has been applied already."""
     if base is None:
         return coder
-    members = [_rest(base, member) for member in coder.transforms]
+    members = [_rest(base, member) for member in coder.members]
     return type(coder)(members) if isinstance(coder, Several) else members[0]
 
 
 def _rest(base: Transform, transform: Transform) -> Transform:
-    prefix = Chain([base]).members
-    if isinstance(transform, Chain) and transform.members[: len(prefix)] == prefix:
-        rest = transform.members[len(prefix) :]
+    prefix = Chain([base]).stages
+    if isinstance(transform, Chain) and transform.stages[: len(prefix)] == prefix:
+        rest = transform.stages[len(prefix) :]
         if len(rest) == 1:
             return rest[0]
         if rest:
@@ -254,5 +253,5 @@ def with_base(base: Transform | None, coder: Coder) -> Coder:
     """A transform, or each member of several, beyond a base."""
     if base is None:
         return coder
-    chains = [Chain([base, member]) for member in coder.transforms]
+    chains = [Chain([base, member]) for member in coder.members]
     return type(coder)(chains) if isinstance(coder, Several) else chains[0]

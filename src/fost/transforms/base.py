@@ -57,13 +57,13 @@ class Transform(Coder):
     ...         return np.eye(self.n_features)[::-1]
     >>> chain = fost.DCT(4) @ Reversal(4)
     >>> chain
-    Chain(n_features=4, members=[DCT, Reversal], flops=42)
+    Chain(n_features=4, stages=[DCT, Reversal], flops=42)
     >>> (np.ones(4) @ chain).round(12) + 0.0
     array([0., 0., 0., 2.])
     """
 
     @property
-    def transforms(self) -> tuple[Transform, ...]:
+    def members(self) -> tuple[Transform, ...]:
         return (self,)
 
     @property
@@ -245,14 +245,14 @@ class Transposed(Transform):
 
 
 class Chain(Transform):
-    """A product of transforms: `forward` applies that of the first member first.
+    """A product of transforms: `forward` applies that of the first stage first.
 
     The usual chain is a fast fixed base and a learned transform of its coefficients. All
-    members run in one pass over the data.
+    stages run in one pass over the data.
 
     Parameters
     ----------
-    members : iterable of transforms
+    stages : iterable of transforms
         At least one, all of the same n_features. Chains among them are taken apart.
 
     Examples
@@ -261,45 +261,45 @@ class Chain(Transform):
     >>> base = fost.DCT((8, 8))
     >>> chain = fost.Chain([base, fost.Householder(np.eye(64)[:2])])
     >>> chain
-    Chain(n_features=64, members=[DCT, Householder], flops=1184)
+    Chain(n_features=64, stages=[DCT, Householder], flops=1184)
     >>> Y = np.random.default_rng(0).standard_normal((3, 64))
-    >>> np.allclose(chain.forward(Y), chain.members[1].forward(base.forward(Y)))
+    >>> np.allclose(chain.forward(Y), chain.stages[1].forward(base.forward(Y)))
     True
     """
 
     kind = "chain"
 
-    def __init__(self, members: Iterable[Transform]) -> None:
-        parts = check_parts(members, "members")
-        flat = (part.members if isinstance(part, Chain) else (part,) for part in parts)
-        self._members = tuple(chain.from_iterable(flat))
+    def __init__(self, stages: Iterable[Transform]) -> None:
+        parts = check_parts(stages, "stages")
+        flat = (part.stages if isinstance(part, Chain) else (part,) for part in parts)
+        self._stages = tuple(chain.from_iterable(flat))
 
     @property
-    def members(self) -> tuple[Transform, ...]:
+    def stages(self) -> tuple[Transform, ...]:
         """The transforms in the order in which `forward` applies them."""
-        return self._members
+        return self._stages
 
     @property
     def T(self) -> Transform:
-        return Chain(member.T for member in reversed(self._members))
+        return Chain(stage.T for stage in reversed(self._stages))
 
     @property
     def n_features(self) -> int:
-        return self._members[0].n_features
+        return self._stages[0].n_features
 
     @property
     def flops(self) -> int:
-        """The sum over the members."""
-        return sum(member.flops for member in self._members)
+        """The sum over the stages."""
+        return sum(stage.flops for stage in self._stages)
 
     @property
     def n_parameters(self) -> int:
-        """The sum over the members."""
-        return sum(member.n_parameters for member in self._members)
+        """The sum over the stages."""
+        return sum(stage.n_parameters for stage in self._stages)
 
     def _add_to(self, plan: _core.Plan) -> None:
-        for member in self._members:
-            plan.add_plan(member._plan)
+        for stage in self._stages:
+            plan.add_plan(stage._plan)
 
     def _described(self) -> dict[str, Any]:
-        return {"members": f"[{', '.join(type(member).__name__ for member in self._members)}]"}
+        return {"stages": f"[{', '.join(type(stage).__name__ for stage in self._stages)}]"}

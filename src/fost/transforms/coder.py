@@ -52,18 +52,18 @@ class Coder(Described, ABC):
 
     @property
     @abstractmethod
-    def transforms(self) -> tuple[Transform, ...]:
+    def members(self) -> tuple[Transform, ...]:
         """The members of a bank; a transform is its own only member."""
 
     @property
-    def n_transforms(self) -> int:
+    def n_members(self) -> int:
         """Members: 1 for a transform."""
-        return len(self.transforms)
+        return len(self.members)
 
     @property
     def n_atoms(self) -> int:
-        """Columns of codes, n_transforms * n_features."""
-        return self.n_transforms * self.n_features
+        """Columns of codes, n_members * n_features."""
+        return self.n_members * self.n_features
 
     @property
     @abstractmethod
@@ -89,7 +89,7 @@ class Coder(Described, ABC):
         Y: Any,
         n_nonzero_coefs: int | None = None,
         *,
-        tol: float | None = None,
+        max_error: float | None = None,
         threshold: float | None = None,
         missing: object = None,
     ) -> csr_array:
@@ -105,9 +105,9 @@ class Coder(Described, ABC):
             Or anything else that `fost.learning.as_source` takes: memory maps, arrays of Zarr,
             Dask arrays, iterables of blocks.
         n_nonzero_coefs : int, optional
-            Entries to keep per signal, s; at most so many where `tol` or `threshold` is given.
+            Entries to keep per signal, s; a limit where `max_error` or `threshold` is given.
             Ties go to the lower index.
-        tol : float, optional
+        max_error : float, optional
             Keep as few entries as make the squared error ||y - U x||^2 of a signal at most this,
             to rounding; a bank takes the member that needs the fewest.
         threshold : float, optional
@@ -116,8 +116,8 @@ class Coder(Described, ABC):
         missing : array of bool of shape (n_signals, n_features), or "nan", optional
             True where an entry of Y is unobserved, whatever it holds; ``"nan"``: where Y is NaN.
             Then codes are found by pursuit on what is observed (as in `fost.omp`), which errors and
-            `tol` count alone; with a threshold by thresholding and refilling. A signal without
-            observed entries has an empty code.
+            `max_error` count alone; with a threshold by thresholding and refilling. A signal
+            without observed entries has an empty code.
 
         Returns
         -------
@@ -129,10 +129,10 @@ class Coder(Described, ABC):
         --------
         >>> import fost, numpy as np
         >>> Y = np.array([[1.0, 1.0, 1.0, 1.1], [0.0, 0.0, 3.0, 0.0]])
-        >>> np.diff(fost.DCT(4).encode(Y, tol=0.01).indptr)  # entries per signal
+        >>> np.diff(fost.DCT(4).encode(Y, max_error=0.01).indptr)  # entries per signal
         array([1, 4], dtype=int32)
         """
-        rule = check_rule(n_nonzero_coefs, tol, threshold, self.n_features)
+        rule = check_rule(n_nonzero_coefs, max_error, threshold, self.n_features)
         if is_lazy(Y) or missing is not None:
             return self._encode_stream(as_stream(Y, missing=missing), rule)
         stored = check_stored(Y, "Y", self.n_features, self._owner)
@@ -267,7 +267,7 @@ def check_parts(parts: Iterable[C], name: str) -> tuple[C, ...]:
         raise TypeError(f"{name} must be a list of transforms, got {type(parts).__name__}")
     checked = tuple(parts)
     for part in checked:
-        if not isinstance(part, Coder) or part.transforms[0] is not part:
+        if not isinstance(part, Coder) or part.members[0] is not part:
             raise TypeError(f"{name} must be transforms, got {type(part).__name__}")
     if not checked:
         raise ValueError(f"{name} must be at least one transform, got none")

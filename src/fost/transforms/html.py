@@ -57,8 +57,8 @@ def signal_shape(coder: Coder) -> tuple[int, ...]:
     """That of a base such as the DCT; else a square where there are as many features as in one."""
     from fost.transforms.base import Chain
 
-    first = coder.transforms[0]
-    base = first.members[0] if isinstance(first, Chain) else first
+    first = coder.members[0]
+    base = first.stages[0] if isinstance(first, Chain) else first
     known = getattr(base, "shape", None)
     if isinstance(known, tuple):
         return known

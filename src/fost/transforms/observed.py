@@ -33,15 +33,13 @@ def encode_observed(coder: Coder, Y: Floats, rule: Rule, name: str = "Y") -> csr
         raise ValueError(f"{name} contains infinity")
     if rule.threshold is not None:
         return _by_refills(coder, Y, missing, rule, name)
-    found = [
-        _pursued(member._atoms(Y.dtype), Y, missing, rule, name) for member in coder.transforms
-    ]
+    found = [_pursued(member._atoms(Y.dtype), Y, missing, rule, name) for member in coder.members]
     if len(found) == 1:
         return found[0][0]
     errors = np.array([left for _, left in found])
-    if rule.tol is not None:
+    if rule.max_error is not None:
         counts = np.array([np.diff(codes.indptr) for codes, _ in found])
-        reached = errors <= rule.tol
+        reached = errors <= rule.max_error
         counts = np.where(reached, counts, coder.n_features + 1)
         chosen = np.lexsort((errors, counts), axis=0)[0]
     else:
@@ -53,7 +51,7 @@ def _pursued(
     atoms: Floats, Y: Floats, missing: NDArray[np.bool_], rule: Rule, name: str
 ) -> tuple[csr_array, NDArray[np.float64]]:
     """Codes in some atoms, and the squared errors that they leave."""
-    codes = pursue(Y, atoms, rule.s, missing=missing, tol=rule.tol)
+    codes = pursue(Y, atoms, rule.s, missing=missing, max_error=rule.max_error)
     if codes is None:
         raise ValueError(f"{name} contains NaN or infinity")
     left = np.where(missing, 0, Y - codes @ atoms).astype(np.float64)

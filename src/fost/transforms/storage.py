@@ -1,7 +1,7 @@
 """Transforms in .safetensors files: safe to load from strangers, readable by others.
 
 A file holds the arrays of the transform under their names (``vectors``, or
-``members.1.vectors`` for the second member of a chain) and, in its metadata,
+``stages.1.vectors`` for the second stage of a chain) and, in its metadata,
 
 ``format``      "fost"
 ``version``     "1"

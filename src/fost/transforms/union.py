@@ -27,16 +27,16 @@ class Union(Several):
     """B orthonormal transforms of the same size; the code of a signal may use atoms of all.
 
     Codes are found by orthogonal matching pursuit, as `omp` finds them in the concatenated atoms:
-    with at most `n_nonzero_coefs` entries, or as many as it takes to come within `tol`; there is no
-    `threshold`.
+    with at most `n_nonzero_coefs` entries, or as many as it takes to come within `max_error`;
+    there is no `threshold`.
     The correlations with all atoms are computed by the fast transforms themselves, a base that all
     members begin with is applied once, and atoms that several members have in common (of features
-    that they leave alone) are those of the first. Codes have n_transforms * n_features columns, in
+    that they leave alone) are those of the first. Codes have n_members * n_features columns, in
     which atom i of member b has the number b * n_features + i.
 
     Parameters
     ----------
-    transforms : iterable of transforms
+    members : iterable of transforms
         At least one, all of the same n_features.
 
     Examples
@@ -46,7 +46,7 @@ class Union(Several):
     >>> import fost, numpy as np
     >>> union = fost.Union([fost.DCT(4), fost.Dense(np.eye(4))])
     >>> union
-    Union(n_features=4, n_transforms=2, flops=42)
+    Union(n_features=4, n_members=2, flops=42)
     >>> codes = union.encode([[1.0, 1.0, 9.0, 1.0]], n_nonzero_coefs=2)
     >>> codes.toarray().round(12)
     array([[2., 0., 0., 0., 0., 0., 8., 0.]])
@@ -83,7 +83,7 @@ class Union(Several):
         signals = block.astype(float_type(block.dtype), copy=False)
         missing = np.isnan(signals) if gaps else None
         dictionary = self._dictionary(signals.dtype, masked=missing is not None)
-        codes = pursue_in(dictionary, signals, rule.s, missing, rule.tol)
+        codes = pursue_in(dictionary, signals, rule.s, missing, rule.max_error)
         if codes is None:
             error = not_finite(block, name)
             raise error if gaps else hint_at_missing(error)
@@ -165,16 +165,16 @@ class UnionAtoms:
             self._gram[:, : len(atoms)] = atoms @ atoms.T
 
     def pursue(
-        self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, tol: float
+        self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, max_error: float
     ) -> csr_array | None:
         assert missing is None
         shape = (len(Y), self._n_atoms)
         residuals = self.residuals
         if residuals is None:
-            residuals = self._plan.by_residuals(len(Y), s, tol >= 0)
+            residuals = self._plan.by_residuals(len(Y), s, max_error >= 0)
         with blas_threads(self._plan):
             return collect(
-                lambda *out: self._plan.pursue(self._gram, Y, s, tol, residuals, *out),
+                lambda *out: self._plan.pursue(self._gram, Y, s, max_error, residuals, *out),
                 shape,
                 s,
                 Y.dtype,
@@ -192,9 +192,9 @@ class ExplicitAtoms:
         self.taken_out = self._atoms.taken_out
 
     def pursue(
-        self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, tol: float
+        self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, max_error: float
     ) -> csr_array | None:
-        codes = self._atoms.pursue(Y, missing, s, tol)
+        codes = self._atoms.pursue(Y, missing, s, max_error)
         if codes is None:
             return None
         indices = self._places[codes.indices].astype(codes.indices.dtype)

@@ -112,7 +112,7 @@ def encode_in_a_bank(fuzz: Fuzz) -> None:
     first = np.repeat(bank.chosen(codes), np.diff(codes.indptr))
     fuzz.expect((members == first).all(), "one member per code")
     rows, powers = scaled(plain)
-    kept = [np.sort(reference.forward(m, rows) ** 2)[:, ::-1][:, : int(s)] for m in bank.transforms]
+    kept = [np.sort(reference.forward(m, rows) ** 2)[:, ::-1][:, : int(s)] for m in bank.members]
     best = np.max([k.sum(axis=1) for k in kept], axis=0)
     dense = np.ldexp(codes.toarray().astype(np.float64), -powers)
     have = (dense**2).sum(axis=1, keepdims=True).astype(plain.dtype)
@@ -122,7 +122,7 @@ def encode_in_a_bank(fuzz: Fuzz) -> None:
 @target(3)
 def encode_in_a_union(fuzz: Fuzz) -> None:
     n = fuzz.size()
-    union = fost.Union(fuzz.bank(n).transforms)
+    union = fost.Union(fuzz.bank(n).members)
     Y, plain = fuzz.signals("Y", n, lazy=True)
     s = fuzz.integer("n_nonzero_coefs", 1, n)
     codes = fuzz.call(union.encode, Y, s, then=computed)
@@ -133,9 +133,7 @@ def encode_in_a_union(fuzz: Fuzz) -> None:
     left = np.square(rows - dense @ union.matrix.T).sum(axis=1)
     energy = np.square(rows).sum(axis=1)
     # The first atom is the best of all members, and more of them make nothing worse.
-    best = np.max(
-        [np.abs(reference.forward(m, rows)).max(axis=1) for m in union.transforms], axis=0
-    )
+    best = np.max([np.abs(reference.forward(m, rows)).max(axis=1) for m in union.members], axis=0)
     room = 1e-3 if plain.dtype == np.float32 else 1e-6
     fuzz.expect((left <= energy - best**2 + room * energy).all(), "no worse than one atom")
 
@@ -197,7 +195,7 @@ def decode_in_a_bank(fuzz: Fuzz) -> None:
     n = fuzz.size()
     bank = fuzz.bank(n)
     codes, plain = some_codes(fuzz, fuzz.count(), bank.n_atoms)
-    atoms = np.concatenate([reference.matrix(member) for member in bank.transforms], axis=1).T
+    atoms = np.concatenate([reference.matrix(member) for member in bank.members], axis=1).T
     if fuzz.chance(0.3):
         members = fuzz.call(bank.chosen, codes)
         first = np.argmax(plain != 0, axis=1) // n
@@ -244,7 +242,7 @@ def omp(fuzz: Fuzz) -> None:
     s = fuzz.integer("n_nonzero_coefs", 1, min(n, len(D)), len(D))
     options: dict[str, Any] = {"normalize": fuzz.flag()}
     if fuzz.chance(0.2):
-        options["tol"] = fuzz.number("tol", 0, 1, least=0)
+        options["max_error"] = fuzz.number("max_error", 0, 1, least=0)
     if fuzz.chance(0.2):
         options["missing"] = fuzz.rng.random(plain.shape) < 0.3
         if fuzz.spoil():
@@ -260,14 +258,14 @@ def omp(fuzz: Fuzz) -> None:
     for wrong in ("too narrow", "too wide"):
         if {f"atoms is {wrong}", f"Y is {wrong}"} <= set(fuzz.bad):
             return  # so they go together
-    if (s is None) != (options.get("tol") is None):  # one of them is enough
+    if (s is None) != (options.get("max_error") is None):  # one of them is enough
         fuzz.bad = [b for b in fuzz.bad if b not in ("n_nonzero_coefs=None", "tol=None")]
     codes = fuzz.call(fost.omp, Y, atoms, s, **options)
     fuzz.expect(codes.shape == (len(plain), len(D)) and codes.dtype == plain.dtype, "shape, type")
     if s is None:
         return
     fuzz.expect((np.diff(codes.indptr) <= s).all(), "entries per code")
-    if {"missing", "tol"} & set(options):
+    if {"missing", "max_error"} & set(options):
         return
     check_pursuit(fuzz, codes, plain, D.astype(np.float64))
     prepared = fost.omp(plain, fost.Atoms(D), int(s), **options)
@@ -304,7 +302,7 @@ def codes_to_an_error(fuzz: Fuzz) -> None:
     n = fuzz.size()
     coder = fuzz.transform(n) if fuzz.chance(0.6) else fuzz.bank(n)
     Y, plain = fuzz.signals("Y", n, lazy=True)
-    rule = fuzz.pick(("tol", "threshold"))
+    rule = fuzz.pick(("max_error", "threshold"))
     limit = fuzz.number(rule, 0, float(fuzz.pick((1e-6, 1, 1e4))), least=0)
     s = fuzz.integer("n_nonzero_coefs", 1, n) if fuzz.chance(0.3) else None
     if limit is not None:

@@ -62,7 +62,17 @@ def costs(fuzz: Fuzz) -> None:
 def some_dictionary(fuzz: Fuzz, n: int, square: bool) -> tuple[Any, Array, bool]:
     """A dictionary of some form, its atoms in rows, and whether it is orthonormal."""
     if fuzz.spoil():
-        wrong = (None, 3, "dct", fost.DCT, fost.Full(), fost.OrthonormalDictionary(), [], {}, [[]])
+        wrong = (
+            None,
+            3,
+            "dct",
+            fost.DCT,
+            fost.Orthonormal(),
+            fost.OrthonormalDictionary(),
+            [],
+            {},
+            [[]],
+        )
         return fuzz.wrong("dictionary", *wrong), np.eye(n), True
     kind = fuzz.pick(("transform", "transform", "bank", "atoms", "result", "estimator"))
     if kind == "atoms" or (kind == "bank" and square):

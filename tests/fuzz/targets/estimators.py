@@ -77,7 +77,7 @@ def computed_codes(codes: Any) -> Any:
 @target(3)
 def orthonormal_dictionary(fuzz: Fuzz) -> None:
     n = min(fuzz.size(), 17) + 1
-    use(fuzz, learned(fuzz, fost.OrthonormalDictionary, fost.Full(), n), n)
+    use(fuzz, learned(fuzz, fost.OrthonormalDictionary, fost.Orthonormal(), n), n)
 
 
 @target(3)
@@ -101,13 +101,22 @@ def givens_dictionary(fuzz: Fuzz) -> None:
 @target(3)
 def bank_dictionary(fuzz: Fuzz) -> None:
     n = min(fuzz.size(), 9) + 1
-    structure = fuzz.pick((None, fost.Full(), fost.Reflectors(1), fost.Rotations(np.int8(2))))
+    structure = fuzz.pick(
+        (None, fost.Orthonormal(), fost.Reflectors(1), fost.Rotations(np.int8(2)))
+    )
     if fuzz.spoil():
-        wrong = (3, "full", fost.Full, fost.DCT(n), [], fost.BankOf(fost.Full(), 2))
+        wrong = (
+            3,
+            "orthonormal",
+            fost.Orthonormal,
+            fost.DCT(n),
+            [],
+            fost.BankOf(fost.Orthonormal(), 2),
+        )
         structure = fuzz.wrong("structure", *wrong)
-    bank = fost.BankOf(fost.Full(), 2)
-    count = fuzz.integer("n_transforms", 1, 3, 2**20)
-    parameters = {"structure": structure, "n_transforms": count}
+    bank = fost.BankOf(fost.Orthonormal(), 2)
+    count = fuzz.integer("n_members", 1, 3, 2**20)
+    parameters = {"structure": structure, "n_members": count}
     estimator = learned(fuzz, fost.BankDictionary, bank, n, **parameters)
     use(fuzz, estimator, n)
 
@@ -115,12 +124,19 @@ def bank_dictionary(fuzz: Fuzz) -> None:
 @target(2)
 def union_dictionary(fuzz: Fuzz) -> None:
     n = min(fuzz.size(), 9) + 1
-    structure = fuzz.pick((None, fost.Full(), fost.Reflectors(1), fost.Rotations(2)))
+    structure = fuzz.pick((None, fost.Orthonormal(), fost.Reflectors(1), fost.Rotations(2)))
     if fuzz.spoil():
-        wrong = (3, "full", fost.Full, fost.DCT(n), [], fost.UnionOf(fost.Full(), 2))
+        wrong = (
+            3,
+            "orthonormal",
+            fost.Orthonormal,
+            fost.DCT(n),
+            [],
+            fost.UnionOf(fost.Orthonormal(), 2),
+        )
         structure = fuzz.wrong("structure", *wrong)
-    known = fost.UnionOf(fost.Full(), 2)
-    parameters = {"structure": structure, "n_transforms": 2}
+    known = fost.UnionOf(fost.Orthonormal(), 2)
+    parameters = {"structure": structure, "n_members": 2}
     use(fuzz, learned(fuzz, fost.UnionDictionary, known, n, **parameters), n)
 
 
@@ -132,8 +148,8 @@ def auto(fuzz: Fuzz, n: int) -> Any:
         fuzz.integer("n_nonzero_coefs", 1, n),
         shape,
         max_flops=None if fuzz.chance(0.3) else fuzz.number("max_flops", 8 * n, 1e6, least=1),
-        max_error=None if fuzz.chance(0.7) else fuzz.number("max_error", 1, 1, least=0, most=1),
-        max_transforms=fuzz.integer("max_transforms", 1, 2, 2**20),
+        max_relative_error=None if fuzz.chance(0.7) else fuzz.number("max_relative_error", 1, 1, least=0, most=1),
+        max_members=fuzz.integer("max_members", 1, 2, 2**20),
         validation_fraction=fuzz.number("validation_fraction", 0.1, 0.9, least=0, most=1),
         max_iter=fuzz.integer("max_iter", 0, 1, 2**31 - 1),
         tol=fuzz.number("tol", 0, 1e-3, least=0),
@@ -148,7 +164,7 @@ def auto_dictionary(fuzz: Fuzz) -> None:
     n = fuzz.pick((2, 3, 4, 6))
     estimator = auto(fuzz, n)
     # None stands for no limit; the cheapest candidate may cost more than the limit.
-    fuzz.bad = [b for b in fuzz.bad if b not in ("max_flops=None", "max_error=None")]
+    fuzz.bad = [b for b in fuzz.bad if b not in ("max_flops=None", "max_relative_error=None")]
     if estimator.max_flops is not None:
         fuzz.doubtful.append("max_flops")
     use(fuzz, estimator, n, least=2)
@@ -162,9 +178,9 @@ def plot_frontier(fuzz: Fuzz) -> None:
     import matplotlib.pyplot as plt
 
     Y = np.cumsum(fuzz.rng.standard_normal((20, 4)), axis=1)
-    estimator: Any = fost.AutoDictionary(1, max_iter=1, max_transforms=1, random_state=0)
+    estimator: Any = fost.AutoDictionary(1, max_iter=1, max_members=1, random_state=0)
     if fuzz.spoil():
-        wrong = (estimator, fost.AutoDictionary, None, 3, "auto", fost.DCT(4), fost.Full())
+        wrong = (estimator, fost.AutoDictionary, None, 3, "auto", fost.DCT(4), fost.Orthonormal())
         estimator = fuzz.wrong("estimator", *wrong)
     else:
         estimator.fit(Y)

@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 
 def full(fuzz: Fuzz, n: int) -> Any:
-    return fuzz.call(fost.Full)
+    return fuzz.call(fost.Orthonormal)
 
 
 def reflectors(fuzz: Fuzz, n: int) -> Any:
@@ -34,12 +34,22 @@ def rotations(fuzz: Fuzz, n: int) -> Any:
 
 
 def bank_of(fuzz: Fuzz, n: int) -> Any:
-    member: Any = fuzz.pick((fost.Full(), fost.Reflectors(1), fost.Rotations(max(1, n // 2))))
+    member: Any = fuzz.pick(
+        (fost.Orthonormal(), fost.Reflectors(1), fost.Rotations(max(1, n // 2)))
+    )
     if fuzz.spoil():
-        wrong = (None, 3, "full", fost.Full, fost.UnionOf(fost.Full(), 2), fost.DCT(4), [])
+        wrong = (
+            None,
+            3,
+            "orthonormal",
+            fost.Orthonormal,
+            fost.UnionOf(fost.Orthonormal(), 2),
+            fost.DCT(4),
+            [],
+        )
         member = fuzz.wrong("member", *wrong)
     several = fuzz.pick((fost.BankOf, fost.UnionOf))
-    return fuzz.call(several, member, fuzz.integer("n_transforms", 1, 3, 2**20))
+    return fuzz.call(several, member, fuzz.integer("n_members", 1, 3, 2**20))
 
 
 @target(4)
@@ -54,7 +64,7 @@ def structures(fuzz: Fuzz) -> None:
 def described(fuzz: Fuzz) -> None:
     """Sizes of ladders cost what they say, less than a dense matrix, and no more than a limit."""
     n = fuzz.size()
-    limit = int(fuzz.rng.integers(1, 2 * fost.Full().flops(n) + 1))
+    limit = int(fuzz.rng.integers(1, 2 * fost.Orthonormal().flops(n) + 1))
     for kind in kinds().values():
         fuzz.expect(kind.made(1 if kind.structure.parts else None, n).label, "a label")
         ladder = kind.structure.ladder(n, bool(fuzz.flag()))
@@ -70,7 +80,7 @@ def described(fuzz: Fuzz) -> None:
 def some_structure(fuzz: Fuzz, n: int) -> Any:
     """A good structure for n features, at least 2."""
     m = int(fuzz.rng.integers(1, n + 1))
-    member = fuzz.pick((fost.Full(), fost.Reflectors(m), fost.Rotations(n)))
+    member = fuzz.pick((fost.Orthonormal(), fost.Reflectors(m), fost.Rotations(n)))
     orthogonal = fost.Reflectors(np.int64(m) if fuzz.chance(0.3) else m, orthogonal=True)
     auto = fuzz.pick((fost.Reflectors("auto"), fost.Rotations("auto")))
     return fuzz.pick((member, member, orthogonal, auto, fost.BankOf(member, fuzz.pick((1, 2, 3)))))
@@ -79,14 +89,14 @@ def some_structure(fuzz: Fuzz, n: int) -> Any:
 def some_start(fuzz: Fuzz, structure: Any, n: int) -> Any:
     """What learning may start from."""
     if fuzz.spoil():
-        wrong = ("", "nothing", 3, [], np.eye(n), b"svd", fost.DCT(n + 1), fost.Full(), 1.5)
+        wrong = ("", "nothing", 3, [], np.eye(n), b"svd", fost.DCT(n + 1), fost.Orthonormal(), 1.5)
         return fuzz.wrong("init", *wrong)
     given: Any = fuzz.transform(n)
     if isinstance(structure, fost.BankOf):
         given = fost.Bank([fost.DCT(n)])
     elif isinstance(structure, fost.UnionOf):
         kind = fuzz.pick((fost.Bank, fost.Union))
-        given = kind([fost.DCT(n)] * structure.n_transforms)
+        given = kind([fost.DCT(n)] * structure.n_members)
     return fuzz.pick((None, None, *structure.starts, given))
 
 
@@ -122,11 +132,11 @@ def learn(fuzz: Fuzz) -> None:
     n = min(fuzz.size(), 17) + 1
     structure = some_structure(fuzz, n)
     if fuzz.spoil():
-        wrong = (None, 3, "full", fost.Full, fost.DCT(n), [], fost.Reflectors(n + 1))
+        wrong = (None, 3, "orthonormal", fost.Orthonormal, fost.DCT(n), [], fost.Reflectors(n + 1))
         structure = fuzz.wrong("structure", *wrong)
     Y, plain = fuzz.signals("Y", n, least=1, lazy=True, columns=False)
     s = fuzz.integer("n_nonzero_coefs", 1, n)
-    known = structure if isinstance(structure, fost.Structure) else fost.Full()
+    known = structure if isinstance(structure, fost.Structure) else fost.Orthonormal()
     options = {
         "base": some_base(fuzz, n),
         "init": some_start(fuzz, known, n),

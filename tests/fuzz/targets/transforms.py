@@ -177,23 +177,23 @@ def chain(fuzz: Fuzz) -> None:
 @target()
 def bank(fuzz: Fuzz) -> None:
     n = fuzz.size()
-    made = fuzz.call(fost.Bank, _some_transforms(fuzz, "transforms", n))
+    made = fuzz.call(fost.Bank, _some_transforms(fuzz, "members", n))
     fuzz.expect(made.n_atoms == n * len(made) == made.matrix.shape[1], "n_atoms")
-    for k, member in enumerate(made.transforms):
+    for k, member in enumerate(made.members):
         atoms = made.matrix[:, k * n : (k + 1) * n]
         fuzz.close(atoms, reference.matrix(member), "the atoms of a member")
-    fuzz.expect(made == fost.Bank(made.transforms) and hash(made) == hash(made), "equality")
-    fuzz.expect(made.flops <= sum(m.flops for m in made.transforms), "flops")
+    fuzz.expect(made == fost.Bank(made.members) and hash(made) == hash(made), "equality")
+    fuzz.expect(made.flops <= sum(m.flops for m in made.members), "flops")
 
 
 @target()
 def union(fuzz: Fuzz) -> None:
     n = fuzz.size()
-    made = fuzz.call(fost.Union, _some_transforms(fuzz, "transforms", n))
+    made = fuzz.call(fost.Union, _some_transforms(fuzz, "members", n))
     fuzz.expect(made.n_atoms == n * len(made) == made.matrix.shape[1], "n_atoms")
     fuzz.expect(n <= made.n_distinct_atoms <= made.n_atoms, "distinct atoms")
-    fuzz.expect(made == fost.Union(made.transforms) and hash(made) == hash(made), "equality")
-    fuzz.expect(made != fost.Bank(made.transforms), "not a bank")
+    fuzz.expect(made == fost.Union(made.members) and hash(made) == hash(made), "equality")
+    fuzz.expect(made != fost.Bank(made.members), "not a bank")
 
 
 @target()

@@ -19,7 +19,7 @@ def orthonormal(n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def updated(M: np.ndarray, current: np.ndarray) -> np.ndarray:
-    return fost.Full().update(None, Statistic(M, 0.0), fost.Dense(current)).matrix
+    return fost.Orthonormal().update(None, Statistic(M, 0.0), fost.Dense(current)).matrix
 
 
 @given(n=st.integers(2, 40), n_unused=st.integers(0, 40), seed=st.integers(0, 2**32 - 1))
@@ -104,10 +104,10 @@ def test_the_way_makes_no_difference_to_learning(monkeypatch: pytest.MonkeyPatch
     ways = []
     solve = _core.solve_procrustes
     monkeypatch.setattr(_core, "solve_procrustes", lambda *a: ways.append(solve(*a)) or ways[-1])
-    newton = fost.learn(Y, fost.Full(), 3, max_iter=10, tol=0)
+    newton = fost.learn(Y, fost.Orthonormal(), 3, max_iter=10, tol=0)
     assert all(ways)
     monkeypatch.setattr(_core, "solve_procrustes", lambda *_: False)
-    svd = fost.learn(Y, fost.Full(), 3, max_iter=10, tol=0)
+    svd = fost.learn(Y, fost.Orthonormal(), 3, max_iter=10, tol=0)
     # Codes that change by rounding may choose another atom where two are equally good.
     np.testing.assert_allclose(newton.errors, svd.errors, rtol=1e-9)
     assert (np.diff(newton.errors) <= 1e-15).all()
@@ -132,12 +132,12 @@ def test_nothing_used_changes_nothing() -> None:
 # by rounding end up to 2 % apart; with it what is left is the rounding of the errors themselves.
 def test_rounding_does_not_decide_on_barb(paper_images: dict[str, np.ndarray]) -> None:
     Y = signals(paper_images["barb"].astype(np.float64))
-    start = fost.learn(Y, fost.Full(), 4, max_iter=0).transform.matrix
+    start = fost.learn(Y, fost.Orthonormal(), 4, max_iter=0).transform.matrix
     rmse = []
     for seed in range(12):
         noise = np.random.default_rng(seed).standard_normal(start.shape)
         moved = fost.Dense(start + 1e-13 * noise)
-        found = fost.learn(Y, fost.Full(), 4, init=moved, max_iter=100, tol=0)
+        found = fost.learn(Y, fost.Orthonormal(), 4, init=moved, max_iter=100, tol=0)
         rmse.append(np.sqrt(found.error * np.mean(Y**2)))
     assert np.ptp(rmse) < 1e-5
 
@@ -147,10 +147,10 @@ def test_members_of_banks_follow_the_rule() -> None:
     members = [orthonormal(8, rng), orthonormal(8, rng)]
     M = rng.standard_normal((2, 8, 8))
     M[0, 5:] = 0.0  # the first member has three atoms that no signal uses
-    structure = fost.BankOf(fost.Full(), 2)
+    structure = fost.BankOf(fost.Orthonormal(), 2)
     bank = fost.Bank([fost.Dense(Q) for Q in members])
     found = structure.update(None, Statistic(M.reshape(16, 8), 0.0), bank)
-    for member, sums, current in zip(found.transforms, M, members, strict=True):
+    for member, sums, current in zip(found.members, M, members, strict=True):
         np.testing.assert_array_equal(member.matrix, updated(sums, current))
 
 

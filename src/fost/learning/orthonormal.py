@@ -21,9 +21,9 @@ from fost.transforms.orthonormal import dense_flops
 _MOST_NEWTON = 256
 
 
-@register("full", "any orthonormal matrix")
+@register("orthonormal", "any orthonormal matrix")
 @dataclass(frozen=True)
-class Full(Structure):
+class Orthonormal(Structure):
     """Any orthonormal matrix: the best error that fost can learn, and the slowest transform.
 
     The update solves the orthogonal Procrustes problem: with Y X^T = U S V^T, the matrix
@@ -38,7 +38,7 @@ class Full(Structure):
     --------
     >>> import fost, numpy as np
     >>> Y = np.random.default_rng(0).standard_normal((500, 16))
-    >>> fost.learn(Y, fost.Full(), n_nonzero_coefs=2).transform
+    >>> fost.learn(Y, fost.Orthonormal(), n_nonzero_coefs=2).transform
     Dense(n_features=16, flops=496)
     """
 
@@ -52,7 +52,7 @@ class Full(Structure):
         return dense_flops(n_features)
 
     @classmethod
-    def of_size(cls, size: int | None, n_features: int) -> Full:
+    def of_size(cls, size: int | None, n_features: int) -> Orthonormal:
         return cls()
 
     @classmethod
