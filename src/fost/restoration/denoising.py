@@ -42,7 +42,7 @@ from fost.restoration.tiling import (
     ArrayWriter,
     insert_channels,
     iterate_tiles,
-    open_array,
+    open_reader,
     tile_sides,
 )
 from fost.streams.forms import is_dask
@@ -174,7 +174,7 @@ def denoise(
 
         ndim = check_dask(x, channel_axis, out, tile)
         return denoise_dask(x, configure(ndim), as_generator(random_state))
-    reader = open_array(x, "x", channel_axis)
+    reader = open_reader(x, "x", channel_axis)
     shape = reader.spatial_shape
     config = configure(len(shape))
     random, verbose = as_generator(random_state), check_verbose(verbose)

@@ -17,7 +17,7 @@ from fost._typing import DType, Numbers, SlicedArray
 from fost._validation import check_array, truths
 from fost.gaps.conditioning import merged
 from fost.restoration.arrays import has_value_range, split_channels, value_range
-from fost.restoration.tiling import ArrayReader, Slices, Tile, insert_channels, open_array
+from fost.restoration.tiling import ArrayReader, Slices, Tile, insert_channels, open_reader
 from fost.streams.files import is_path, opened
 from fost.streams.forms import is_sliced
 
@@ -79,7 +79,7 @@ class MaskedReader:
         hidden = None
         if isinstance(x, np.ma.MaskedArray):
             x, hidden = x.data, np.ma.getmaskarray(x)
-        reader = open_array(x, "x", channel_axis)
+        reader = open_reader(x, "x", channel_axis)
         if mask is None and hidden is None:
             raise ValueError(
                 'mask must be given unless x is a masked array: a boolean array, or "nan"'

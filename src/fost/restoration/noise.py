@@ -15,7 +15,7 @@ from fost._typing import Numbers
 from fost.restoration.arrays import as_float, check_finite, pad_to, split_channels
 from fost.restoration.patch_grid import PatchGrid
 from fost.restoration.patches import patch_blocks
-from fost.restoration.tiling import MAX_SAMPLES, open_array
+from fost.restoration.tiling import MAX_SAMPLES, open_reader
 from fost.streams.forms import is_dask
 from fost.transforms import DCT
 
@@ -61,7 +61,7 @@ def estimate_sigma(x: object, *, channel_axis: int | None = None) -> float:
         from fost.restoration.dask_arrays import estimate_dask_sigma
 
         return estimate_dask_sigma(x, channel_axis)
-    reader = open_array(x, "x", channel_axis)
+    reader = open_reader(x, "x", channel_axis)
     parts = [check_finite(reader.read(part), "x") for part in reader.regions(MAX_SAMPLES)]
     return sigma_of_parts(parts, channel_axis)
 

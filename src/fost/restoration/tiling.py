@@ -157,7 +157,7 @@ class ArrayReader:
         return min(lows), max(highs)
 
 
-def open_array(x: object, name: str, channel_axis: int | None) -> ArrayReader:
+def open_reader(x: object, name: str, channel_axis: int | None) -> ArrayReader:
     """A reader of an array, a memory map, a chunked array, or a path to one of them."""
     array: SlicedArray
     if is_path(x):
