@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 from skimage import data
 
-from fost import images
+from fost import images, restoration
 
 OUT = Path(__file__).parents[1] / "docs" / "_static" / "restored.jpg"
 GAP = 8
@@ -21,7 +21,7 @@ def main() -> None:
     picture = data.astronaut()[:300, 60:360]
     missing = np.random.default_rng(0).random(picture.shape[:2]) < 2 / 3
     damaged = np.where(missing[..., None], np.uint8(0), picture)
-    restored = images.inpaint(damaged, missing)
+    restored = restoration.inpaint(damaged, missing, channel_axis=-1)
     height, width, _ = picture.shape
     # Between the pictures a grey that is seen on white and on black.
     sheet = np.full((height, 3 * width + 2 * GAP, 3), 128, np.uint8)

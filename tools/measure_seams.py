@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.restoration import cells, phantom, seismic
 
 from fost import images, restoration
-from fost.restoration import cleaning
+from fost.restoration import denoising
 
 OVERLAPS = {
     1: [(128,), (256,), (1024,), (4096,), (16384,)],
@@ -46,7 +46,7 @@ def main() -> None:
             whole = restoration.denoise(noisy, sigma, quality=quality)
             error = np.std(whole - clean)
             for overlap in OVERLAPS[clean.ndim]:
-                cleaning._OVERLAP[quality][clean.ndim] = overlap
+                denoising.MARGINS[quality][clean.ndim] = overlap
                 tiled = restoration.denoise(noisy, sigma, quality=quality, tile=TILES[clean.ndim])
                 apart = tiled - whole
                 print(

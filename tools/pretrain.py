@@ -13,7 +13,7 @@ import numpy as np
 import skimage.data
 
 import fost
-from fost.images.pictures import PictureFormat, to_luma_chroma
+from fost.images import ImageFormat, to_luma_chroma
 
 PICTURES = {
     "astronaut": "NASA, public domain",
@@ -38,7 +38,7 @@ def patches(side: int, count: int) -> np.ndarray:
     rows = []
     for name in PICTURES:
         image = getattr(skimage.data, name)()
-        image = PictureFormat.of(image).to_unit(image)
+        image = ImageFormat.of(image).to_unit(image)
         if image.ndim == 3:
             image = to_luma_chroma(image)[..., 0] / np.float32(np.sqrt(3))
         windows = np.lib.stride_tricks.sliding_window_view(image, (side, side))
