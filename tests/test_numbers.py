@@ -124,7 +124,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "n_rotations must be an integer or 'auto', got 'many'",
     ),
     (lambda: fost.BankOf(fost.Orthonormal(), 2.0), TypeError, "n_members must be an integer"),
-    (lambda: fost.DCT((8, 8.9)), TypeError, "patch_shape must be an integer"),
+    (lambda: fost.DCT((8, 8.9)), TypeError, "shape must be an integer, got 8.9"),
     (lambda: fost.Givens([[0, 1], [2]], [np.eye(2)], 3), ValueError, "pairs must be an array"),
     (lambda: fost.Givens([[0, 1]], [[[1], [2, 3]]], 3), ValueError, "blocks must be an array"),
     (

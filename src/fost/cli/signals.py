@@ -243,7 +243,7 @@ def picture_blocks(
 
     channels = split_channels(planes, None if planes.ndim == 2 else -1)
     try:
-        grid = PatchGrid.over(channels.shape[1:], patch, stride, "the image", len(channels))
+        grid = PatchGrid.over(channels.shape[1:], patch, stride, "image", len(channels))
         yield from patch_blocks(channels, grid)
     except ValueError as error:
         raise UserError(f"cannot use {str(path)!r}: {error}") from error
