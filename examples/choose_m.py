@@ -18,16 +18,17 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from skimage import data
 
 import fost
-from fost.demo import patches, picture
 
 S = 4
 MS = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
 
 
 def study(name: str, curves: plt.Axes, eigenvalues: plt.Axes) -> None:
-    Y = patches(picture(name))
+    Y = fost.restoration.patches(getattr(data, name)() / 255, 8)
+    Y -= Y.mean(axis=1, keepdims=True)
     n = Y.shape[1]
 
     # One spectrum, of a dictionary with more reflectors than will be needed.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fost
-from fost import _validation, diagnostics, images, paper, restoration
+from fost import _validation, diagnostics, images, restoration
 from fost.baselines import KSVD, MOD, GeneralDictionary, StagewiseKSVD
 from fost.learning.structure import Problem
 
@@ -72,7 +72,6 @@ INTEGERS: dict[str, Callable[[Callable[[int], Any]], Any]] = {
     "assemble": lambda k: restoration.assemble(
         restoration.patches(PICTURE, 4), (k(20), k(24)), k(4), k(4), weights=np.ones(30)
     ),
-    "Settings": lambda k: paper.Settings(iterations=k(3), reflectors=[k(1), k(2)]),
     "costs": lambda k: diagnostics.costs(k(64), k(3), k(4), k(128)),
     "spectrum": lambda k: diagnostics.spectrum(DCT, Y, k(2)).left_out(k(1)),
     "symmetry": lambda k: diagnostics.symmetry(DCT, Y, k(2), tol=k(1)).holds,
@@ -279,18 +278,6 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: images.write(None, PICTURE), TypeError, "path must be a path, got None"),
     (lambda: images.write("x.png", PICTURE, overwrite="x"), TypeError, "overwrite must be True"),
     (lambda: fost.plot_frontier(3), TypeError, "estimator must be an AutoDictionary, got int"),
-    (lambda: paper.Settings(iterations=2.5), TypeError, "iterations must be an integer, got 2.5"),
-    (lambda: paper.Settings(repeats=0), ValueError, "repeats must be between 1"),
-    (lambda: paper.Settings(explored=(1, 2.5)), TypeError, "explored must be an integer, got 2.5"),
-    (lambda: paper.table_two(settings=3), TypeError, "settings must be Settings or None, got int"),
-    (lambda: paper.table_one({}), TypeError, "pictures must be a PictureSet, got dict"),
-    (lambda: paper.compute(3), TypeError, "out must be a path, got 3"),
-    (lambda: paper.compute("x", "table-1"), TypeError, "names must be a list of names"),
-    (lambda: paper.compute("x", [3]), TypeError, "names must be strings, got 3"),
-    (lambda: paper.compute("x", ["table-2"], fresh="x"), TypeError, "fresh must be True or"),
-    (lambda: paper.compute("x", ["table-2"], progress=3), TypeError, "progress must be callable"),
-    (lambda: paper.find_pictures(3), TypeError, "folder must be a path, got 3"),
-    (lambda: paper.write_report(3, "x"), TypeError, "found must be a Reproduction, got int"),
     (lambda: diagnostics.report(DCT, Y, 2, file=3), TypeError, "file must be a text file or"),
     (lambda: fost.set_num_threads(2.0), TypeError, "n_threads must be an integer"),
 ]

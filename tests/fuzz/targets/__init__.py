@@ -36,7 +36,6 @@ def name_of(number: int) -> str:
         gaps,
         images,
         learning,
-        paper,
         restoration,
         transforms,
     )
