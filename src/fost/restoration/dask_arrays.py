@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from math import prod
-from typing import Any
 
 import dask
 import dask.array as da
 import numpy as np
+from dask.delayed import Delayed
 
 from fost._threads import at_most
 from fost._typing import DType, Numbers
@@ -40,7 +40,9 @@ from fost.restoration.tiling import MAX_SAMPLES, ArrayReader, insert_channels, t
 from fost.streams.cluster import explained_errors, threads_per_task
 
 
-def check_dask(x: Any, channel_axis: int | None, out: object = None, tile: object = None) -> int:
+def check_dask(
+    x: da.Array, channel_axis: int | None, out: object = None, tile: object = None
+) -> int:
     """Validate a Dask array to restore, and return the number of its spatial axes."""
     if out is not None or tile is not None:
         raise ValueError("out and tile must be None for a Dask array, whose chunks are tiles")
@@ -50,7 +52,7 @@ def check_dask(x: Any, channel_axis: int | None, out: object = None, tile: objec
     return len(x.shape) - (channel_axis is not None)
 
 
-def denoise_dask(x: Any, config: DenoiseConfig, random: np.random.Generator) -> Any:
+def denoise_dask(x: da.Array, config: DenoiseConfig, random: np.random.Generator) -> da.Array:
     """`denoise` for a Dask array."""
     ends = _value_range(x, config.anscombe is not None)
     parts = _training_parts(x, config.channel_axis, MAX_SAMPLES)
@@ -59,12 +61,12 @@ def denoise_dask(x: Any, config: DenoiseConfig, random: np.random.Generator) -> 
 
 
 def inpaint_dask(
-    x: Any,
+    x: da.Array,
     mask: object,
     channel_axis: int | None,
     config: InpaintConfig,
     random: np.random.Generator,
-) -> Any:
+) -> da.Array:
     """`inpaint` for a Dask array."""
     if mask is None:
         raise ValueError('mask must be given for a Dask array: a boolean array, or "nan"')
@@ -86,7 +88,7 @@ def inpaint_dask(
     return _map_chunks(_inpaint_chunk, (x, flags), inpainter, config.margin, channel_axis)
 
 
-def estimate_dask_sigma(x: Any, channel_axis: int | None) -> float:
+def estimate_dask_sigma(x: da.Array, channel_axis: int | None) -> float:
     """`estimate_sigma` for a Dask array, computed immediately."""
     check_dask(x, channel_axis)
     with explained_errors():
@@ -94,7 +96,7 @@ def estimate_dask_sigma(x: Any, channel_axis: int | None) -> float:
     return sigma_of_parts([check_finite(part, "x") for part in parts], channel_axis)
 
 
-def _training_parts(x: Any, channel_axis: int | None, max_samples: int) -> list[Any]:
+def _training_parts(x: da.Array, channel_axis: int | None, max_samples: int) -> list[da.Array]:
     """Lazy parts of an array to learn from."""
     n_channels = 1 if channel_axis is None else x.shape[channel_axis]
     regions = training_regions(spatial_shape(x.shape, channel_axis), n_channels, max_samples)
@@ -103,11 +105,11 @@ def _training_parts(x: Any, channel_axis: int | None, max_samples: int) -> list[
 
 def _map_chunks(
     function: Callable[..., Numbers],
-    arrays: tuple[Any, ...],
-    model: Any,
+    arrays: tuple[da.Array, ...],
+    model: Delayed,
     margin: tuple[int, ...],
     channel_axis: int | None,
-) -> Any:
+) -> da.Array:
     """Apply a function to the chunks of arrays of equal shape, with their margins.
 
     The result has the type of the first array.
@@ -130,7 +132,7 @@ def _map_chunks(
     )
 
 
-def _value_range(x: Any, required: bool) -> Any:
+def _value_range(x: da.Array, required: bool) -> tuple[float, float] | Delayed:
     """The smallest and the largest value, lazy: see `ArrayReader.value_range`."""
     if not (required or has_value_range(x.dtype)):
         return 0.0, 0.0

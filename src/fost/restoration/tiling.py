@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -191,8 +191,8 @@ class ArrayWriter:
             release_pages(self._mapping)
 
 
-def _check_out(out: Any, shape: tuple[int, ...], dtype: DType) -> WritableArray:
-    if not (isinstance(out, np.ndarray) or is_sliced(out)) or is_dask(out):
+def _check_out(out: object, shape: tuple[int, ...], dtype: DType) -> WritableArray:
+    if is_dask(out) or not (isinstance(out, np.ndarray) or is_sliced(out)):
         raise TypeError(
             f"out must be an array, a memory map or an array of Zarr, got {type(out).__name__}"
         )
