@@ -152,14 +152,14 @@ def test_masked_samples_of_masked_arrays_are_missing(camera):
 @pytest.mark.parametrize("options", [{}, {"max_iter": 4}])
 def test_masks_with_bytes_other_than_0_and_1(options, rng):
     """A boolean view of 255 counts as True."""
-    picture = np.cumsum(rng.standard_normal((48, 40)), axis=1)
-    mask = rng.random(picture.shape) < 0.3
+    image = np.cumsum(rng.standard_normal((48, 40)), axis=1)
+    mask = rng.random(image.shape) < 0.3
     other = np.uint8(255) * mask
     options = {"random_state": 0, **options}
-    want = inpaint(picture, mask, **options)
-    np.testing.assert_array_equal(inpaint(picture, other.view(bool), **options), want)
+    want = inpaint(image, mask, **options)
+    np.testing.assert_array_equal(inpaint(image, other.view(bool), **options), want)
     da = pytest.importorskip("dask.array")
-    lazy = [da.from_array(each) for each in (picture, mask, other.view(bool))]
+    lazy = [da.from_array(each) for each in (image, mask, other.view(bool))]
     want, found = (inpaint(lazy[0], each, **options).compute() for each in lazy[1:])
     np.testing.assert_array_equal(found, want)
 
@@ -276,10 +276,10 @@ def test_pursuit_follows_the_protocol_of_the_paper(camera):
     Y -= Y.mean(axis=1, keepdims=True)
     Q = fost.learn(Y, fost.Orthonormal(), 6, max_iter=20).transform
     ours = inpaint(unit, mask, transform=Q, stride=8, method="pursuit", prior=0)
-    rows, gaps = patches(unit, 8), patches(mask, 8) > 0
-    means = np.where(gaps, 0, rows).sum(axis=1, keepdims=True)
-    means /= (~gaps).sum(axis=1, keepdims=True)
-    codes = fost.omp(rows - means, Q.matrix.T, 6, missing=gaps)
+    rows, missing = patches(unit, 8), patches(mask, 8) > 0
+    means = np.where(missing, 0, rows).sum(axis=1, keepdims=True)
+    means /= (~missing).sum(axis=1, keepdims=True)
+    codes = fost.omp(rows - means, Q.matrix.T, 6, missing=missing)
     theirs = assemble(Q.decode(codes) + means, unit.shape, 8)
     theirs = np.where(mask, np.clip(theirs, 0, 1), unit)
     np.testing.assert_allclose(ours, theirs, atol=1e-3)
@@ -293,10 +293,10 @@ def test_pursuit_uses_all_atoms_of_a_union(camera):
     mask = random_mask(camera.shape, 0.4)
     union = fost.Union([fost.DCT((8, 8)), fost.Dense(np.eye(64))])
     ours = inpaint(unit, mask, transform=union, stride=8, method="pursuit", prior=0)
-    rows, gaps = patches(unit, 8), patches(mask, 8) > 0
-    means = np.where(gaps, 0, rows).sum(axis=1, keepdims=True)
-    means /= (~gaps).sum(axis=1, keepdims=True)
-    filled = union.decode(union.encode(rows - means, 6, missing=gaps)) + means
+    rows, missing = patches(unit, 8), patches(mask, 8) > 0
+    means = np.where(missing, 0, rows).sum(axis=1, keepdims=True)
+    means /= (~missing).sum(axis=1, keepdims=True)
+    filled = union.decode(union.encode(rows - means, 6, missing=missing)) + means
     theirs = np.clip(assemble(filled, unit.shape, 8), 0, 1)
     np.testing.assert_allclose(ours, np.where(mask, theirs, unit), atol=1e-3)
     with pytest.raises(TypeError, match="transform must be a transform, a bank or a union"):
