@@ -1,10 +1,9 @@
-"""How far tiles of a large array are from the whole, by how much is looked at around them.
+"""Measure how tiled denoising differs from denoising the whole array, by the margin of tiles.
 
-    python tools/measure_seams.py [FOLDER OF PICTURES]
+    python tools/measure_seams.py [FOLDER OF IMAGES]
 
-For each number of axes and quality, as tables: decibels of the whole and of tiles, and the root
-mean squared difference of both, over all samples and beside the seams, in units of the error that
-is left.
+For each number of axes and quality, the tables show the difference in PSNR, and the RMS difference
+over all samples and at the seams, relative to the remaining error.
 """
 
 from __future__ import annotations
