@@ -72,8 +72,8 @@ INTEGERS: dict[str, Callable[[Callable[[int], Any]], Any]] = {
     "assemble": lambda k: restoration.assemble(
         restoration.patches(PICTURE, 4), (k(20), k(24)), k(4), k(4), weights=np.ones(30)
     ),
-    "costs": lambda k: diagnostics.costs(k(64), k(3), k(4), k(128)),
-    "spectrum": lambda k: diagnostics.spectrum(DCT, Y, k(2)).left_out(k(1)),
+    "operation_counts": lambda k: diagnostics.operation_counts(k(64), k(3), k(4), k(128)),
+    "spectrum": lambda k: diagnostics.spectrum(DCT, Y, k(2)).truncation_loss(k(1)),
     "symmetry": lambda k: diagnostics.symmetry(DCT, Y, k(2), tol=k(1)).holds,
 }
 
@@ -229,11 +229,11 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: StagewiseKSVD(12, 2, drop_first=2).fit(Y), TypeError, "drop_first must be True or"),
     (lambda: diagnostics.symmetry(DCT, Y, 2, tol="x"), TypeError, "tol must be a number"),
     (
-        lambda: diagnostics.spectrum(DCT, Y, 2).suggested_m("x"),
+        lambda: diagnostics.spectrum(DCT, Y, 2).suggested_n_reflectors("x"),
         TypeError,
         "max_loss must be a number",
     ),
-    (lambda: diagnostics.dense_flops(2.5), TypeError, "n_features must be an integer"),
+    (lambda: diagnostics.batch_omp_flops(2.5, 1), TypeError, "n_features must be an integer"),
     (lambda: restoration.patches(PICTURE, (8.9, 8.9)), TypeError, "patch_shape must be an integer"),
     (lambda: restoration.patches(PICTURE, 4, 1.5), TypeError, "stride must be an integer, got 1.5"),
     (lambda: restoration.patches(PICTURE, (4,)), ValueError, "patch_shape must be an integer or"),

@@ -1,8 +1,8 @@
 """Inpainting by the conditional mean of missing samples, given the observed ones.
 
 Two models compete for a signal: a Gaussian mixture of patches, which is learned from patches with
-missing samples (see `fost.gaps`), and autoregressions of several orders. The model with the least
-error on held-out observed samples is used. Images and volumes use the mixture.
+missing samples (see `fost.imputation`), and autoregressions of several orders. The model with the
+least error on held-out observed samples is used. Images and volumes use the mixture.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from scipy.sparse import csc_array, diags_array
 from scipy.sparse.linalg import splu
 
 from fost._threads import single_threaded_blas
-from fost._typing import Floats, Numbers
-from fost.gaps import Mixture, learn
+from fost._typing import Floats, Mask, Numbers
+from fost.imputation import Mixture, fit_mixture
 from fost.restoration.arrays import crop_to, pad_to
-from fost.restoration.masks import Mask
 from fost.restoration.patch_grid import PatchGrid, Sizes, check_stride
 from fost.restoration.patches import PatchAssembler, patch_blocks
 from fost.restoration.smooth_fill import smooth_fill
@@ -164,7 +163,7 @@ class GaussianPatches:
         rows = _training_patches(np.where(holes, np.nan, known), shape, random)
         if prod(shape) == 1 or np.isnan(rows).all(axis=0).any():
             return cls(None, shape, steps)
-        return cls(learn(rows, random_state=random), shape, steps)
+        return cls(fit_mixture(rows, random_state=random), shape, steps)
 
     def __call__(self, array: Floats, mask: Mask) -> Floats:
         if self.mixture is None:

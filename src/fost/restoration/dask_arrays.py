@@ -15,7 +15,7 @@ import numpy as np
 from dask.delayed import Delayed
 
 from fost._threads import at_most
-from fost._typing import DType, Numbers
+from fost._typing import DType, Mask, Numbers
 from fost._validation import truths
 from fost.restoration.arrays import (
     ArrayFormat,
@@ -28,7 +28,6 @@ from fost.restoration.arrays import (
 from fost.restoration.denoising import DenoiseConfig, TileDenoiser
 from fost.restoration.inpainting import MAX_TRAINING_SAMPLES, InpaintConfig, TileInpainter
 from fost.restoration.masks import (
-    Mask,
     MaskSummary,
     check_mask,
     check_observed,

@@ -18,12 +18,12 @@ import numpy as np
 
 from fost._progress import steps
 from fost._random import RandomState, as_generator
-from fost._typing import Numbers
+from fost._typing import Mask, Numbers
 from fost._validation import check_choice, check_each, check_integer, check_number, check_verbose
 from fost.restoration.arrays import ArrayFormat, join_channels, split_channels
 from fost.restoration.conditional_mean import AUTOREGRESSION_ORDERS, ConditionalMean
 from fost.restoration.iterative_thresholding import inpaint_by_thresholding
-from fost.restoration.masks import Mask, MaskedReader, replace_masked
+from fost.restoration.masks import MaskedReader, replace_masked
 from fost.restoration.matching_pursuit import MatchingPursuit
 from fost.restoration.patch_grid import Sizes, resolve_patch_shape
 from fost.restoration.patch_specs import default_transform
@@ -77,9 +77,9 @@ def inpaint(
     suit irregular texture, are combined such that the error of held-out samples is least.
 
     The method "gaussian" learns a Gaussian mixture from all patches with missing samples (see
-    `fost.gaps`), and fills each patch by its conditional mean given its observed samples. It is
-    best for signals, where it competes with autoregressions: the model with the least error on
-    held-out gaps is used.
+    `fost.imputation`), and fills each patch by its conditional mean given its observed samples. It
+    is best for signals, where it competes with autoregressions: the model with the least error on
+    held-out samples is used.
 
     The method "pursuit" codes each patch once by orthogonal matching pursuit on its observed
     samples. With patches that do not overlap, a transform learned from clean data and

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from fost import _core
 from fost._progress import progress
-from fost._typing import Numbers
+from fost._typing import Mask, Numbers
 from fost.restoration.arrays import crop_to, pad_to
-from fost.restoration.masks import Mask
 from fost.restoration.patch_grid import Sizes, check_stride
 from fost.restoration.patch_specs import default_transform, learn_transform
 from fost.restoration.shrinkage import hard_threshold_at, hard_threshold_step

@@ -13,15 +13,13 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fost._typing import DType, Numbers, SlicedArray
+from fost._typing import DType, Mask, Numbers, SlicedArray
 from fost._validation import check_array, truths
-from fost.gaps.conditioning import merged
+from fost.imputation.conditioning import keep_observed
 from fost.restoration.arrays import has_value_range, split_channels, value_range
 from fost.restoration.tiling import ArrayReader, Slices, Tile, insert_channels, open_reader
 from fost.streams.files import is_path, opened
 from fost.streams.forms import is_sliced
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -168,5 +166,5 @@ def replace_masked(samples: Numbers, mask: Mask, values: ArrayLike = 0) -> Numbe
         values = values.astype(samples.dtype).reshape((1,) * samples.ndim)
     # Types of up to 64 bits are selected by bitwise operations, which need no branches.
     if values.dtype == samples.dtype and samples.itemsize <= np.dtype(np.int64).itemsize:
-        return merged(values, samples, mask)
+        return keep_observed(values, samples, mask)
     return np.where(mask, values, samples)

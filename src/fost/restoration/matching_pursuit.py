@@ -8,11 +8,10 @@ from math import prod
 
 import numpy as np
 
-from fost._typing import Numbers
+from fost._typing import Mask, Numbers
 from fost._validation import check_integer
 from fost.pursuit import pursue
 from fost.restoration.arrays import crop_to, pad_to
-from fost.restoration.masks import Mask
 from fost.restoration.patch_grid import PatchGrid, Sizes, check_stride
 from fost.restoration.patches import PatchAssembler, patch_blocks
 from fost.restoration.smooth_fill import smooth_fill

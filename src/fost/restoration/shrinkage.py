@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost import coding
-from fost._typing import Numbers
+from fost._typing import Mask, Numbers
 from fost.restoration.patch_grid import PatchGrid
 from fost.transforms import Coder
 
@@ -71,7 +71,7 @@ def hard_threshold_at(
 def hard_threshold_step(
     estimate: Numbers,
     velocity: Numbers,
-    mask: NDArray[np.bool_],
+    mask: Mask,
     transform: Coder,
     patch_shape: tuple[int, ...],
     starts: Sequence[ArrayLike],

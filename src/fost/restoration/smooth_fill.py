@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fost._typing import Numbers
-from fost.gaps.conditioning import blanked, merged
+from fost._typing import Mask, Numbers
+from fost.imputation.conditioning import keep_observed, zero_missing
 from fost.restoration.arrays import crop_to
 
 # Smoothing is skipped if at least this fraction of samples has an observed neighbour, since
@@ -15,7 +14,7 @@ _SCATTERED = 0.99
 _N_SMOOTHINGS = 6
 
 
-def smooth_fill(array: Numbers, mask: NDArray[np.bool_]) -> tuple[Numbers, int]:
+def smooth_fill(array: Numbers, mask: Mask) -> tuple[Numbers, int]:
     """Each missing sample as the mean of its observed neighbours.
 
     Where there are none, the array at half the resolution is filled in the same way, and so on:
@@ -34,8 +33,8 @@ def smooth_fill(array: Numbers, mask: NDArray[np.bool_]) -> tuple[Numbers, int]:
     n_scales : int
         How many times the resolution was halved: the logarithm of the size of the largest hole.
     """
-    filled, n_scales = _fill(blanked(array, mask), (~mask).view(np.uint8))
-    return merged(filled, array, mask), n_scales
+    filled, n_scales = _fill(zero_missing(array, mask), (~mask).view(np.uint8))
+    return keep_observed(filled, array, mask), n_scales
 
 
 def _fill(sums: Numbers, weights: Numbers) -> tuple[Numbers, int]:
@@ -55,7 +54,7 @@ def _fill(sums: Numbers, weights: Numbers) -> tuple[Numbers, int]:
     for axis in range(sums.ndim):
         wide = np.repeat(wide, 2, axis=axis)
     wide = crop_to(wide, sums.shape)
-    filled = merged(wide, means, ~known)
+    filled = keep_observed(wide, means, ~known)
     if known.mean() < _SCATTERED:
         # Smooth the steps between coarse samples inside holes.
         around = _neighbourhood_sums(np.ones_like(filled))
