@@ -673,7 +673,7 @@ def test_bugs_are_not_hidden(
     def broken(*_: Any, **__: Any) -> None:
         raise error("a bug")
 
-    monkeypatch.setattr(images, "denoise", broken)
+    monkeypatch.setattr("fost.restoration.denoise", broken)
     result = CliRunner().invoke(app, COMMANDS["denoise"])
     assert result.exit_code == 1
     assert isinstance(result.exception, error)
