@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 def accumulate(transform: fost.Transform, Y: Array, s: int) -> tuple[Array, float]:
     n = transform.n_features
-    M = np.full((n, n), 7.0)  # what was there before does not count
+    M = np.full((n, n), 7.0)  # previous contents are ignored
     # As `forward` does: with several threads BLAS might round other coefficients.
     with single_threaded_blas:
         return M, transform._plan.accumulate(Y, s, M)
