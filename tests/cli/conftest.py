@@ -1,4 +1,4 @@
-"""Pictures, arrays and models in a folder, and a way to run commands there."""
+"""Images, arrays and models in a folder, and a way to run commands there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fost.cli.app import app
 Run = Callable[..., Result]
 
 
-def make_picture(shape: tuple[int, ...] = (40, 52), dtype: Any = np.uint8) -> np.ndarray:
+def make_image(shape: tuple[int, ...] = (40, 52), dtype: Any = np.uint8) -> np.ndarray:
     """Something smooth with edges and a little noise."""
     rng = np.random.default_rng(0)
     y, x = np.mgrid[: shape[0], : shape[1]]
@@ -34,14 +34,14 @@ def make_picture(shape: tuple[int, ...] = (40, 52), dtype: Any = np.uint8) -> np
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with picture.png, colour.png, signals.npy and model.safetensors."""
+    """The current folder, with image.png, colour.png, signals.npy and model.safetensors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FOST_TRACEBACK", raising=False)
-    images.write("picture.png", make_picture())
-    images.write("colour.png", make_picture((40, 52, 3)))
+    images.write("image.png", make_image())
+    images.write("colour.png", make_image((40, 52, 3)))
     walks = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
     np.save("signals.npy", walks.astype(np.float32))
-    metadata = {"signals": "picture", "patch": "8x8", "sparsity": "4"}
+    metadata = {"signals": "image", "patch_shape": "8x8", "n_nonzero_coefs": "4"}
     fost.DCT((8, 8)).save("model.safetensors", metadata)
     return tmp_path
 

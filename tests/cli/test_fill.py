@@ -28,7 +28,7 @@ def test_an_array(run: Run) -> None:
     np.testing.assert_allclose(filled, fost.gaps.learn(X).fill(X), rtol=1e-5, atol=1e-5)
     assert report["n_missing"] == np.isnan(X).sum()
     assert (report["n_signals"], report["n_features"]) == (500, 16)
-    text = run("fill", "holed.npy", "-o", "other.npy", "--members", "1").stdout
+    text = run("fill", "holed.npy", "-o", "other.npy", "--n-members", "1").stdout
     assert "1 Gaussian\n" in text
 
 
@@ -87,9 +87,9 @@ def test_errors_are_one_line(fail: Callable[..., str]) -> None:
     pd.DataFrame({"name": ["a", "b"]}).to_csv("names.csv", index=False)
     assert "every feature observed" in fail("fill", "empty.npy", "-o", "out.npy")
     assert "no columns of numbers" in fail("fill", "names.csv", "-o", "out.csv")
-    assert "becomes .npy or .zarr" in fail("fill", "empty.npy", "-o", "out.csv")
-    assert "becomes .csv or .parquet" in fail("fill", "names.csv", "-o", "out.npy")
-    assert "not .npy, .zarr, .csv" in fail("fill", "picture.png", "-o", "out.npy")
+    assert "is converted to .npy or .zarr" in fail("fill", "empty.npy", "-o", "out.csv")
+    assert "is converted to .csv or .parquet" in fail("fill", "names.csv", "-o", "out.npy")
+    assert "not .npy, .zarr, .csv" in fail("fill", "image.png", "-o", "out.npy")
     assert "exists already" in fail("fill", "empty.npy", "-o", "signals.npy")
     assert "No such file" in fail("fill", "nowhere.npy", "-o", "out.npy")
     assert "No such file" in fail("fill", "nowhere.csv", "-o", "out.csv")

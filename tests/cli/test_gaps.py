@@ -45,7 +45,7 @@ def test_several_arrays_have_a_mask_each(run: Run) -> None:
     np.testing.assert_allclose(fost.load("parts.safetensors").matrix, expected.matrix, atol=1e-8)
 
 
-@pytest.mark.parametrize("options", [[], ["--tol", "0.5"]])
+@pytest.mark.parametrize("options", [[], ["--max-error", "0.5"]])
 def test_codes_are_those_of_pursuit(run: Run, options: list[str]) -> None:
     X, _ = gapped()
     run(*LEARN, "signals.npy", "-o", "new.safetensors")
@@ -72,14 +72,16 @@ def test_codes_are_those_of_pursuit(run: Run, options: list[str]) -> None:
 
 def test_a_bank_tells_its_usage(run: Run) -> None:
     gapped()
-    run("learn", "--structure", "bank", "--members", "2", "holed.npy", "-o", "b.safetensors", "-q")
+    run(
+        "learn", "--structure", "bank", "--n-members", "2", "holed.npy", "-o", "b.safetensors", "-q"
+    )
     report = json.loads(run("info", "b.safetensors", "--json").stdout)
     assert sum(report["usage"]) == pytest.approx(1)
 
 
 def test_the_best_structure_for_gaps(run: Run) -> None:
     gapped()
-    options = ("--structure", "auto", "--iterations", "2", "--members", "1", "--json")
+    options = ("--structure", "auto", "--max-iter", "2", "--n-members", "1", "--json")
     for more in ((), ("--threshold", "1.5")):
         report = json.loads(run("learn", "holed.npy", "-o", "a", "--force", *options, *more).stdout)
         assert 0 < report["relative_error"] < 1

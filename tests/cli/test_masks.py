@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from fost import images
-from tests.cli.conftest import Run, make_picture
+from tests.cli.conftest import Run, make_image
 
 HOLE = np.zeros((40, 52), dtype=bool)
 HOLE[8:16, 16:32] = True
 
 
-def filled(run: Run, mask: str, picture: str = "picture.png") -> tuple[int, str]:
+def filled(run: Run, mask: str, image: str = "image.png") -> tuple[int, str]:
     """How many pixels were missing, and what was said about it."""
-    result = run("inpaint", picture, "--mask", mask, "-o", "whole.png", "--force", "--json")
+    result = run("inpaint", image, "--mask", mask, "-o", "whole.png", "--force", "--json")
     return json.loads(result.stdout)["n_missing"], result.stderr
 
 
@@ -42,7 +42,7 @@ def test_what_jpeg_makes_of_a_mask(run: Run) -> None:
 
 def test_transparency_is_a_mask(run: Run, fail: Any) -> None:
     image = pytest.importorskip("PIL.Image")
-    colours = make_picture((40, 52, 3))
+    colours = make_image((40, 52, 3))
     alpha = np.where(HOLE, 10, 250).astype(np.uint8)
     image.fromarray(np.dstack([colours, alpha])).save("clear.png")
     count, said = filled(run, "alpha", "clear.png")
@@ -50,5 +50,5 @@ def test_transparency_is_a_mask(run: Run, fail: Any) -> None:
     assert said == ""
     whole = images.read("whole.png")
     np.testing.assert_array_equal(whole[~HOLE], colours[~HOLE])
-    arguments = ("inpaint", "picture.png", "--mask", "alpha", "-o", "new.png")
-    assert "--mask alpha: 'picture.png' has no alpha channel" in fail(*arguments)
+    arguments = ("inpaint", "image.png", "--mask", "alpha", "-o", "new.png")
+    assert "--mask alpha: 'image.png' has no alpha channel" in fail(*arguments)

@@ -83,22 +83,22 @@ def test_the_installed_command(folder: Path) -> None:
 
 def test_a_round_in_processes(folder: Path) -> None:
     for words in (
-        "learn picture.png -o own.safetensors --iterations 3",
+        "learn image.png -o own.safetensors --max-iter 3",
         "info own.safetensors --atoms atoms.png",
-        "encode own.safetensors picture.png -o codes.npz",
+        "encode own.safetensors image.png -o codes.npz",
         "decode own.safetensors codes.npz -o back.png",
     ):
         done = process(*words.split())
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""
         assert "\x1b" not in done.stdout, "a pipe gets no colours"
-        assert words.split()[-1].lstrip("-") in done.stdout or "--iterations" in words
+        assert words.split()[-1].lstrip("-") in done.stdout or "--max-iter" in words
     assert json.loads(process("info", "own.safetensors", "--json").stdout)["n_features"] == 64
     assert process("info", "own.safetensors", "--quiet").stdout == ""
 
 
 def test_errors_are_one_line_without_a_traceback(folder: Path) -> None:
-    (folder / "text.png").write_text("no picture", encoding="utf-8")
+    (folder / "text.png").write_text("no image", encoding="utf-8")
     for words in ("info nowhere", "learn text.png -o new", "learn --no-such-option"):
         done = process(*words.split())
         assert done.returncode == 2
@@ -115,10 +115,10 @@ def test_long_lines_stay_lines(folder: Path) -> None:
     assert f"model                {name}" in done.stdout.splitlines()
 
 
-# A disk that never answers: the command says that it waits for the picture, and waits.
+# A disk that never answers: the command says that it waits for the image, and waits.
 WAITING = """
 import signal, time
-from fost import images
+from fost.io import images
 signal.signal(signal.SIGINT, signal.default_int_handler)
 def waiting(path):
     open("waiting", "w").close()
@@ -131,10 +131,10 @@ images.read = waiting
 @pytest.mark.parametrize(
     "words",
     [
-        ["learn", "picture.png", "-o", "new.safetensors"],
-        ["encode", "model.safetensors", "picture.png", "-o", "codes.npz"],
-        ["denoise", "picture.png", "-o", "out.png"],
-        ["inpaint", "picture.png", "--missing-value", "0", "-o", "out.png"],
+        ["learn", "image.png", "-o", "new.safetensors"],
+        ["encode", "model.safetensors", "image.png", "-o", "codes.npz"],
+        ["denoise", "image.png", "-o", "out.png"],
+        ["inpaint", "image.png", "--missing-value", "0", "-o", "out.png"],
     ],
     ids=lambda words: words[0],
 )
@@ -169,7 +169,7 @@ Rotations.update = interrupted
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_an_interrupt_keeps_what_was_learned(folder: Path) -> None:
-    words = ["learn", "signals.npy", "-o", "new.safetensors", "--iterations", "50"]
+    words = ["learn", "signals.npy", "-o", "new.safetensors", "--max-iter", "50"]
     done = process(*words, code=INTERRUPTED_LEARNING)
     assert done.returncode == 130, done.stderr
     assert done.stdout == ""
@@ -190,7 +190,7 @@ os.fsync = lambda _: os.kill(os.getpid(), signal.SIGINT)
 def test_an_interrupt_while_writing_leaves_the_old_file(folder: Path) -> None:
     (folder / "codes.npz").write_text("old", encoding="utf-8")
     before = contents(folder)
-    words = ["encode", "model.safetensors", "picture.png", "-o", "codes.npz", "--force"]
+    words = ["encode", "model.safetensors", "image.png", "-o", "codes.npz", "--force"]
     done = process(*words, code=INTERRUPTED_WRITING)
     assert done.returncode == 130, done.stderr
     assert done.stderr == "fost: interrupted, nothing was written\n"
@@ -201,7 +201,7 @@ def test_shells_complete_commands_and_options(folder: Path) -> None:
     complete = {"_FOST_COMPLETE": "complete_bash", "COMP_WORDS": "fost de", "COMP_CWORD": "1"}
     assert sorted(process(**complete).stdout.split()) == ["decode", "demo", "denoise"]
     complete |= {"COMP_WORDS": "fost learn --structure o", "COMP_CWORD": "3"}
-    assert process(**complete).stdout.split() == ["orthogonal-householder"]
+    assert process(**complete).stdout.split() == ["orthogonal-householder", "orthonormal"]
 
 
 TERMINAL = """
@@ -213,7 +213,7 @@ sys.exit(os.waitstatus_to_exitcode(code))
 
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 def test_colours_and_progress_are_for_terminals(folder: Path) -> None:
-    words = ["learn", "signals.npy", "-o", "new.safetensors", "--iterations", "3", "--force"]
+    words = ["learn", "signals.npy", "-o", "new.safetensors", "--max-iter", "3", "--force"]
     run = [sys.executable, "-c", TERMINAL, *words]
     clean = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
     shared = {"capture_output": True, "stdin": subprocess.DEVNULL, "check": True}

@@ -44,7 +44,7 @@ def test_arrays(run: Run) -> None:
         np.load("out.npy"), denoise(np.stack([waves(), -waves()]), 0.2, channel_axis=0)
     )
     fost.DCT(32).save("waves.safetensors")
-    run("denoise", "waves.npy", "-o", "out.npy", "-f", "--sigma", "0.2", "-m", "waves.safetensors")
+    run("denoise", "waves.npy", "-o", "out.npy", "-f", "--sigma", "0.2", "-t", "waves.safetensors")
     np.testing.assert_array_equal(np.load("out.npy"), denoise(waves(), 0.2, fost.DCT(32)))
 
 
@@ -98,9 +98,9 @@ def test_errors_are_one_line(fail: Callable[..., str]) -> None:
     wavfile.write("in.wav", 8000, np.zeros(100, np.int16))
     with open("bad.wav", "wb") as file:
         file.write(b"RIFF and nothing else")
-    assert "becomes .npy, .zarr" in fail("denoise", "waves.npy", "-o", "out.png")
-    assert "becomes .npy, .zarr or .wav" in fail("denoise", "in.wav", "-o", "out.tif")
-    assert "--volume is for TIFF" in fail("denoise", "waves.npy", "-o", "out.npy", "--volume")
+    assert "is converted to .npy, .zarr" in fail("denoise", "waves.npy", "-o", "out.png")
+    assert "is converted to .npy, .zarr or .wav" in fail("denoise", "in.wav", "-o", "out.tif")
+    assert "it is not a TIFF file" in fail("denoise", "waves.npy", "-o", "out.npy", "--volume")
     assert "one to three axes" in fail("denoise", "deep.npy", "-o", "out.npy")
     assert "channel_axis must be" in fail(
         "denoise", "signals.npy", "-o", "out.npy", "--channel-axis", "7"
@@ -113,7 +113,7 @@ def test_errors_are_one_line(fail: Callable[..., str]) -> None:
         "inpaint", "holes.npy", "--missing-value", "nan", "-o", "out.npy"
     )
     assert "must be a file like" in fail(
-        "inpaint", "waves.npy", "--mask", "picture.png", "-o", "out.npy"
+        "inpaint", "waves.npy", "--mask", "image.png", "-o", "out.npy"
     )
 
 

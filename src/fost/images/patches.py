@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from fost import restoration
 from fost._typing import Numbers
 from fost._validation import check_sizes
-from fost.images.pictures import channel_axis_of, check_picture
+from fost.images.pictures import channel_axis_of
+from fost.io.images import check_image
 from fost.restoration.assembly import assembled, checked_rows
 from fost.restoration.patches import all_patches, in_blocks
 
@@ -49,7 +50,7 @@ def patches(image: ArrayLike, shape: Pair = (8, 8), stride: Pair | None = None) 
            [ 2.,  3.,  7.,  8., 12., 13.],
            [ 3.,  4.,  8.,  9., 13., 14.]])
     """
-    picture = check_picture(image, "image")
+    picture = check_image(image, "image")
     return all_patches(picture, shape, stride, channel_axis_of(picture.ndim), "image")
 
 
@@ -85,7 +86,7 @@ def blocks(
     >>> np.allclose(assembler.result(), 1 - picture)
     True
     """
-    picture = check_picture(image, "image")
+    picture = check_image(image, "image")
     axis = channel_axis_of(picture.ndim)
     return in_blocks(picture, shape, stride, rows_per_block, axis, "image")
 

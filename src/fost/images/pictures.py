@@ -9,17 +9,16 @@ the way: `PictureFormat` does that, and remembers how to undo it.
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fost._typing import Numbers
-from fost._validation import check_array, check_number
+from fost._validation import check_number
+from fost.io.images import check_image
 from fost.restoration.colour import recoloured
 from fost.restoration.formats import ArrayFormat, ranges_by_values
-from fost.streams.files import is_path
 
 # Pixels that `psnr` takes to float64 at once, about.
 _PIXELS = 2**18
@@ -60,38 +59,15 @@ class PictureFormat(ArrayFormat):
         else 0 to 65535 where all values lie inside it, and that of floats [0, 1]; all others
         reach from the least value to the greatest. NaN and infinity do not count.
         """
-        return cls.around(check_picture(image, "image"), "image")
+        return cls.around(check_image(image, "image"), "image")
 
     def to_unit(self, image: ArrayLike) -> Numbers:
         """The picture as floats, `low` at 0 and `high` at 1."""
-        return self.unit_of(check_picture(image, "image"))
+        return self.unit_of(check_image(image, "image"))
 
     def from_unit(self, image: ArrayLike) -> Numbers:
         """A picture in [0, 1] in this format again: clipped, and rounded for integers."""
-        return self.of_unit(check_picture(image, "image"), "image")
-
-
-def check_picture(image: ArrayLike, name: str) -> Numbers:
-    """`image` as an array of shape (height, width) or (height, width, channels) of real numbers.
-
-    It is not copied, whatever its type: a mapped file stays one.
-    """
-    if is_path(image):
-        raise TypeError(
-            f"{name} must be an array of pixels, got the path {os.fspath(image)!r}; "
-            "fost.images.read reads files"
-        )
-    array = check_array(image, name)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
-    if array.ndim not in (2, 3):
-        raise ValueError(
-            f"{name} must have shape (height, width) or (height, width, channels), "
-            f"got {array.shape}"
-        )
-    if 0 in array.shape:
-        raise ValueError(f"{name} must have at least one pixel, got shape {array.shape}")
-    return array
+        return self.of_unit(check_image(image, "image"), "image")
 
 
 def channel_axis_of(ndim: int) -> int | None:
@@ -147,7 +123,7 @@ def from_luma_chroma(image: ArrayLike) -> Numbers:
 
 
 def _recoloured(image: ArrayLike, back: bool) -> Numbers:
-    array = check_picture(image, "image")
+    array = check_image(image, "image")
     if array.ndim != 3 or array.shape[2] != 3:
         raise ValueError(f"image must have shape (height, width, 3), got {array.shape}")
     return np.ascontiguousarray(np.moveaxis(recoloured(np.moveaxis(array, 2, 0), back), 0, 2))
@@ -176,7 +152,7 @@ def psnr(reference: ArrayLike, image: ArrayLike, data_range: float | None = None
     >>> round(fost.images.psnr(picture, picture + 5), 2)
     34.15
     """
-    a, b = check_picture(reference, "reference"), check_picture(image, "image")
+    a, b = check_image(reference, "reference"), check_image(image, "image")
     if a.shape != b.shape:
         raise ValueError(f"image must have the shape of reference, {a.shape}, got {b.shape}")
     if data_range is None:

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from fost._random import RandomState
 from fost._typing import Numbers
 from fost.images.patches import Pair
-from fost.images.pictures import channel_axis_of, check_picture
+from fost.images.pictures import channel_axis_of
+from fost.io.images import check_image
 from fost.restoration.cleaning import Cleaning
 from fost.restoration.denoising import denoised
 from fost.restoration.gaps import Gapped
@@ -204,5 +205,5 @@ def inpaint(
 
 
 def _as_source(image: ArrayLike, name: str = "image", _: int | None = None) -> Source:
-    picture = check_picture(image, name)
+    picture = check_image(image, name)
     return Source(picture, name, channel_axis_of(picture.ndim))

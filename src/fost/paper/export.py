@@ -9,7 +9,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from fost._files import write_atomically
+from fost.io.files import write_atomically
 
 # What stands in the page and not in the files of rows.
 _HEAVY = ("image",)

@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from fost._files import write_atomically
 from fost._validation import check_path
+from fost.io.files import write_atomically
 from fost.paper import sections
 from fost.paper.claims import Claim, claims
 from fost.paper.drawing import to_svg

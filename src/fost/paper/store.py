@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import fost
-from fost._files import write_atomically
+from fost.io.files import write_atomically
 from fost.paper.pictures import PictureSet
 from fost.paper.settings import Settings
 

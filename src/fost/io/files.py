@@ -1,4 +1,4 @@
-"""Writing files so that nobody ever sees half of one, and reading what is a file."""
+"""Atomic writing of files, and opening of regular files."""
 
 from __future__ import annotations
 
@@ -11,41 +11,40 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-# Where names of open files lead through, such as those of /dev/stdout.
+# Folders whose entries are links to open files; /dev/stdout leads there.
 _DESCRIPTORS = ("/proc/", "/dev/fd")
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write `content` to `path`: whatever happens, the old file or the new one is there."""
-    with replacing(path) as file:
+    """Write `content` to `path`: after any failure, the old file is still complete."""
+    with atomic_writer(path) as file:
         file.write(content)
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the place of `path` when all went well.
+def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A binary file for writing that replaces `path` when the block ends without an error.
 
-    The content goes to a temporary file in the same folder, to the disk, and then takes the
-    place of `path` in one step, with the permissions of the file that was there. Links stay
-    links. Devices, pipes and what else is no file is written to as it is (see `is_special`).
-    Errors name `path`.
+    The content goes to a temporary file in the same folder, is synced to disk, and then replaces
+    `path` in one step, with the permissions of the old file. Symbolic links stay links. Devices
+    and pipes are written to directly (see `is_special`). Errors name `path`.
     """
     if is_special(path):
-        with _blaming(path, path), open(path, "wb") as file:
+        with _renamed_errors(path, path), open(path, "wb") as file:
             yield file
         return
     target = Path(os.path.realpath(path))
     temporary = temporary_beside(target)
-    with _blaming(path, temporary):
+    with _renamed_errors(path, temporary):
         try:
             old = _stat(target)
-            # Nobody else may read what goes to the place of a file that they must not read.
+            # While a private file is replaced, nobody else may read its new content.
             with open(temporary, "x+b", opener=_private if old else None) as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
             if old:
-                _take_permissions(temporary, old)
+                _copy_permissions(temporary, old)
             os.replace(temporary, target)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -53,10 +52,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:
-    """Whether there is something that is written to and never replaced.
+    """Whether `path` exists and must be written to directly instead of being replaced.
 
-    A device, a pipe or a socket, or by another name a file that is open already, such as
-    /dev/stdout. Folders are none.
+    This holds for devices, pipes and sockets, and for names of open files such as /dev/stdout. It
+    does not hold for folders.
     """
     found = _stat(path)
     if found is None or stat.S_ISDIR(found.st_mode):
@@ -65,7 +64,7 @@ def is_special(path: str | os.PathLike[str]) -> bool:
 
 
 def open_file(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file for reading; a pipe or a device, which may never end, is an OSError."""
+    """Open a regular file for reading; pipes and devices, which may never end, raise OSError."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise OSError(errno.EINVAL, "not a file but a device or a pipe", os.fspath(path))
@@ -73,15 +72,15 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def temporary_beside(target: Path) -> Path:
-    """A name in the same folder that nobody has."""
+    """An unused file name in the folder of `target`."""
     return target.parent / f".fost-{uuid.uuid4().hex}.part"
 
 
 def _stat(path: str | os.PathLike[str]) -> os.stat_result | None:
-    """What the system knows about a file; None where there is none, or none within reach."""
+    """The status of a file; None where there is none or it cannot be reached."""
     try:
         return os.stat(path)
-    except OSError:  # opening it tells why
+    except OSError:  # opening the file reports the reason
         return None
 
 
@@ -89,15 +88,15 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _take_permissions(path: Path, old: os.stat_result) -> None:
-    """Those of another file, and its owner and group as far as that is allowed."""
+def _copy_permissions(path: Path, old: os.stat_result) -> None:
+    """Give a file the mode of another one, and its owner and group as far as allowed."""
     if hasattr(os, "chown"):
         for owner in ((-1, old.st_gid), (old.st_uid, -1)):
             with suppress(OSError):
                 os.chown(path, *owner)
     new = os.stat(path)
     mode = stat.S_IMODE(old.st_mode)
-    if new.st_gid != old.st_gid:  # another group must not get what this one was allowed
+    if new.st_gid != old.st_gid:  # another group gets no more than everybody had
         mode &= ~0o070 | (mode & 0o007) << 3
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         mode &= 0o777
@@ -114,8 +113,8 @@ def _names_a_descriptor(path: str) -> bool:
 
 
 @contextmanager
-def _blaming(path: str | os.PathLike[str], used: str | os.PathLike[str]) -> Iterator[None]:
-    """Errors of the system inside name `path`, where they name what was used for it, or none."""
+def _renamed_errors(path: str | os.PathLike[str], used: str | os.PathLike[str]) -> Iterator[None]:
+    """Make errors of the system name `path` where they name `used` or no file at all."""
     try:
         yield
     except OSError as error:

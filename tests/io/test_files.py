@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import fost
-from fost import _files
-from fost._files import replacing, write_atomically
+from fost.io import files
+from fost.io.files import atomic_writer, write_atomically
 from tests import cases
 
 
@@ -121,7 +121,7 @@ def test_a_private_file_is_private_while_it_is_written(tmp_path: Path) -> None:
     path = tmp_path / "file.bin"
     path.write_bytes(b"old")
     path.chmod(0o600)
-    with replacing(path) as file:
+    with atomic_writer(path) as file:
         file.write(b"new")
         modes = [stat.S_IMODE(entry.stat().st_mode) for entry in tmp_path.iterdir()]
     assert modes == [0o600, 0o600]
@@ -157,7 +157,7 @@ def test_another_group_does_not_get_what_the_first_was_allowed(
         raise PermissionError
 
     monkeypatch.setattr(os, "chown", refuse)
-    _files._take_permissions(path, old)
+    files._copy_permissions(path, old)
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
@@ -203,7 +203,7 @@ def test_pipes_are_written_to(tmp_path: Path) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no names of open files here")
 @pytest.mark.parametrize("piped", [True, False])
 def test_standard_output_has_a_name(tmp_path: Path, piped: bool) -> None:
-    code = "from fost._files import write_atomically as w; w('/dev/stdout', b'content')"
+    code = "from fost.io.files import write_atomically as w; w('/dev/stdout', b'content')"
     if piped:
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
         assert (run.returncode, run.stdout) == (0, b"content"), run.stderr
@@ -225,7 +225,7 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
 
 LIMITED = """
 import os, resource, signal, sys
-from fost._files import write_atomically
+from fost.io.files import write_atomically
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
@@ -250,7 +250,7 @@ def test_errors_name_the_file_and_not_a_temporary_one(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         write_atomically(path, b"content")
     assert caught.value.filename == str(path)
-    with pytest.raises(FileNotFoundError) as caught, replacing(tmp_path / "file.bin"):
+    with pytest.raises(FileNotFoundError) as caught, atomic_writer(tmp_path / "file.bin"):
         (tmp_path / "another").read_bytes()
     assert os.fspath(caught.value.filename) == str(tmp_path / "another")
 
@@ -259,7 +259,7 @@ def test_errors_name_the_file_and_not_a_temporary_one(tmp_path: Path) -> None:
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero"):
-        for read in (_files.open_file, fost.load, fost.transforms.read_metadata):
+        for read in (files.open_file, fost.load, fost.transforms.read_metadata):
             with pytest.raises(OSError, match="not a file but a device or a pipe"):
                 read(path)
     with pytest.raises(OSError, match="not a file but a device or a pipe"):
