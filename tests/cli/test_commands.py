@@ -13,7 +13,7 @@ import scipy.sparse
 
 import fost
 from fost import images, restoration
-from fost.cli.info import draw_atoms
+from fost.cli.info import atoms_image
 from fost.transforms import read_metadata
 from tests.cli.conftest import Run, make_image
 from tests.test_auto_banks import walks_and_spikes
@@ -376,7 +376,7 @@ def test_bank(run: Run) -> None:
     assert sum(told["usage"]) == pytest.approx(1, abs=0.01)
     sheet = images.read("atoms.png")
     assert sheet.shape == (2 * 274 + 8, 2 * 274 + 8), "of three members, two in a row"
-    np.testing.assert_array_equal(sheet[282:, :274], draw_atoms(bank[2].matrix.T, (8, 8)))
+    np.testing.assert_array_equal(sheet[282:, :274], atoms_image(bank[2].matrix.T, (8, 8)))
     assert "of the signals" in run("info", "bank.safetensors").stdout
     run("encode", "bank.safetensors", "image.png", "-o", "codes.npz")
     run("decode", "bank.safetensors", "codes.npz", "-o", "back.png")

@@ -98,8 +98,8 @@ def test_errors_are_one_line(fail: Callable[..., str]) -> None:
     wavfile.write("in.wav", 8000, np.zeros(100, np.int16))
     with open("bad.wav", "wb") as file:
         file.write(b"RIFF and nothing else")
-    assert "is converted to .npy, .zarr" in fail("denoise", "waves.npy", "-o", "out.png")
-    assert "is converted to .npy, .zarr or .wav" in fail("denoise", "in.wav", "-o", "out.tif")
+    assert "are converted to .npy, .zarr" in fail("denoise", "waves.npy", "-o", "out.png")
+    assert "are converted to .npy, .zarr or .wav" in fail("denoise", "in.wav", "-o", "out.tif")
     assert "it is not a TIFF file" in fail("denoise", "waves.npy", "-o", "out.npy", "--volume")
     assert "one to three axes" in fail("denoise", "deep.npy", "-o", "out.npy")
     assert "channel_axis must be" in fail(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -20,6 +19,7 @@ from fost.cli.fill import fill_command
 from fost.cli.info import info_command
 from fost.cli.inpaint import inpaint_command
 from fost.cli.learn import LearnCommand, learn_command
+from fost.cli.options import DocumentedCommand
 from fost.cli.reproduce import reproduce
 
 app = typer.Typer(
@@ -42,10 +42,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "reproduce": reproduce,
 }
 for name, command in _COMMANDS.items():
-    # One line per paragraph: the terminal breaks lines where it needs to.
-    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
-    text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    app.command(name, cls=LearnCommand if name == "learn" else None, help=text)(command)
+    app.command(name, cls=LearnCommand if name == "learn" else DocumentedCommand)(command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from fost._progress import progress
 from fost.cli import options
@@ -28,10 +26,7 @@ _BLOCK_ENTRIES = 2**22
 
 def decode_command(
     model: options.ModelFile,
-    codes: Annotated[
-        Path,
-        typer.Argument(metavar="CODES", help="A code file from fost encode.", show_default=False),
-    ],
+    codes: Path,
     output: options.Output,
     threads: options.Threads = None,
     force: options.Force = False,
@@ -42,6 +37,11 @@ def decode_command(
 
     An image keeps its type and range, and the extension of the output selects the format. The
     signals of an array become an .npy array.
+
+    Parameters
+    ----------
+    codes : CODES
+        A code file from fost encode.
     """
     from fost.io import images
     from fost.io.codes import load_codes

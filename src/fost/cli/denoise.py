@@ -7,9 +7,7 @@ import time
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from fost.cli import options
 from fost.cli.console import check_output, show
@@ -31,25 +29,10 @@ class Quality(StrEnum):
 def denoise_command(
     path: options.SamplesFile,
     output: options.Output,
-    sigma: Annotated[
-        float | None,
-        typer.Option(
-            "--sigma",
-            metavar="S",
-            help="Standard deviation of the noise, in the units of the file (0 to 255 for 8 "
-            "bits); estimated if not given.",
-        ),
-    ] = None,
+    sigma: float | None = None,
     transform: options.TransformFile = None,
-    stride: options.Stride = None,
-    quality: Annotated[
-        Quality | None,
-        typer.Option(
-            "--quality",
-            help="'best' filters groups of similar patches, 'fast' filters each patch alone. The "
-            "default is 'best', but 'fast' with --transform or --stride.",
-        ),
-    ] = None,
+    stride: options.Count = None,
+    quality: Quality | None = None,
     volume: options.Volume = False,
     channel_axis: options.ChannelAxis = None,
     threads: options.Threads = None,
@@ -61,6 +44,17 @@ def denoise_command(
 
     The result has the type and the range of the input. Signals and volumes may be larger than
     memory.
+
+    Parameters
+    ----------
+    sigma : S
+        Standard deviation of the noise, in the units of the file (0 to 255 for 8 bits);
+        estimated if not given.
+    stride : N
+        Step from patch to patch: 1, the default, is the best and the slowest.
+    quality : best|fast
+        best filters groups of similar patches, fast filters each patch alone. The default is
+        best, but fast with --transform or --stride.
     """
     from fost import restoration
 
@@ -90,7 +84,7 @@ def denoise_command(
         )
     lines = {"noise level": f"{level:.3g}" + (", estimated" if sigma is None else "")}
     facts = {"sigma": level, "estimated": sigma is None}
-    report(samples, lines, facts, output, start, as_json, quiet)
+    report_restored(samples, lines, facts, output, start, as_json, quiet)
 
 
 def open_input(
@@ -116,7 +110,7 @@ def show_progress(quiet: bool) -> bool:
     return not quiet and sys.stderr.isatty()
 
 
-def report(
+def report_restored(
     samples: Samples,
     lines: Mapping[str, str],
     facts: Mapping[str, object],

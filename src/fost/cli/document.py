@@ -70,7 +70,8 @@ def _section(name: str, command: TyperCommand) -> str:
 
 def _spelled(option: TyperOption) -> str:
     metavar = f" {option.metavar}" if option.metavar and not option.is_flag else ""
-    return ", ".join(f"`{name}{metavar}`" for name in sorted(option.opts, key=len))
+    text = ", ".join(f"`{name}{metavar}`" for name in sorted(option.opts, key=len))
+    return text.replace("|", "\\|")
 
 
 def _explained(parameter: TyperOption | TyperArgument) -> str:

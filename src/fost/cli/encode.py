@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from fost._progress import progress
 from fost.cli import options
@@ -37,55 +35,13 @@ if TYPE_CHECKING:
 
 def encode_command(
     model: options.ModelFile,
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA",
-            help="An image, or an .npy or .zarr array with signals in rows.",
-            show_default=False,
-        ),
-    ],
+    data: Path,
     output: options.Output,
-    n_nonzero_coefs: Annotated[
-        int | None,
-        typer.Option(
-            "--n-nonzero-coefs",
-            "-s",
-            metavar="S",
-            min=1,
-            help="Entries per code; as for the training of the model if not given. With "
-            "--max-error or --threshold it is the maximum.",
-        ),
-    ] = None,
-    max_error: Annotated[
-        float | None,
-        typer.Option(
-            "--max-error",
-            metavar="E",
-            min=0.0,
-            help="Use as few entries as keep the squared error of each signal or patch at or "
-            "below this. Images are scaled to the range from 0 to 1.",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            "--threshold",
-            metavar="T",
-            min=0.0,
-            help="Keep all entries whose magnitude is above this.",
-        ),
-    ] = None,
+    n_nonzero_coefs: options.NonzeroCoefs = None,
+    max_error: options.Nonnegative = None,
+    threshold: options.Nonnegative = None,
     missing: options.Missing = None,
-    values: Annotated[
-        str | None,
-        typer.Option(
-            "--values",
-            metavar="TYPE",
-            help="float16 stores coefficients and means in half of the space, with three digits; "
-            "by default they keep their type.",
-        ),
-    ] = None,
+    values: str | None = None,
     scheduler: options.Scheduler = None,
     threads: options.Threads = None,
     force: options.Force = False,
@@ -101,6 +57,22 @@ def encode_command(
 
     Code files are for computation and are no image codec: a JPEG of the same PSNR is several
     times smaller, because it also quantises coefficients and uses entropy coding.
+
+    Parameters
+    ----------
+    data : DATA
+        An image, or an .npy or .zarr array with signals in rows.
+    n_nonzero_coefs : S
+        Entries per code; as for the training of the model if not given. With --max-error or
+        --threshold it is the maximum.
+    max_error : E
+        Use as few entries as keep the squared error of each signal or patch at or below this.
+        Images are scaled to the range from 0 to 1.
+    threshold : T
+        Keep all entries whose magnitude is above this.
+    values : TYPE
+        float16 stores coefficients and means in half of the space, with three digits; by default
+        they keep their type.
     """
     from fost.io import codes
 

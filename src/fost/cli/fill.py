@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from fost._progress import progress
 from fost.cli import options
@@ -23,24 +21,9 @@ _TABLES = (".csv", ".parquet")
 
 
 def fill_command(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA",
-            help="An .npy or .zarr array with signals in rows, or a .csv or .parquet table.",
-            show_default=False,
-        ),
-    ],
+    data: Path,
     output: options.Output,
-    n_members: Annotated[
-        int | None,
-        typer.Option(
-            "--n-members",
-            metavar="K",
-            min=1,
-            help="Gaussians of the mixture; one or several, chosen by the data, if not given.",
-        ),
-    ] = None,
+    n_members: options.Count = None,
     missing: options.Missing = None,
     checkpoint: options.Checkpoint = None,
     threads: options.Threads = None,
@@ -55,13 +38,22 @@ def fill_command(
     Observed entries do not change. Arrays may be larger than memory, and interrupted learning
     resumes from its checkpoint. In a table, columns without numbers do not change. Tables need
     pandas.
+
+    Parameters
+    ----------
+    data : DATA
+        An .npy or .zarr array with signals in rows, or a .csv or .parquet table.
+    n_members : K
+        Gaussians of the mixture; one or several, chosen by the data, if not given.
     """
     table = data.suffix.lower() in _TABLES
     if not (table or is_array(data)):
         raise UserError(f"cannot read {str(data)!r}: not .npy, .zarr, .csv or .parquet")
     if not (output.suffix.lower() in _TABLES if table else is_array(output)):
         formats = " or ".join(_TABLES) if table else ".npy or .zarr"
-        raise UserError(f"cannot write {str(output)!r}: {data.suffix} is converted to {formats}")
+        raise UserError(
+            f"cannot write {str(output)!r}: {data.suffix} files are converted to {formats}"
+        )
     check_output(output, force)
     if checkpoint is not None:
         check_output(checkpoint, force=True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from math import ceil, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from fost.cli import options
 from fost.cli.console import check_output, show
@@ -25,10 +23,7 @@ _MAX_ENTRIES = 2**25
 
 def info_command(
     model: options.ModelFile,
-    atoms: Annotated[
-        Path | None,
-        typer.Option("--atoms", metavar="IMAGE", help="Draw the atoms to an image file."),
-    ] = None,
+    atoms: Path | None = None,
     force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -37,6 +32,11 @@ def info_command(
 
     The image of atoms shows them in their order, row by row. Grey is zero, and the largest entry
     of each atom is black or white. The members of a bank are side by side.
+
+    Parameters
+    ----------
+    atoms : IMAGE
+        Draw the atoms to an image file.
     """
     if atoms is not None:
         check_output(atoms, force)
@@ -47,7 +47,7 @@ def info_command(
         patch_shape = loaded.patch_shape("--atoms")
         if loaded.transform.n_features * loaded.transform.n_atoms > _MAX_ENTRIES:
             raise UserError(f"cannot draw the atoms of {str(model)!r}: there are too many")
-        sheet = _draw_members(loaded.transform, patch_shape)
+        sheet = _members_image(loaded.transform, patch_shape)
         with writing(atoms):
             images.write(atoms, sheet)
     lines, facts = _describe(loaded)
@@ -124,23 +124,23 @@ def _ratio(other: int, own: int) -> str:
     return f"{other:,} ({times})"
 
 
-def _draw_members(coder: Coder, patch_shape: tuple[int, int]) -> Numbers:
+def _members_image(coder: Coder, patch_shape: tuple[int, int]) -> Numbers:
     """The atoms of a transform, or those of the members of a bank or union in a grid."""
-    sheets = [draw_atoms(member.matrix.T, patch_shape) for member in coder.members]
-    return _grid(sheets, 4 * _GAP, 255)
+    sheets = [atoms_image(member.matrix.T, patch_shape) for member in coder.members]
+    return _tile_images(sheets, 4 * _GAP, 255)
 
 
-def draw_atoms(atoms: Numbers, patch_shape: tuple[int, int]) -> Numbers:
+def atoms_image(atoms: Numbers, patch_shape: tuple[int, int]) -> Numbers:
     """Atoms (rows) as small images in a grid."""
     import numpy as np
 
     pixel = np.ones((_ZOOM, _ZOOM), np.uint8)
     greys = (np.rint(127.5 * (1 + atom / np.abs(atom).max())).astype(np.uint8) for atom in atoms)
     tiles = [np.kron(grey.reshape(patch_shape), pixel) for grey in greys]
-    return np.pad(_grid(tiles, _GAP, _BORDER), _GAP, constant_values=_BORDER)
+    return np.pad(_tile_images(tiles, _GAP, _BORDER), _GAP, constant_values=_BORDER)
 
 
-def _grid(tiles: list[Numbers], gap: int, border: int) -> Numbers:
+def _tile_images(tiles: list[Numbers], gap: int, border: int) -> Numbers:
     """Images of equal size, row by row in a grid that is nearly square."""
     import numpy as np
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fost.cli import options
-from fost.cli.denoise import load_transform, open_input, report, show_progress
+from fost.cli.denoise import load_transform, open_input, report_restored, show_progress
 from fost.cli.errors import UserError, error_prefix, print_line, writing
 from fost.io.masks import ValueMask, mask_from_image, read_alpha_mask
 from fost.io.samples import Samples, create_samples, file_format, open_samples
@@ -35,46 +35,12 @@ class Method(StrEnum):
 def inpaint_command(
     path: options.SamplesFile,
     output: options.Output,
-    mask: Annotated[
-        str | None,
-        typer.Option(
-            "--mask",
-            metavar="MASK",
-            help="A file of the same size that is not black, or not 0, where pixels or samples "
-            "are missing; an image of more than two values is true above half of its range. "
-            "'alpha' stands for the transparent pixels of FILE.",
-        ),
-    ] = None,
-    missing_value: Annotated[
-        float | None,
-        typer.Option(
-            "--missing-value",
-            metavar="V",
-            help="Instead of a mask: the value of missing samples, or of all channels of missing "
-            "pixels. It may be nan.",
-        ),
-    ] = None,
+    mask: str | None = None,
+    missing_value: float | None = None,
     transform: options.TransformFile = None,
-    n_nonzero_coefs: Annotated[
-        int,
-        typer.Option(
-            "--n-nonzero-coefs",
-            "-s",
-            metavar="S",
-            min=1,
-            help="Entries per code for the method pursuit.",
-        ),
-    ] = 6,
-    method: Annotated[
-        Method | None,
-        typer.Option(
-            "--method",
-            help="Iterative shrinkage of overlapping patches, the conditional mean of a mixture "
-            "of Gaussians, or matching pursuit of each patch. The default is gaussian for "
-            "signals without --transform and shrinkage otherwise.",
-        ),
-    ] = None,
-    stride: options.Stride = None,
+    n_nonzero_coefs: Annotated[int, typer.Option("--n-nonzero-coefs", "-s", min=1)] = 6,
+    method: Method | None = None,
+    stride: options.Count = None,
     volume: options.Volume = False,
     channel_axis: options.ChannelAxis = None,
     threads: options.Threads = None,
@@ -86,6 +52,24 @@ def inpaint_command(
 
     Observed pixels and samples, the type and the range do not change. Signals and volumes may be
     larger than memory.
+
+    Parameters
+    ----------
+    mask : MASK
+        A file of the same size that is not black, or not 0, where pixels or samples are missing;
+        an image of more than two values is true above half of its range. 'alpha' stands for the
+        transparent pixels of FILE.
+    missing_value : V
+        Instead of a mask: the value of missing samples, or of all channels of missing pixels. It
+        may be nan.
+    n_nonzero_coefs : S
+        Entries per code for the method pursuit.
+    method : NAME
+        shrinkage (of overlapping patches, repeated), gaussian (the conditional mean of a mixture)
+        or pursuit (orthogonal matching pursuit of each patch). The default is gaussian for
+        signals without --transform, and shrinkage otherwise.
+    stride : N
+        Step from patch to patch: 1 is the best and the slowest.
     """
     from fost import restoration
 
@@ -122,7 +106,7 @@ def inpaint_command(
         )
     lines = {"filled in": f"{count:,} of {size:,} {what}s ({count / size:.1%})"}
     facts = {"n_missing": count, f"n_{what}s": size}
-    report(samples, lines, facts, output, start, as_json, quiet)
+    report_restored(samples, lines, facts, output, start, as_json, quiet)
 
 
 def _open_mask(

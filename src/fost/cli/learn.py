@@ -16,7 +16,7 @@ from fost._progress import progress
 from fost.cli import options
 from fost.cli.console import check_output, show
 from fost.cli.errors import Interrupted, UserError, print_line
-from fost.cli.models import BASE_HELP, check_base, make_base, reference_dct, save_model
+from fost.cli.models import check_base, make_base, reference_dct, save_model
 from fost.cli.signals import Signals, dask_cluster, load_signals
 
 if TYPE_CHECKING:
@@ -32,10 +32,9 @@ _MEMBER, _N_MEMBERS = "givens", 8
 _N_NONZERO_COEFS = 4
 # Signals from which the usage of the members of a bank is estimated.
 _USAGE_SIGNALS = 65536
-_STRUCTURE_HELP = "The structure of the transform"
 
 
-class LearnCommand(TyperCommand):
+class LearnCommand(options.DocumentedCommand):
     """A command that looks up the registered structures only when its help is shown."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -54,7 +53,8 @@ def explain_structures(command: TyperCommand) -> None:
     names = ", ".join(f"{name} ({summary})" for name, summary in summaries.items())
     for parameter in command.params:
         if isinstance(parameter, TyperOption) and parameter.name == "structure":
-            parameter.help = f"{_STRUCTURE_HELP}: {names}."
+            summary = (parameter.help or "").partition(":")[0]
+            parameter.help = f"{summary}: {names}."
 
 
 def known_kinds() -> dict[str, Kind]:
@@ -77,134 +77,22 @@ def _structure_names() -> list[str]:
 
 
 def learn_command(
-    inputs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="INPUTS...",
-            help="Images, or .npy or .zarr arrays with signals in rows.",
-            show_default=False,
-        ),
-    ],
+    inputs: list[Path],
     output: options.Output,
-    structure: Annotated[
-        str,
-        typer.Option(
-            "--structure",
-            metavar="NAME",
-            help=f"{_STRUCTURE_HELP}.",
-            autocompletion=_structure_names,
-        ),
-    ] = "givens",
-    size: Annotated[
-        int | None,
-        typer.Option(
-            "--size",
-            metavar="N",
-            min=1,
-            help="The number of rotations, reflectors or other parts; for banks and unions those "
-            "of each member. If not given, it is chosen by the structure.",
-        ),
-    ] = None,
-    n_reflectors: Annotated[
-        int | None,
-        typer.Option(
-            "--n-reflectors",
-            metavar="M",
-            min=1,
-            help="The same as --size, for structures of reflectors only.",
-        ),
-    ] = None,
-    n_rotations: Annotated[
-        int | None,
-        typer.Option(
-            "--n-rotations",
-            metavar="G",
-            min=1,
-            help="The same as --size, for structures of rotations only; the number of features "
-            "if not given.",
-        ),
-    ] = None,
-    n_members: Annotated[
-        int | None,
-        typer.Option(
-            "--n-members",
-            metavar="B",
-            min=1,
-            help="Members of the structures bank and union, and the maximum for auto, which tries "
-            "no banks or unions if it is 1; 8 if not given.",
-        ),
-    ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            "--base",
-            metavar="NAME",
-            help=f"A fixed transform below the learned one: {BASE_HELP}. If not given, dct for "
-            "auto, givens, bank and union, and none for the other structures.",
-        ),
-    ] = None,
-    n_nonzero_coefs: Annotated[
-        int | None,
-        typer.Option(
-            "--n-nonzero-coefs",
-            "-s",
-            metavar="S",
-            min=1,
-            help="Entries per code; 4 if not given. With --threshold it is the maximum, and "
-            "unlimited if not given.",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            "--threshold",
-            metavar="T",
-            min=0.0,
-            help="Codes keep all entries whose magnitude is above this; each entry costs T "
-            "squared.",
-        ),
-    ] = None,
-    patch_shape: Annotated[
-        str | None,
-        typer.Option(
-            "--patch-shape",
-            metavar="HxW",
-            help="Height and width of a patch; 8x8 for images if not given. For arrays, the "
-            "shape of a signal.",
-        ),
-    ] = None,
-    stride: Annotated[
-        str | None,
-        typer.Option(
-            "--stride",
-            metavar="N",
-            help="Step from patch to patch, N or NxM; patches do not overlap if not given.",
-        ),
-    ] = None,
-    max_iter: Annotated[
-        int, typer.Option("--max-iter", metavar="K", min=1, help="Maximum number of iterations.")
-    ] = 100,
-    max_flops: Annotated[
-        int | None,
-        typer.Option(
-            "--max-flops", metavar="N", min=1, help="Maximum operations per signal, for auto."
-        ),
-    ] = None,
-    max_relative_error: Annotated[
-        float | None,
-        typer.Option(
-            "--max-relative-error",
-            metavar="E",
-            min=0.0,
-            max=1.0,
-            help="Choose the cheapest transform whose relative error on held-out signals is at "
-            "most this, for auto.",
-        ),
-    ] = None,
-    random_state: Annotated[
-        int,
-        typer.Option("--random-state", metavar="N", min=0, help="The seed of random choices."),
-    ] = 0,
+    structure: Annotated[str, typer.Option(autocompletion=_structure_names)] = "givens",
+    size: options.Count = None,
+    n_reflectors: options.Count = None,
+    n_rotations: options.Count = None,
+    n_members: options.Count = None,
+    base: str | None = None,
+    n_nonzero_coefs: options.NonzeroCoefs = None,
+    threshold: options.Nonnegative = None,
+    patch_shape: str | None = None,
+    stride: str | None = None,
+    max_iter: Annotated[int, typer.Option(min=1)] = 100,
+    max_flops: options.Count = None,
+    max_relative_error: Annotated[float | None, typer.Option(min=0.0, max=1.0)] = None,
+    random_state: Annotated[int, typer.Option(min=0)] = 0,
     checkpoint: options.Checkpoint = None,
     missing: options.Missing = None,
     scheduler: options.Scheduler = None,
@@ -220,6 +108,46 @@ def learn_command(
     than memory. Missing entries of arrays, NaN or given by --missing, are ignored. Ctrl-C keeps
     the best transform so far. A killed process resumes from its checkpoint and ends with the same
     model.
+
+    Parameters
+    ----------
+    inputs : INPUTS...
+        Images, or .npy or .zarr arrays with signals in rows.
+    structure : NAME
+        The structure of the transform
+    size : N
+        The number of rotations, reflectors or other parts; for banks and unions those of each
+        member. If not given, it is chosen by the structure.
+    n_reflectors : M
+        The same as --size, for structures of reflectors only.
+    n_rotations : G
+        The same as --size, for structures of rotations only; the number of features if not given.
+    n_members : B
+        Members of the structures bank and union, and the maximum for auto, which tries no banks
+        or unions if it is 1; 8 if not given.
+    base : NAME
+        A fixed transform below the learned one: none, dct, hadamard, wavelet, wavelet:NAME (such
+        as wavelet:haar) or a model file. If not given, dct for auto, givens, bank and union, and
+        none for the other structures.
+    n_nonzero_coefs : S
+        Entries per code; 4 if not given. With --threshold it is the maximum, and unlimited if not
+        given.
+    threshold : T
+        Codes keep all entries whose magnitude is above this; each entry costs T squared.
+    patch_shape : HxW
+        Height and width of a patch; 8x8 for images if not given. For arrays, the shape of a
+        signal.
+    stride : N
+        Step from patch to patch, N or NxM; patches do not overlap if not given.
+    max_iter : K
+        Maximum number of iterations.
+    max_flops : N
+        Maximum operations per signal, for auto.
+    max_relative_error : E
+        Choose the cheapest transform whose relative error on held-out signals is at most this,
+        for auto.
+    random_state : N
+        The seed of random choices.
     """
     config = LearnConfig(
         structure=structure,
@@ -372,7 +300,7 @@ class LearnConfig:
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedModel:
     """The learned transform; `converged` is None where it is not known."""
 
     transform: Coder
@@ -382,7 +310,7 @@ class Learned:
     interrupted: bool
 
 
-def _learn(config: LearnConfig, signals: Signals, inputs: list[Path], quiet: bool) -> Learned:
+def _learn(config: LearnConfig, signals: Signals, inputs: list[Path], quiet: bool) -> LearnedModel:
     from fost.learning import CheckpointError, InterruptedWarning
 
     config.check_signals(signals.n_features)
@@ -403,7 +331,7 @@ def _learn(config: LearnConfig, signals: Signals, inputs: list[Path], quiet: boo
     return learned
 
 
-def _learn_structure(config: LearnConfig, signals: Signals, quiet: bool) -> Learned:
+def _learn_structure(config: LearnConfig, signals: Signals, quiet: bool) -> LearnedModel:
     """Learn a transform of one structure."""
     import fost
 
@@ -425,10 +353,12 @@ def _learn_structure(config: LearnConfig, signals: Signals, quiet: bool) -> Lear
     error = result.error
     if rule.threshold is not None:  # without the cost of entries
         error = signals.source.relative_error(result.transform, rule)
-    return Learned(result.transform, error, result.n_iter, result.converged, result.interrupted)
+    return LearnedModel(
+        result.transform, error, result.n_iter, result.converged, result.interrupted
+    )
 
 
-def _learn_best(config: LearnConfig, signals: Signals, quiet: bool) -> Learned:
+def _learn_best(config: LearnConfig, signals: Signals, quiet: bool) -> LearnedModel:
     """Learn transforms of all structures and choose the best for a budget."""
     from sklearn.exceptions import ConvergenceWarning
 
@@ -453,7 +383,7 @@ def _learn_best(config: LearnConfig, signals: Signals, quiet: bool) -> Learned:
     error = auto.error_
     if rule.threshold is not None:  # without the cost of entries
         error = signals.source.relative_error(auto.dictionary_, rule)
-    return Learned(auto.dictionary_, error, auto.n_iter_, None, auto.interrupted_)
+    return LearnedModel(auto.dictionary_, error, auto.n_iter_, None, auto.interrupted_)
 
 
 def _usage(coder: Coder, signals: Signals, rule: Rule) -> list[float] | None:
@@ -472,7 +402,7 @@ def _usage(coder: Coder, signals: Signals, rule: Rule) -> list[float] | None:
 
 
 def _report(
-    learned: Learned,
+    learned: LearnedModel,
     signals: Signals,
     rule: Rule,
     inputs: list[Path],

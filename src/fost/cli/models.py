@@ -32,7 +32,6 @@ _FREE = 2**24
 _PER_BYTE = 16
 
 BASES = ("none", "dct", "hadamard", "wavelet")
-BASE_HELP = "none, dct, hadamard, wavelet, wavelet:NAME (such as wavelet:haar) or a model file"
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ def check_base(text: str) -> None:
     name, colon, _ = text.partition(":")
     known = name == "wavelet" if colon else name in BASES
     if not known and not Path(text).exists():
-        raise UserError(f"--base must be {BASE_HELP}, got {text!r}")
+        raise UserError(f"--base must be {', '.join(BASES)}, wavelet:NAME or a file, got {text!r}")
 
 
 def make_base(text: str, shape: int | tuple[int, int]) -> Transform | None:

@@ -1,14 +1,40 @@
-"""Options and arguments that several commands share."""
+"""Options that several commands share, and the help of all others from docstrings."""
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperArgument, TyperCommand, TyperOption
 
 from fost.cli.errors import UserError
+
+
+class DocumentedCommand(TyperCommand):
+    """A command whose help is the docstring of its function.
+
+    The section "Parameters" has a metavar in the place of the type. Each paragraph becomes one
+    line, which the terminal breaks where it needs to.
+    """
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        text = inspect.cleandoc(self.callback.__doc__ or "")
+        text, _, parameters = text.partition("\n\nParameters\n----------\n")
+        self.help = "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+        entries = re.findall(r"^(\w+) : (.+)\n((?:    .+\n?)+)", parameters, re.MULTILINE)
+        described = {name: (metavar, " ".join(help.split())) for name, metavar, help in entries}
+        for parameter in self.params:
+            if isinstance(parameter, TyperOption | TyperArgument) and parameter.name in described:
+                parameter.metavar, parameter.help = described[parameter.name]
+
+
+Count = Annotated[int | None, typer.Option(min=1)]
+Nonnegative = Annotated[float | None, typer.Option(min=0.0)]
+NonzeroCoefs = Annotated[int | None, typer.Option("--n-nonzero-coefs", "-s", min=1)]
 
 ModelFile = Annotated[
     Path,
@@ -30,15 +56,6 @@ TransformFile = Annotated[
         "-t",
         metavar="MODEL",
         help="Use the transform in this model file; if not given, one is learned from FILE.",
-    ),
-]
-Stride = Annotated[
-    int | None,
-    typer.Option(
-        "--stride",
-        metavar="N",
-        min=1,
-        help="Step from patch to patch: 1 is the best and the slowest.",
     ),
 ]
 Volume = Annotated[

@@ -101,8 +101,10 @@ def check_conversion(path: Path, output: Path, volume: bool = False) -> None:
     if volume and form != "stack":
         raise ValueError(f"cannot read {str(path)!r} as a volume: it is not a TIFF file")
     if file_format(output, volume) not in ("array", form):
-        own = {"audio": " or .wav", "stack": " or .tiff", "image": " or an image"}.get(form, "")
-        raise ValueError(f"cannot write {str(output)!r}: {suffix} is converted to .npy, .zarr{own}")
+        own = {"audio": " or .wav", "stack": " or .tiff", "image": " or images"}.get(form, "")
+        raise ValueError(
+            f"cannot write {str(output)!r}: {suffix} files are converted to .npy, .zarr{own}"
+        )
 
 
 @contextmanager
