@@ -1,4 +1,4 @@
-"""Files of codes: as small as they can be, and what `decode` knows of what it wrote."""
+"""Code files: types of their arrays, float16, and the PSNR that `decode` reports."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def test_values_in_float16(run: Run) -> None:
             run, "model.safetensors", "large.png", "-o", f"{name}.npz", "-s", "16", *options
         )
         run("decode", "model.safetensors", f"{name}.npz", "-o", f"{name}.png")
-        # The report is of what is decoded.
+        # The reported PSNR is that of the decoded image.
         back, image = images.read(f"{name}.png"), images.read("large.png")
         assert reports[name]["psnr"] == pytest.approx(images.psnr(image, back), rel=1e-9)
     half, single = reports["half"], reports["single"]
     assert arrays_of("half.npz")["data"].dtype == arrays_of("half.npz")["means"].dtype == np.float16
     assert half["bytes"] < 0.75 * single["bytes"]
-    # Rounding to 11 bits loses at most 2**-22 of the energy, and here much less than the codes.
+    # Rounding to 11 bits loses at most 2**-22 of the energy, much less than the codes do.
     assert 0 <= half["relative_error"] - single["relative_error"] <= 2**-22
     assert half["psnr"] == pytest.approx(single["psnr"], abs=0.1)
 
@@ -72,7 +72,7 @@ def test_arrays_in_float16(run: Run) -> None:
     assert report["relative_error"] == pytest.approx(lost, rel=1e-4)
 
 
-def test_values_that_float16_does_not_hold(run: Run, fail: Any) -> None:
+def test_values_too_large_for_float16(run: Run, fail: Any) -> None:
     np.save("huge.npy", np.full((3, 16), 1e6))
     fost.DCT(16).save("walks.safetensors", {"signals": "array", "n_nonzero_coefs": "4"})
     arguments = ("encode", "walks.safetensors", "huge.npy", "-o", "codes.npz", "--values")
@@ -81,12 +81,12 @@ def test_values_that_float16_does_not_hold(run: Run, fail: Any) -> None:
     assert "--values must be float16, got 'float8'" in fail(*arguments, "float8")
 
 
-def test_decode_reports_what_the_file_has(run: Run) -> None:
+def test_decode_reports_the_psnr_of_the_file(run: Run) -> None:
     report = encoded(run, "model.safetensors", "image.png", "-o", "codes.npz")
     command = ("decode", "model.safetensors", "codes.npz", "-o")
     whole = json.loads(run(*command, "back.png", "--json").stdout)
     assert whole["psnr"] == report["psnr"]
-    # JPEG changes the image, and the original is not there to compare with.
+    # JPEG is lossy, and the original is not available for a comparison.
     lossy = json.loads(run(*command, "back.jpg", "--json").stdout)
     assert "psnr" not in lossy
     assert "before the loss of the file format" in run(*command, "again.jpg").stdout

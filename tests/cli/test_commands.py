@@ -1,4 +1,4 @@
-"""What each command does when all is well."""
+"""The results of each command."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_learn_from_an_image(run: Run) -> None:
     }
 
 
-def test_what_is_learned_is_what_the_library_learns(run: Run) -> None:
+def test_learn_gives_the_result_of_the_library(run: Run) -> None:
     run("learn", "image.png", "colour.png", "-o", "new.safetensors", "--patch-shape", "4x6",
         "-s", "3", "--structure", "orthonormal", "--stride", "2", "--max-iter", "7")  # fmt: skip
     rows = []
@@ -146,7 +146,7 @@ def test_threads(run: Run, set_threads: Any) -> None:
     assert fost.get_num_threads() == 2
 
 
-def test_the_seed_makes_learning_the_same(run: Run) -> None:
+def test_the_random_state_determines_the_result(run: Run) -> None:
     for name in ("a.safetensors", "b.safetensors"):
         run("learn", "signals.npy", "-o", name, "--random-state", "7", "--max-iter", "5")
     assert fost.load("a.safetensors") == fost.load("b.safetensors")
@@ -192,7 +192,7 @@ def test_encode_and_decode_an_image(run: Run, name: str, n_nonzero_coefs: int) -
         assert 0 < report["relative_error"] < 1
 
 
-def test_the_codes_are_those_of_the_library(run: Run) -> None:
+def test_encode_gives_the_codes_of_the_library(run: Run) -> None:
     run("encode", "model.safetensors", "image.png", "-o", "codes.npz")
     Y = images.patches(images.read("image.png").astype(np.float32) / np.float32(255))
     means = Y.mean(axis=1)
@@ -230,7 +230,7 @@ def test_encode_and_decode_an_array(run: Run, dtype: Any, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("several", [fost.Bank, fost.Union])
-def test_arrays_in_several_transforms(run: Run, several: Any) -> None:
+def test_arrays_in_banks_and_unions(run: Run, several: Any) -> None:
     """Codes have more columns than signals have entries."""
     coder = several([fost.DCT(16), fost.Dense(np.eye(16))])
     coder.save("several.safetensors")
@@ -245,7 +245,7 @@ def test_arrays_in_several_transforms(run: Run, several: Any) -> None:
     assert told["relative_error"] == pytest.approx(left, rel=1e-4)
 
 
-def test_encode_to_an_error(run: Run) -> None:
+def test_encode_with_a_limit(run: Run) -> None:
     signals = np.load("signals.npy")
     run("learn", "signals.npy", "-o", "own.safetensors", "--max-iter", "5", "-s", "5")
     transform = fost.load("own.safetensors")
@@ -311,8 +311,8 @@ def test_info(run: Run) -> None:
     assert "8,128 (12.10 times as many)" in text
 
 
-def test_info_takes_no_signals_for_patches(run: Run) -> None:
-    """64 features may be 8 x 8 pixels, but those of a 1-D DCT are not."""
+def test_info_does_not_take_signals_for_patches(run: Run) -> None:
+    """64 features may be 8 x 8 pixels, but not with a 1-D DCT."""
     np.save("signals.npy", np.cumsum(np.random.default_rng(0).standard_normal((99, 64)), axis=1))
     run("learn", "signals.npy", "-o", "new.safetensors", "--n-rotations", "9")
     report = json.loads(run("info", "new.safetensors", "--json").stdout)
@@ -332,7 +332,7 @@ def test_atoms(run: Run) -> None:
     np.testing.assert_allclose(tile / 127.5 - 1, expected / np.abs(expected).max(), atol=0.005)
 
 
-def test_atoms_that_fill_no_square(run: Run) -> None:
+def test_atoms_that_do_not_fill_a_square(run: Run) -> None:
     fost.DCT((2, 5)).save("small.safetensors")
     run("info", "small.safetensors", "--atoms", "atoms.png")
     assert images.read("atoms.png").shape == (3 * 10 + 2, 4 * 22 + 2)
@@ -457,7 +457,7 @@ def test_denoise(run: Run, options: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["image.png", "colour.png"])
-def test_inpaint_hands_over_what_the_options_say(
+def test_inpaint_passes_its_options_on(
     run: Run, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: dict[str, Any] = {}
@@ -488,7 +488,7 @@ def test_inpaint_hands_over_what_the_options_say(
     assert seen["dictionary"] is None
 
 
-def test_denoise_hands_over_what_the_options_say(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_denoise_passes_its_options_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
 
     def stand_in(image: np.ndarray, sigma: float, out: np.ndarray, **others: Any) -> None:

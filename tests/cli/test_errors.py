@@ -1,4 +1,4 @@
-"""What commands say when something is wrong, and what they leave behind."""
+"""Error messages of the commands, and the files after an error."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from fost.cli.app import app
 from fost.restoration import inpaint
 from tests import cases
 from tests.cli.conftest import Run, contents, process
-from tests.cli.test_gaps import gapped
+from tests.cli.test_missing import save_missing
 
 Fail = Callable[..., str]
 
-# Commands up to their output, each with an input that is named last but one.
+# One valid call of each command; the last word is the output.
 COMMANDS: dict[str, list[str]] = {
     "learn": ["learn", "image.png", "-o", "new.safetensors"],
     "encode": ["encode", "model.safetensors", "image.png", "-o", "codes.npz"],
@@ -40,7 +40,7 @@ each_command = pytest.mark.parametrize("name", COMMANDS)
 
 @pytest.fixture(autouse=True)
 def stand_ins(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Codes to decode, and functions that restore nothing."""
+    """Write codes to decode, and replace restoration by functions that copy."""
     image = images.read("image.png")
     image[3, 4] = 0
     images.write("image.png", image)
@@ -60,7 +60,7 @@ def with_input(name: str, path: str) -> list[str]:
 
 
 @each_command
-def test_the_commands_as_such_succeed(run: Run, name: str) -> None:
+def test_the_unchanged_commands_succeed(run: Run, name: str) -> None:
     run(*COMMANDS[name])
 
 
@@ -71,7 +71,7 @@ def test_missing_files(fail: Fail, name: str) -> None:
 
 
 @each_command
-def test_files_of_another_kind(fail: Fail, folder: Path, name: str) -> None:
+def test_files_in_another_format(fail: Fail, folder: Path, name: str) -> None:
     (folder / "text.png").write_text("I am not an image.\n", encoding="utf-8")
     line = fail(*with_input(name, "text.png"))
     assert "'text.png'" in line
@@ -276,14 +276,14 @@ def test_a_report_of_an_earlier_demo(fail: Fail, folder: Path) -> None:
         (np.full((20, 64), np.inf), "contains NaN or infinity"),
     ],
 )
-def test_arrays_that_are_no_signals(fail: Fail, array: Any, message: str) -> None:
+def test_arrays_that_are_not_signals(fail: Fail, array: Any, message: str) -> None:
     np.save("bad.npy", array)
     assert message in fail("learn", "bad.npy", "-o", "new")
     assert message in fail("encode", "model.safetensors", "bad.npy", "-o", "c.npz")
 
 
 def test_masks_that_do_not_fit(fail: Fail) -> None:
-    gapped()
+    save_missing()
     np.save("floats.npy", np.zeros((500, 16)))
     np.save("short.npy", np.zeros((499, 16), bool))
     learn = ("learn", "signals.npy", "-o", "new", "--missing")
@@ -300,12 +300,12 @@ def test_masks_that_do_not_fit(fail: Fail) -> None:
     assert "--missing is for arrays, not for images" in encode
 
 
-def test_nothing_can_be_learned_where_all_is_missing(fail: Fail) -> None:
+def test_learning_needs_observed_entries(fail: Fail) -> None:
     np.save("bad.npy", np.full((20, 64), np.nan))
     assert "has no observed entries, all are missing" in fail("learn", "bad.npy", "-o", "new")
 
 
-def test_arrays_that_are_none(fail: Fail, folder: Path) -> None:
+def test_files_that_are_not_arrays(fail: Fail, folder: Path) -> None:
     (folder / "text.npy").write_text("no array", encoding="utf-8")
     assert fail("learn", "text.npy", "-o", "new").endswith("'text.npy': not an array of numbers")
     np.save("pickle.npy", np.array([{}]), allow_pickle=True)
@@ -317,7 +317,7 @@ def test_arrays_that_are_none(fail: Fail, folder: Path) -> None:
 
 
 def test_libraries_that_log_damage_are_kept_quiet(folder: Path) -> None:
-    """Pillow says more about this one than its exception does, to a log that nobody handles."""
+    """Pillow logs this error besides raising it."""
     images.write("odd.tiff", np.zeros((9, 9, 3), np.uint8))
     content = bytearray((folder / "odd.tiff").read_bytes())
     start = int.from_bytes(content[4:8], "little")
@@ -349,7 +349,7 @@ def test_all_pixels_missing(fail: Fail, monkeypatch: pytest.MonkeyPatch) -> None
 def test_types_that_the_output_cannot_hold(
     fail: Fail, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Is found out before the work."""
+    """The error comes before the work starts."""
     images.write("float.tiff", images.read("image.png") / np.float32(255))
     run("encode", "model.safetensors", "float.tiff", "-o", "float.npz")
 
@@ -387,7 +387,7 @@ def test_codes_of_another_model(fail: Fail) -> None:
 
 
 def changed(**changes: Any) -> None:
-    """made.npz with some of it changed, as changed.npz."""
+    """Write changed.npz: made.npz with changed arrays or metadata."""
     with np.load("made.npz") as file:
         arrays = dict(file)
     metadata = json.loads(str(arrays["metadata"]))
@@ -427,7 +427,7 @@ def test_damaged_codes(fail: Fail, changes: dict[str, Any]) -> None:
     assert "'changed.npz'" in line
 
 
-def test_files_that_are_no_codes(fail: Fail, folder: Path) -> None:
+def test_files_that_are_not_codes(fail: Fail, folder: Path) -> None:
     np.savez("other.npz", a=np.zeros(3))
     assert "it was not written by fost encode" in fail(
         "decode", "model.safetensors", "other.npz", "-o", "out.png"
@@ -445,7 +445,7 @@ def test_files_that_are_no_codes(fail: Fail, folder: Path) -> None:
 
 
 def repacked(change: Any) -> None:
-    """made.npz with its members changed, as changed.npz."""
+    """Write changed.npz: made.npz with changed members of the archive."""
     with zipfile.ZipFile("made.npz") as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     with zipfile.ZipFile("changed.npz", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -460,7 +460,7 @@ def with_npy_header(header: str, body: bytes) -> bytes:
 
 
 def npy_headers() -> dict[str, str]:
-    """What nobody writes at the beginning of an array."""
+    """Headers that NumPy never writes."""
     start, end = "{'descr': ", ", 'fortran_order': False, 'shape': (140,)}"
     return {
         "pickles": start + "'|O'" + end,
@@ -478,19 +478,19 @@ def npy_headers() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", npy_headers())
-def test_codes_with_other_headers(fail: Fail, case: str) -> None:
+def test_codes_with_forged_headers(fail: Fail, case: str) -> None:
     def change(archive: zipfile.ZipFile, members: dict[str, bytes]) -> None:
         archive.writestr("data.npy", with_npy_header(npy_headers()[case], bytes(4 * 140)))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of zipfile, which has the name twice now
+        warnings.simplefilter("ignore")  # zipfile warns of the duplicate name
         repacked(change)
     line = fail("decode", "model.safetensors", "changed.npz", "-o", "out.png")
     assert "cannot read codes from 'changed.npz': " in line
 
 
 @pytest.mark.parametrize("case", npy_headers())
-def test_arrays_with_other_headers(fail: Fail, folder: Path, case: str) -> None:
+def test_arrays_with_forged_headers(fail: Fail, folder: Path, case: str) -> None:
     content = with_npy_header(npy_headers()[case].replace("140,", "20, 16"), bytes(4 * 300))
     (folder / "odd.npy").write_bytes(content)
     for words in (["learn", "odd.npy", "-o", "new"], ["encode", "own", "odd.npy", "-o", "c.npz"]):
@@ -585,9 +585,9 @@ def test_codes_in_archives_of_other_kinds(fail: Fail, folder: Path) -> None:
 
 
 def test_codes_that_would_fill_the_memory(fail: Fail) -> None:
-    """Is refused by what the archive says, before any of it is there."""
+    """The sizes in the archive are checked before anything is read."""
     changed(indptr=np.zeros(2**23, np.int32))
-    os.rename("changed.npz", "large.npz")  # honest: as many bytes as there are
+    os.rename("changed.npz", "large.npz")  # not compressed
     with np.load("large.npz") as file:
         np.savez_compressed("bomb.npz", **file)
     assert os.path.getsize("bomb.npz") < 2**18
@@ -603,7 +603,7 @@ def test_images_that_would_fill_the_memory(fail: Fail) -> None:
 
 
 def test_what_encode_writes_decode_reads(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Images that compress beyond belief are written as they are."""
+    """Codes that compress extremely well are stored uncompressed."""
     monkeypatch.setattr("fost.io.codes._FREE", 1000)
     images.write("flat.png", np.full((400, 1600), 7, np.uint8))
     run("encode", "model.safetensors", "flat.png", "-o", "flat.npz")
@@ -617,7 +617,7 @@ def test_what_encode_writes_decode_reads(run: Run, monkeypatch: pytest.MonkeyPat
 
 
 def test_large_transforms_in_small_files(fail: Fail, run: Run) -> None:
-    """A stranger's model takes no memory that its file does not account for."""
+    """The memory of a model is bounded by the size of its file."""
     large = [fost.DCT(2**30), fost.Givens([(0, 1)], np.eye(2)[None], 2**31 - 1)]
     large += [fost.Chain([fost.DCT(2**22)] * 5), fost.Bank([fost.DCT(2**22)] * 5)]
     for model in large:
@@ -632,7 +632,7 @@ def test_large_transforms_in_small_files(fail: Fail, run: Run) -> None:
         assert "are too many" in fail("info", "large", "--atoms", "atoms.png")
 
 
-def test_metadata_of_strangers(fail: Fail, run: Run) -> None:
+def test_untrusted_metadata(fail: Fail, run: Run) -> None:
     fost.DCT(16).save("odd", {"usage": "much"})
     assert fail("info", "odd") == "fost: 'odd' is damaged: its usage is no numbers"
     fost.DCT(16).save("odd", {"n_nonzero_coefs": "9" * 5000, "signals": "\x1b[2Jimage\ud800"})
@@ -656,10 +656,10 @@ def test_metadata_of_strangers(fail: Fail, run: Run) -> None:
         "learn signals.npy -o new --checkpoint pipe",
     ],
 )
-def test_pipes_are_no_files(fail: Fail, words: str) -> None:
+def test_pipes_are_not_read(fail: Fail, words: str) -> None:
     for name in ("pipe", "pipe.npy"):
         os.mkfifo(name)
-    if "checkpoint" in words:  # which one can write to, but not go on from
+    if "checkpoint" in words:  # a pipe can be written to, but learning cannot resume from it
         words += " --structure orthonormal --max-iter 2"
     line = fail(*words.split())
     assert "not a file but a device or a pipe" in line
@@ -692,7 +692,7 @@ def test_outputs_that_are_links(run: Run, fail: Fail, folder: Path) -> None:
     assert line == "fost: cannot write 'lost.npz': No such file or directory"
 
 
-def test_codes_of_signals_become_npy(fail: Fail, run: Run) -> None:
+def test_decoded_signals_need_npy(fail: Fail, run: Run) -> None:
     run("learn", "signals.npy", "-o", "own.safetensors", "--max-iter", "1")
     run("encode", "own.safetensors", "signals.npy", "-o", "codes.npz")
     line = fail("decode", "own.safetensors", "codes.npz", "-o", "out.png")
@@ -713,7 +713,7 @@ def test_bugs_are_not_hidden(
     assert "out.png" not in contents(folder)
 
 
-def test_a_traceback_for_those_who_ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_traceback_on_request(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOST_TRACEBACK", "1")
     result = CliRunner().invoke(app, ["info", "nowhere"])
     assert isinstance(result.exception, FileNotFoundError)

@@ -1,4 +1,4 @@
-"""``fost fill``: arrays and tables with gaps."""
+"""``fost fill``: missing entries of arrays and tables."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.cli.conftest import Run
 from tests.gaps.test_learning import holed
 
 
-def signals_with_gaps() -> np.ndarray:
+def signals_with_missing() -> np.ndarray:
     X = holed(np.load("signals.npy")).astype(np.float32)
     np.save("holed.npy", X)
     return X
 
 
 def test_an_array(run: Run) -> None:
-    X = signals_with_gaps()
+    X = signals_with_missing()
     report = json.loads(run("fill", "holed.npy", "-o", "filled.npy", "--json").stdout)
     filled = np.load("filled.npy")
     assert filled.dtype == np.float32
@@ -33,7 +33,7 @@ def test_an_array(run: Run) -> None:
 
 
 def test_a_mask(run: Run) -> None:
-    X = signals_with_gaps()
+    X = signals_with_missing()
     np.save("mask.npy", np.isnan(X))
     run("fill", "holed.npy", "-o", "filled.npy", "--quiet")
     run("fill", "signals.npy", "--missing", "mask.npy", "-o", "masked.npy", "--quiet")
@@ -41,7 +41,7 @@ def test_a_mask(run: Run) -> None:
 
 
 def test_a_checkpoint(run: Run, fail: Callable[..., str]) -> None:
-    signals_with_gaps()
+    signals_with_missing()
     run("fill", "holed.npy", "-o", "filled.npy", "--quiet", "--checkpoint", "state")
     run("fill", "holed.npy", "-o", "again.npy", "--quiet", "--checkpoint", "state")
     np.testing.assert_array_equal(np.load("again.npy"), np.load("filled.npy"))
@@ -54,7 +54,7 @@ def test_a_checkpoint(run: Run, fail: Callable[..., str]) -> None:
 
 def test_zarr(run: Run) -> None:
     zarr = pytest.importorskip("zarr")
-    X = signals_with_gaps()
+    X = signals_with_missing()
     array = zarr.create_array("holed.zarr", shape=X.shape, chunks=(100, 16), dtype=X.dtype)
     array[:] = X
     run("fill", "holed.zarr", "-o", "filled.zarr", "--quiet")
@@ -64,7 +64,7 @@ def test_zarr(run: Run) -> None:
 
 
 def test_a_table(run: Run) -> None:
-    X = signals_with_gaps().astype(np.float64)
+    X = signals_with_missing().astype(np.float64)
     frame = pd.DataFrame(X[:, :4], columns=["a", "b", "c", "d"])
     frame.insert(1, "name", [f"row {k}" for k in range(len(frame))])
     frame["count"] = np.arange(len(frame))

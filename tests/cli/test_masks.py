@@ -16,18 +16,18 @@ HOLE[8:16, 16:32] = True
 
 
 def filled(run: Run, mask: str, image: str = "image.png") -> tuple[int, str]:
-    """How many pixels were missing, and what was said about it."""
+    """The number of missing pixels, and the messages on stderr."""
     result = run("inpaint", image, "--mask", mask, "-o", "whole.png", "--force", "--json")
     return json.loads(result.stdout)["n_missing"], result.stderr
 
 
-def test_masks_of_two_values_are_taken_as_they_are(run: Run) -> None:
+def test_masks_of_two_values(run: Run) -> None:
     for value in (255, 1):
         images.write("mask.png", np.uint8(value) * HOLE)
         assert filled(run, "mask.png") == (HOLE.sum(), "")
 
 
-def test_what_jpeg_makes_of_a_mask(run: Run) -> None:
+def test_masks_in_jpeg_files(run: Run) -> None:
     rng = np.random.default_rng(0)
     ringing = np.where(HOLE, 255 - rng.integers(0, 40, HOLE.shape), rng.integers(0, 40, HOLE.shape))
     images.write("mask.png", ringing.astype(np.uint8))
@@ -36,7 +36,7 @@ def test_what_jpeg_makes_of_a_mask(run: Run) -> None:
     n_values = len(np.unique(ringing))
     assert f"'mask.png' has {n_values} values; pixels above 127.5, half of its range" in said
     images.write("mask.jpg", np.uint8(255) * HOLE[..., None].repeat(3, axis=2))
-    # Edges are at those of the blocks of 8 x 8 that JPEG codes alone.
+    # The edges are at the borders of the 8 x 8 blocks of JPEG.
     assert filled(run, "mask.jpg")[0] == HOLE.sum()
 
 

@@ -1,4 +1,4 @@
-"""The command as users run it: in a process of its own, with signals, pipes and shells."""
+"""Commands in their own process: signals, pipes, terminals and shells."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.cli.conftest import Run, contents, process, start
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 
 
-# The page is made with a typer that knows the help of all parameters.
+# Older versions of Typer do not store the help of all parameters.
 documented = pytest.mark.skipif(
     tuple(map(int, version("typer").split(".")[:2])) < (0, 26), reason="typer is too old"
 )
 
 
 @documented
-def test_the_documentation_is_what_the_code_says() -> None:
+def test_the_documentation_is_up_to_date() -> None:
     assert DOCS.read_text(encoding="utf-8") == document(), (
         "run python -m fost.cli.document > docs/cli.md"
     )
@@ -59,7 +59,7 @@ def test_version_and_help(run: Run) -> None:
 
 
 def test_help_fills_the_width_of_the_terminal() -> None:
-    """Lines of the source end where they do for other reasons."""
+    """A paragraph of help is one line."""
     commands: Any = typer.main.get_command(app)
     for name, command in commands.commands.items():
         assert not re.search(r"[^\n]\n[^\n]", command.help), name
@@ -81,7 +81,7 @@ def test_the_installed_command(folder: Path) -> None:
     assert done.stdout == f"fost {fost.__version__}\n"
 
 
-def test_a_round_in_processes(folder: Path) -> None:
+def test_all_commands_in_processes(folder: Path) -> None:
     for words in (
         "learn image.png -o own.safetensors --max-iter 3",
         "info own.safetensors --atoms atoms.png",
@@ -108,14 +108,14 @@ def test_errors_are_one_line_without_a_traceback(folder: Path) -> None:
 
 
 def test_long_lines_stay_lines(folder: Path) -> None:
-    """Programs that read the output need not glue them together."""
+    """Long lines are not broken, so that programs can read them."""
     name = "long" * 40 + ".safetensors"
     fost.DCT((8, 8)).save(name)
     done = process("info", name, COLUMNS="40")
     assert f"model                {name}" in done.stdout.splitlines()
 
 
-# A disk that never answers: the command says that it waits for the image, and waits.
+# Reading an image takes forever; the file "waiting" says that it has started.
 WAITING = """
 import signal, time
 from fost.io import images
@@ -178,7 +178,7 @@ def test_an_interrupt_keeps_what_was_learned(folder: Path) -> None:
     assert not [name for name in os.listdir() if name.startswith(".fost")]
 
 
-# The disk is slow, and Ctrl-C comes while it writes.
+# Ctrl-C while a file is written.
 INTERRUPTED_WRITING = """
 import os, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)

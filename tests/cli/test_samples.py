@@ -58,7 +58,7 @@ def test_zarr(run: Run) -> None:
 
 
 @pytest.mark.parametrize("channels", [1, 2])
-def test_sound(run: Run, channels: int) -> None:
+def test_audio(run: Run, channels: int) -> None:
     sound = np.rint(8000 * np.stack([waves()] * channels, axis=-1)).astype(np.int16).squeeze()
     wavfile.write("in.wav", 8000, sound)
     run("denoise", "in.wav", "-o", "out.wav", "--sigma", "1600")
@@ -76,7 +76,7 @@ def test_stacks(run: Run) -> None:
     np.testing.assert_array_equal(tifffile.imread("out.tif"), denoise(volume, 3))
 
 
-def test_gaps(run: Run) -> None:
+def test_missing_samples(run: Run) -> None:
     signal = np.sin(np.arange(800) / 9)
     missing = np.random.default_rng(0).random(800) < 0.2
     want = inpaint(signal, missing)
@@ -119,7 +119,7 @@ def test_errors_are_one_line(fail: Callable[..., str]) -> None:
 
 @pytest.fixture
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays of more than a thousand samples count as large."""
+    """Process arrays of more than a thousand samples in tiles."""
     monkeypatch.setattr("fost.restoration.sources.sides_for", _small_sides)
     monkeypatch.setattr("fost.restoration.denoising.sides_for", _small_sides)
     monkeypatch.setattr("fost.restoration.inpainting.sides_for", _small_sides)
@@ -131,7 +131,7 @@ def _small_sides(shape: tuple[int, ...], channels: int) -> tuple[int, ...]:
 
 @pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("compression", [None, "zlib"])
-def test_stacks_in_parts(run: Run, compression: str | None) -> None:
+def test_stacks_in_tiles(run: Run, compression: str | None) -> None:
     tifffile = pytest.importorskip("tifffile")
     volume = slices().astype(np.uint8)
     tifffile.imwrite("in.tif", volume, photometric="minisblack", compression=compression)
@@ -148,7 +148,7 @@ def test_stacks_in_parts(run: Run, compression: str | None) -> None:
 
 @pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("dtype", [np.int16, np.float32, np.float64, np.uint8])
-def test_sound_in_parts(run: Run, dtype: type) -> None:
+def test_audio_in_tiles(run: Run, dtype: type) -> None:
     sound = np.stack([waves(), -waves()], axis=-1)
     sound = sound if np.dtype(dtype).kind == "f" else 100 + 50 * sound
     sound = sound.astype(dtype)
@@ -165,14 +165,14 @@ def test_sound_in_parts(run: Run, dtype: type) -> None:
 
 
 @pytest.mark.usefixtures("small_tiles")
-def test_arrays_in_parts_replace_what_they_are_read_from(run: Run) -> None:
+def test_the_output_may_replace_the_input(run: Run) -> None:
     np.save("waves.npy", waves())
     wanted = denoise(waves(), 0.2, quality="fast", tile=sides_for((1500,), 1, 1000))
     run("denoise", "waves.npy", "-o", "waves.npy", "-f", "--sigma", "0.2", "--quality", "fast")
     np.testing.assert_array_equal(np.load("waves.npy"), wanted)
 
 
-def test_nothing_is_left_of_what_failed(fail: Callable[..., str]) -> None:
+def test_a_failure_leaves_no_file(fail: Callable[..., str]) -> None:
     pytest.importorskip("zarr")
     np.save("spoilt.npy", np.array([1.0, np.nan, 2.0]))
     for output in ("out.npy", "out.zarr"):

@@ -256,7 +256,7 @@ def test_errors_name_the_file_and_not_a_temporary_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
-def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+def test_devices_and_pipes_are_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero"):
         for read in (files.open_file, fost.load, fost.transforms.read_metadata):

@@ -1,4 +1,4 @@
-"""``fost learn`` and ``fost encode`` of arrays with gaps."""
+"""``fost learn`` and ``fost encode`` of arrays with missing entries."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.gaps.test_learning import holed
 LEARN = ("learn", "--structure", "householder", "--size", "3", "-s", "3", "--quiet")
 
 
-def gapped() -> tuple[np.ndarray, np.ndarray]:
-    """Signals with NaN, and the same without it but with a mask, in files."""
+def save_missing() -> tuple[np.ndarray, np.ndarray]:
+    """Write signals with NaN, and a mask for the same signals without NaN."""
     Y = np.load("signals.npy")
     X = holed(Y)
     np.save("holed.npy", X)
@@ -24,8 +24,8 @@ def gapped() -> tuple[np.ndarray, np.ndarray]:
     return X, Y
 
 
-def test_nan_and_masks_are_what_learn_takes(run: Run) -> None:
-    X, _ = gapped()
+def test_learn_with_nan_and_with_a_mask(run: Run) -> None:
+    X, _ = save_missing()
     run(*LEARN, "holed.npy", "-o", "nan.safetensors")
     run(*LEARN, "signals.npy", "--missing", "mask.npy", "-o", "mask.safetensors")
     expected = fost.learn(X, fost.Reflectors(3), 3, missing="nan").transform
@@ -34,7 +34,7 @@ def test_nan_and_masks_are_what_learn_takes(run: Run) -> None:
 
 
 def test_several_arrays_have_a_mask_each(run: Run) -> None:
-    X, Y = gapped()
+    X, Y = save_missing()
     for k in range(2):
         np.save(f"part{k}.npy", Y[k::2])
         np.save(f"mask{k}.npy", np.isnan(X[k::2]))
@@ -46,8 +46,8 @@ def test_several_arrays_have_a_mask_each(run: Run) -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["--max-error", "0.5"]])
-def test_codes_are_those_of_pursuit(run: Run, options: list[str]) -> None:
-    X, _ = gapped()
+def test_codes_by_pursuit(run: Run, options: list[str]) -> None:
+    X, _ = save_missing()
     run(*LEARN, "signals.npy", "-o", "new.safetensors")
     command = ("encode", "new.safetensors", "holed.npy", "-o", "codes.npz", "--json", *options)
     report = json.loads(run(*command).stdout)
@@ -70,8 +70,8 @@ def test_codes_are_those_of_pursuit(run: Run, options: list[str]) -> None:
         np.testing.assert_array_equal(file["data"], expected.data)
 
 
-def test_a_bank_tells_its_usage(run: Run) -> None:
-    gapped()
+def test_usage_of_a_bank(run: Run) -> None:
+    save_missing()
     run(
         "learn", "--structure", "bank", "--n-members", "2", "holed.npy", "-o", "b.safetensors", "-q"
     )
@@ -79,8 +79,8 @@ def test_a_bank_tells_its_usage(run: Run) -> None:
     assert sum(report["usage"]) == pytest.approx(1)
 
 
-def test_the_best_structure_for_gaps(run: Run) -> None:
-    gapped()
+def test_the_best_structure_with_missing_entries(run: Run) -> None:
+    save_missing()
     options = ("--structure", "auto", "--max-iter", "2", "--n-members", "1", "--json")
     for more in ((), ("--threshold", "1.5")):
         report = json.loads(run("learn", "holed.npy", "-o", "a", "--force", *options, *more).stdout)
