@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fost
-from fost import _validation, diagnostics, images, paper
+from fost import _validation, diagnostics, images
 from fost.baselines import KSVD, MOD, GeneralDictionary, StagewiseKSVD
 from fost.learning.structure import Problem
 
@@ -73,9 +73,8 @@ INTEGERS: dict[str, Callable[[Callable[[int], Any]], Any]] = {
     "assemble": lambda k: images.assemble(
         images.patches(PICTURE, 4), (k(20), k(24)), k(4), k(4), np.ones(30)
     ),
-    "Settings": lambda k: paper.Settings(iterations=k(3), reflectors=[k(1), k(2)]),
-    "costs": lambda k: diagnostics.costs(k(64), k(3), k(4), k(128)),
-    "spectrum": lambda k: diagnostics.spectrum(DCT, Y, k(2)).left_out(k(1)),
+    "operation_counts": lambda k: diagnostics.operation_counts(k(64), k(3), k(4), k(128)),
+    "spectrum": lambda k: diagnostics.spectrum(DCT, Y, k(2)).truncation_loss(k(1)),
     "symmetry": lambda k: diagnostics.symmetry(DCT, Y, k(2), tol=k(1)).holds,
 }
 
@@ -231,11 +230,11 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: StagewiseKSVD(12, 2, drop_first=2).fit(Y), TypeError, "drop_first must be True or"),
     (lambda: diagnostics.symmetry(DCT, Y, 2, tol="x"), TypeError, "tol must be a number"),
     (
-        lambda: diagnostics.spectrum(DCT, Y, 2).suggested_m("x"),
+        lambda: diagnostics.spectrum(DCT, Y, 2).suggested_n_reflectors("x"),
         TypeError,
         "max_loss must be a number",
     ),
-    (lambda: diagnostics.dense_flops(2.5), TypeError, "n_features must be an integer"),
+    (lambda: diagnostics.batch_omp_flops(2.5, 1), TypeError, "n_features must be an integer"),
     (lambda: images.patches(PICTURE, (8.9, 8.9)), TypeError, "shape must be an integer, got 8.9"),
     (lambda: images.patches(PICTURE, 4, 1.5), TypeError, "stride must be an integer, got 1.5"),
     (lambda: images.patches(PICTURE, (4,)), ValueError, "shape must be an integer or a pair"),
@@ -283,18 +282,6 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: images.write(None, PICTURE), TypeError, "path must be a path, got None"),
     (lambda: images.write("x.png", PICTURE, overwrite="x"), TypeError, "overwrite must be True"),
     (lambda: fost.plot_frontier(3), TypeError, "estimator must be an AutoDictionary, got int"),
-    (lambda: paper.Settings(iterations=2.5), TypeError, "iterations must be an integer, got 2.5"),
-    (lambda: paper.Settings(repeats=0), ValueError, "repeats must be between 1"),
-    (lambda: paper.Settings(explored=(1, 2.5)), TypeError, "explored must be an integer, got 2.5"),
-    (lambda: paper.table_two(settings=3), TypeError, "settings must be Settings or None, got int"),
-    (lambda: paper.table_one({}), TypeError, "pictures must be a PictureSet, got dict"),
-    (lambda: paper.compute(3), TypeError, "out must be a path, got 3"),
-    (lambda: paper.compute("x", "table-1"), TypeError, "names must be a list of names"),
-    (lambda: paper.compute("x", [3]), TypeError, "names must be strings, got 3"),
-    (lambda: paper.compute("x", ["table-2"], fresh="x"), TypeError, "fresh must be True or"),
-    (lambda: paper.compute("x", ["table-2"], progress=3), TypeError, "progress must be callable"),
-    (lambda: paper.find_pictures(3), TypeError, "folder must be a path, got 3"),
-    (lambda: paper.write_report(3, "x"), TypeError, "found must be a Reproduction, got int"),
     (lambda: diagnostics.report(DCT, Y, 2, file=3), TypeError, "file must be a text file or"),
     (lambda: fost.set_num_threads(2.0), TypeError, "n_threads must be an integer"),
 ]

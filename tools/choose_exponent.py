@@ -1,9 +1,9 @@
-"""Choose how much pursuit prefers important atoms: ``python tools/choose_exponent.py``.
+"""Choose how much pursuit prefers important atoms: ``python -m tools.choose_exponent``.
 
 An atom's importance is its root mean squared coefficient, to some power. The power is chosen on
 photographs that come with scikit-image, so that the paper's pictures have no part in it: for each
 picture the one that is best for all others is judged on it, and the best for all together is the
-default of ``fost.images.inpaint(method="pursuit")`` and of the weighted rows of ``fost reproduce``.
+default of ``fost.images.inpaint(method="pursuit")`` and of the weighted rows of the reproduction.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fost
-from fost.demo import picture
-from fost.paper.inpainting import METHODS, fill, random_mask
-from fost.paper.methods import run
-from fost.paper.pictures import SIDE, signals
-from fost.paper.settings import Settings
+from reproduction.algorithms import Settings, run
+from reproduction.data import SIDE, bundled_image, signals
+from reproduction.inpainting import METHODS, fill, random_mask
 
 PICTURES = (
     "camera", "astronaut", "brick", "grass", "gravel", "moon", "coins", "chelsea", "coffee",
@@ -66,7 +64,7 @@ def overlapping(grey: Grey) -> Errors:
 
 def report(title: str, measure: Callable[[Grey], Errors]) -> None:
     """Root mean squared errors over those without weights, and the choice."""
-    table = np.array([measure(picture(name)) for name in PICTURES])
+    table = np.array([measure(bundled_image(name)) for name in PICTURES])
     print(title)
     print(f"{'':<12}" + "".join(f"{exponent:>7.1f}" for exponent in EXPONENTS) + "  left out")
     for k, name in enumerate(PICTURES):

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from benchmarks.restoration import cells, phantom, seismic
 
+from benchmarks.restoration import cells, phantom, seismic
 from fost import images, restoration
 from fost.restoration import cleaning
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -396,30 +395,6 @@ def test_bank(run: Run) -> None:
     assert images.read("in.png")[clean > 200].min() > 0
     run("denoise", "image.png", "--transform", "bank.safetensors", "-o", "de.png")
     assert images.psnr(clean, images.read("de.png")) > 25
-
-
-def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fost.demo import comparison
-    from fost.demo import restoration as restoring
-
-    few = {name: comparison.METHODS[name] for name in comparison.METHODS if "256" not in name}
-    monkeypatch.setattr(comparison, "METHODS", {**few, "H12": few["H6"]})
-    monkeypatch.setattr(comparison, "PICTURES", ("camera",))
-    whole = comparison.picture
-    monkeypatch.setattr(comparison, "picture", lambda name: whole(name)[:96, 160:320])
-    quick = fost.AutoDictionary(4, max_iter=1)
-    monkeypatch.setattr(comparison, "explore", lambda Y, path: quick.fit(Y))
-    monkeypatch.setattr(comparison, "draw_pictures", lambda *_: None)
-    monkeypatch.setattr(restoring, "SHARE", 0.1)
-    report = json.loads(run("demo", "out", "--json").stdout)
-    assert [row["method"] for row in report["methods"]] == list(comparison.METHODS)
-    names = sorted(path.name for path in Path("out").iterdir())
-    assert names == ["atoms.png", "denoising.png", "inpainting.png", "report.md"]
-    for row in report["restoration"]:
-        assert row["psnr"] > 25
-    result = run("demo", "out", "--force")
-    assert "The report and its pictures are in out/" in result.stdout
-    assert run("demo", "out", "--force", "--quiet").stdout == ""
 
 
 @pytest.mark.parametrize("name", ["image.png", "colour.png"])

@@ -248,8 +248,6 @@ def test_alpha_is_a_warning(folder: Path, name: str) -> None:
         ("denoise image.png -o out.xyz", ".xyz is not an image format"),
         ("info image.png", "cannot load a transform from 'image.png'"),
         ("info model.safetensors --atoms atoms.xyz", ".xyz is not an image format"),
-        ("demo nowhere/out", "there is no folder 'nowhere'"),
-        ("demo image.png", "it is not a folder"),
         ("paint", "No such command 'paint'"),
         ("--paint", "No such option"),
         ("info model.safetensors --paint", "No such option"),
@@ -257,12 +255,6 @@ def test_alpha_is_a_warning(folder: Path, name: str) -> None:
 )
 def test_bad_arguments(fail: Fail, words: str, message: str) -> None:
     assert message in fail(*words.split())
-
-
-def test_a_report_of_an_earlier_demo(fail: Fail, folder: Path) -> None:
-    (folder / "demo").mkdir()
-    (folder / "demo" / "report.md").write_text("old", encoding="utf-8")
-    assert fail("demo") == "fost: 'demo/report.md' exists already; --force replaces it"
 
 
 @pytest.mark.parametrize(
@@ -292,7 +284,7 @@ def test_masks_that_do_not_fit(fail: Fail) -> None:
     assert "--missing must be an .npy or .zarr array" in fail(*learn, "image.png")
     assert "once for each array, got 2 for 1" in fail(*learn, "mask.npy", "--missing", "mask.npy")
     np.save("none.npy", np.zeros((500, 16), bool))
-    observed = fail("learn", "holed.npy", "-o", "new", "--missing", "none.npy")
+    observed = fail("learn", "missing.npy", "-o", "new", "--missing", "none.npy")
     assert "contains NaN where missing is false" in observed
     image = ("image.png", "--missing", "mask.npy", "-o")
     assert "--missing is for arrays, not for images" in fail("learn", *image, "new")

@@ -11,39 +11,39 @@ import pytest
 
 import fost
 from tests.cli.conftest import Run
-from tests.gaps.test_learning import holed
+from tests.imputation.test_fit import with_missing
 
 
 def signals_with_missing() -> np.ndarray:
-    X = holed(np.load("signals.npy")).astype(np.float32)
-    np.save("holed.npy", X)
+    X = with_missing(np.load("signals.npy")).astype(np.float32)
+    np.save("missing.npy", X)
     return X
 
 
 def test_an_array(run: Run) -> None:
     X = signals_with_missing()
-    report = json.loads(run("fill", "holed.npy", "-o", "filled.npy", "--json").stdout)
+    report = json.loads(run("fill", "missing.npy", "-o", "filled.npy", "--json").stdout)
     filled = np.load("filled.npy")
     assert filled.dtype == np.float32
-    np.testing.assert_allclose(filled, fost.gaps.learn(X).fill(X), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(filled, fost.imputation.fit_mixture(X).fill(X), rtol=1e-5, atol=1e-5)
     assert report["n_missing"] == np.isnan(X).sum()
     assert (report["n_signals"], report["n_features"]) == (500, 16)
-    text = run("fill", "holed.npy", "-o", "other.npy", "--n-members", "1").stdout
+    text = run("fill", "missing.npy", "-o", "other.npy", "--n-members", "1").stdout
     assert "1 Gaussian\n" in text
 
 
 def test_a_mask(run: Run) -> None:
     X = signals_with_missing()
     np.save("mask.npy", np.isnan(X))
-    run("fill", "holed.npy", "-o", "filled.npy", "--quiet")
+    run("fill", "missing.npy", "-o", "filled.npy", "--quiet")
     run("fill", "signals.npy", "--missing", "mask.npy", "-o", "masked.npy", "--quiet")
     np.testing.assert_array_equal(np.load("masked.npy"), np.load("filled.npy"))
 
 
 def test_a_checkpoint(run: Run, fail: Callable[..., str]) -> None:
     signals_with_missing()
-    run("fill", "holed.npy", "-o", "filled.npy", "--quiet", "--checkpoint", "state")
-    run("fill", "holed.npy", "-o", "again.npy", "--quiet", "--checkpoint", "state")
+    run("fill", "missing.npy", "-o", "filled.npy", "--quiet", "--checkpoint", "state")
+    run("fill", "missing.npy", "-o", "again.npy", "--quiet", "--checkpoint", "state")
     np.testing.assert_array_equal(np.load("again.npy"), np.load("filled.npy"))
     message = fail("fill", "signals.npy", "-o", "other.npy", "--checkpoint", "state")
     assert "cannot resume from 'state': it is of other signals" in message
@@ -55,10 +55,10 @@ def test_a_checkpoint(run: Run, fail: Callable[..., str]) -> None:
 def test_zarr(run: Run) -> None:
     zarr = pytest.importorskip("zarr")
     X = signals_with_missing()
-    array = zarr.create_array("holed.zarr", shape=X.shape, chunks=(100, 16), dtype=X.dtype)
+    array = zarr.create_array("missing.zarr", shape=X.shape, chunks=(100, 16), dtype=X.dtype)
     array[:] = X
-    run("fill", "holed.zarr", "-o", "filled.zarr", "--quiet")
-    run("fill", "holed.npy", "-o", "filled.npy", "--quiet")
+    run("fill", "missing.zarr", "-o", "filled.zarr", "--quiet")
+    run("fill", "missing.npy", "-o", "filled.npy", "--quiet")
     filled = zarr.open_array("filled.zarr", mode="r")[:]
     np.testing.assert_allclose(filled, np.load("filled.npy"), rtol=1e-5, atol=1e-5)
 

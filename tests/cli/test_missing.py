@@ -10,7 +10,7 @@ import pytest
 import fost
 from fost.learning import as_source
 from tests.cli.conftest import Run
-from tests.gaps.test_learning import holed
+from tests.imputation.test_fit import with_missing
 
 LEARN = ("learn", "--structure", "householder", "--size", "3", "-s", "3", "--quiet")
 
@@ -18,15 +18,15 @@ LEARN = ("learn", "--structure", "householder", "--size", "3", "-s", "3", "--qui
 def save_missing() -> tuple[np.ndarray, np.ndarray]:
     """Write signals with NaN, and a mask for the same signals without NaN."""
     Y = np.load("signals.npy")
-    X = holed(Y)
-    np.save("holed.npy", X)
+    X = with_missing(Y)
+    np.save("missing.npy", X)
     np.save("mask.npy", np.isnan(X))
     return X, Y
 
 
 def test_learn_with_nan_and_with_a_mask(run: Run) -> None:
     X, _ = save_missing()
-    run(*LEARN, "holed.npy", "-o", "nan.safetensors")
+    run(*LEARN, "missing.npy", "-o", "nan.safetensors")
     run(*LEARN, "signals.npy", "--missing", "mask.npy", "-o", "mask.safetensors")
     expected = fost.learn(X, fost.Reflectors(3), 3, missing="nan").transform
     assert fost.load("nan.safetensors") == expected
@@ -49,7 +49,7 @@ def test_several_arrays_have_a_mask_each(run: Run) -> None:
 def test_codes_by_pursuit(run: Run, options: list[str]) -> None:
     X, _ = save_missing()
     run(*LEARN, "signals.npy", "-o", "new.safetensors")
-    command = ("encode", "new.safetensors", "holed.npy", "-o", "codes.npz", "--json", *options)
+    command = ("encode", "new.safetensors", "missing.npy", "-o", "codes.npz", "--json", *options)
     report = json.loads(run(*command).stdout)
     model = fost.load("new.safetensors")
     rule = {"max_error": 0.5} if options else {"n_nonzero_coefs": 3}
@@ -73,7 +73,15 @@ def test_codes_by_pursuit(run: Run, options: list[str]) -> None:
 def test_usage_of_a_bank(run: Run) -> None:
     save_missing()
     run(
-        "learn", "--structure", "bank", "--n-members", "2", "holed.npy", "-o", "b.safetensors", "-q"
+        "learn",
+        "--structure",
+        "bank",
+        "--n-members",
+        "2",
+        "missing.npy",
+        "-o",
+        "b.safetensors",
+        "-q",
     )
     report = json.loads(run("info", "b.safetensors", "--json").stdout)
     assert sum(report["usage"]) == pytest.approx(1)
@@ -83,6 +91,8 @@ def test_the_best_structure_with_missing_entries(run: Run) -> None:
     save_missing()
     options = ("--structure", "auto", "--max-iter", "2", "--n-members", "1", "--json")
     for more in ((), ("--threshold", "1.5")):
-        report = json.loads(run("learn", "holed.npy", "-o", "a", "--force", *options, *more).stdout)
+        report = json.loads(
+            run("learn", "missing.npy", "-o", "a", "--force", *options, *more).stdout
+        )
         assert 0 < report["relative_error"] < 1
         assert fost.load("a").n_features == 16

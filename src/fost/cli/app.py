@@ -11,7 +11,6 @@ import typer
 
 import fost
 from fost.cli.decode import decode_command
-from fost.cli.demo import demo
 from fost.cli.denoise import denoise_command
 from fost.cli.encode import encode_command
 from fost.cli.errors import CommandGroup, UserError
@@ -20,7 +19,6 @@ from fost.cli.info import info_command
 from fost.cli.inpaint import inpaint_command
 from fost.cli.learn import LearnCommand, learn_command
 from fost.cli.options import DocumentedCommand
-from fost.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="fost",
@@ -38,8 +36,6 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "fill": fill_command,
     "inpaint": inpaint_command,
     "denoise": denoise_command,
-    "demo": demo,
-    "reproduce": reproduce,
 }
 for name, command in _COMMANDS.items():
     app.command(name, cls=LearnCommand if name == "learn" else DocumentedCommand)(command)

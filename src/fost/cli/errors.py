@@ -103,15 +103,6 @@ def error_prefix(prefix: str) -> Iterator[None]:
 
 
 @contextmanager
-def reading(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn an OSError into a UserError that names the file which cannot be read."""
-    try:
-        yield
-    except OSError as error:
-        raise UserError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
-
-
-@contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn an OSError into a UserError that names the file which cannot be written."""
     try:

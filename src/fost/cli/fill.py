@@ -89,7 +89,7 @@ def _fill_array(
     """Fill the rows of an array block by block; returns counts for the report."""
     import numpy as np
 
-    from fost import gaps
+    from fost import imputation
     from fost.learning import CheckpointError
     from fost.streams import as_stream
 
@@ -97,7 +97,9 @@ def _fill_array(
     missing = open_masks(masks, [rows])[0] if masks else None
     with progress("learning", None, options.shown(quiet)):
         try:
-            mixture = gaps.learn(rows, n_members, missing=missing, checkpoint=checkpoint)
+            mixture = imputation.fit_mixture(
+                rows, n_members, missing=missing, checkpoint=checkpoint
+            )
         except CheckpointError:
             raise
         except ValueError as error:

@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import binary_dilation
 
 from fost._typing import Floats, Numbers
-from fost.gaps import Mixture, learn
+from fost.imputation import Mixture, fit_mixture
 from fost.restoration.arrays import cropped, padded
 from fost.restoration.assembly import Assembler
 from fost.restoration.autoregressive import rule_of
@@ -164,7 +164,7 @@ def _patchwise(
     rows = _examples(np.where(holes, np.nan, known), shape, random)
     if prod(shape) == 1 or np.isnan(rows).all(axis=0).any():
         return _Patchwise(None, shape, steps)
-    return _Patchwise(learn(rows, random_state=random), shape, steps)
+    return _Patchwise(fit_mixture(rows, random_state=random), shape, steps)
 
 
 def _examples(array: Floats, shape: tuple[int, ...], random: np.random.Generator) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost._typing import Numbers
-from fost.gaps.conditioning import blanked, merged
+from fost.imputation.conditioning import keep_observed, zero_missing
 from fost.restoration.arrays import cropped
 
 # Where at least this share of samples has observed neighbours, the others lie alone.
@@ -35,8 +35,8 @@ def fill(array: Numbers, missing: NDArray[np.bool_]) -> tuple[Numbers, int]:
     n_scales : int
         How many times the size was halved: the logarithm of the size of the largest hole.
     """
-    filled, n_scales = _fill(blanked(array, missing), (~missing).view(np.uint8))
-    return merged(filled, array, missing), n_scales
+    filled, n_scales = _fill(zero_missing(array, missing), (~missing).view(np.uint8))
+    return keep_observed(filled, array, missing), n_scales
 
 
 def _fill(sums: Numbers, weights: NDArray[Any]) -> tuple[Numbers, int]:
@@ -56,7 +56,7 @@ def _fill(sums: Numbers, weights: NDArray[Any]) -> tuple[Numbers, int]:
     for axis in range(sums.ndim):
         wide = np.repeat(wide, 2, axis=axis)
     wide = cropped(wide, sums.shape)
-    filled = merged(wide, means, ~known)
+    filled = keep_observed(wide, means, ~known)
     if known.mean() < _SCATTERED:
         # Inside holes the steps between the coarser samples are smoothed away.
         around = _neighbourhood(np.ones_like(filled))

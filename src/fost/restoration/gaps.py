@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fost._typing import DType, Numbers
 from fost._validation import check_array, check_each, truths
-from fost.gaps.conditioning import merged
+from fost.imputation.conditioning import keep_observed
 from fost.restoration.arrays import channels_first
 from fost.restoration.formats import extremes, ranges_by_values
 from fost.restoration.grid import Sizes
@@ -153,7 +153,7 @@ def without(samples: Numbers, gaps: Mask, others: Any = 0) -> Numbers:
         others = others.astype(samples.dtype).reshape((1,) * samples.ndim)
     # By bits, where there are as many.
     if others.dtype == samples.dtype and samples.itemsize <= np.dtype(np.int64).itemsize:
-        return merged(others, samples, gaps)
+        return keep_observed(others, samples, gaps)
     return np.where(gaps, others, samples)
 
 

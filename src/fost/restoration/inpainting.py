@@ -50,9 +50,9 @@ def inpaint(
     samples that are hidden for that.
 
     The method "gaussian" learns from all patches, gaps and all, what is usual for them (see
-    `fost.gaps`), and fills each by what is to be expected given its observed samples. It is the
-    best for signals, where autoregressions compete with it: observed samples, hidden in gaps like
-    the others, choose.
+    `fost.imputation`), and fills each by what is to be expected given its observed samples. It is
+    the best for signals, where autoregressions compete with it: observed samples, hidden in gaps
+    like the others, choose.
 
     The method "pursuit" codes each patch by orthogonal matching pursuit on its observed samples,
     once.
