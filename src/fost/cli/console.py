@@ -6,6 +6,7 @@ import errno
 import json
 import math
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,12 +14,28 @@ from fost.cli.errors import UserError, printable
 from fost.io.files import is_special, temporary_beside
 
 
-def show(
-    lines: Mapping[str, str], data: Mapping[str, object], *, as_json: bool, quiet: bool
+def show_written(
+    lines: Mapping[str, str],
+    facts: Mapping[str, object],
+    output: Path,
+    start: float,
+    *,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
-    """Print a result on stdout: `lines` for people, or `data` as JSON for programs."""
+    """Print a result with the file that was written and the time since `start`."""
+    seconds = time.perf_counter() - start
+    lines = {**lines, "time": f"{seconds:.1f} s", "written": str(output)}
+    facts = {**facts, "seconds": seconds, "output": output}
+    show(lines, facts, as_json=as_json, quiet=quiet)
+
+
+def show(
+    lines: Mapping[str, str], facts: Mapping[str, object], *, as_json: bool, quiet: bool
+) -> None:
+    """Print a result on stdout: `lines` for people, or `facts` as JSON for programs."""
     if as_json:
-        print(json.dumps(_plain(data), indent=2))
+        print(json.dumps(_plain(facts), indent=2))
     elif not quiet:
         from rich.console import Console
         from rich.text import Text

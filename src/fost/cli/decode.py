@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fost._progress import progress
 from fost.cli import options
-from fost.cli.console import check_output, psnr_text, show
+from fost.cli.console import check_output, psnr_text, show_written
 from fost.cli.errors import UserError, writing
 from fost.cli.models import Model, load_model
 from fost.cli.signals import image_from_planes
@@ -70,21 +70,14 @@ def decode_command(
             lines["PSNR"], facts["psnr"] = psnr, saved.image.psnr
         else:
             lines["PSNR"] = f"{psnr} before the loss of the file format"
-    seconds = time.perf_counter() - start
-    lines |= {
-        "relative error": f"{saved.relative_error:.4%}",
-        "time": f"{seconds:.1f} s",
-        "written": str(output),
-    }
+    lines["relative error"] = f"{saved.relative_error:.4%}"
     facts |= {
         "signals": saved.signals,
         "shape": shape,
         "dtype": saved.dtype,
         "relative_error": saved.relative_error,
-        "seconds": seconds,
-        "output": output,
     }
-    show(lines, facts, as_json=as_json, quiet=quiet)
+    show_written(lines, facts, output, start, as_json=as_json, quiet=quiet)
 
 
 def _is_exact(path: Path, image: Numbers) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fost.cli import options
-from fost.cli.console import check_output, show
+from fost.cli.console import check_output, show_written
 from fost.cli.errors import UserError, error_prefix, writing
 from fost.cli.models import load_model
 from fost.io.samples import Samples, check_conversion, create_samples, open_samples
@@ -120,11 +120,10 @@ def report_restored(
     quiet: bool,
 ) -> None:
     """Print what was restored, and how long it took since `start`."""
-    seconds, shape = time.perf_counter() - start, samples.shape
-    size = " x ".join(map(str, shape))
+    shape, dtype = samples.shape, str(samples.dtype)
     if samples.format == "image":
-        size = f"{shape[1]} x {shape[0]} pixels"
-    first = {"image" if samples.format == "image" else "samples": f"{size}, {samples.dtype}"}
-    last = {"time": f"{seconds:.1f} s", "written": str(output)}
-    common = {"shape": shape, "dtype": str(samples.dtype), "seconds": seconds, "output": output}
-    show({**first, **lines, **last}, {**facts, **common}, as_json=as_json, quiet=quiet)
+        first = {"image": f"{shape[1]} x {shape[0]} pixels, {dtype}"}
+    else:
+        first = {"samples": f"{' x '.join(map(str, shape))}, {dtype}"}
+    facts = {**facts, "shape": shape, "dtype": dtype}
+    show_written({**first, **lines}, facts, output, start, as_json=as_json, quiet=quiet)

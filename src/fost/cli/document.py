@@ -10,13 +10,13 @@ import inspect
 import sys
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 import typer.main
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
 from fost.cli import models
 from fost.cli.app import app
+from fost.cli.errors import CommandGroup
 from fost.cli.learn import LearnCommand, explain_structures
 from fost.io import codes
 
@@ -47,8 +47,11 @@ only with `--force`. Devices and pipes are written to directly. Inputs must be r
 
 def document() -> str:
     """The page in Markdown."""
-    group: Any = typer.main.get_command(app)
-    parts = [_OPENING, *(_section(name, command) for name, command in group.commands.items())]
+    group = typer.main.get_command(app)
+    assert isinstance(group, CommandGroup)
+    commands = group.commands.items()
+    sections = (_section(name, each) for name, each in commands if isinstance(each, TyperCommand))
+    parts = [_OPENING, *sections]
     parts.append(_files())
     return "\n".join(parts)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fost._progress import progress
 from fost.cli import options
-from fost.cli.console import check_output, psnr_text, show
+from fost.cli.console import check_output, psnr_text, show_written
 from fost.cli.decode import decode_image
 from fost.cli.errors import UserError, error_prefix, writing
 from fost.cli.models import Model, load_model
@@ -99,8 +99,9 @@ def encode_command(
         saved = replace(saved, image=replace(saved.image, psnr=psnr))
     with writing(output):
         size = codes.save_codes(output, saved)
-    seconds = time.perf_counter() - start
-    _report(saved, seconds, output, size, as_json, quiet)
+    lines, facts = _describe_codes(saved)
+    lines["size"], facts["bytes"] = f"{size:,} bytes", size
+    show_written(lines, facts, output, start, as_json=as_json, quiet=quiet)
 
 
 def _rule(
@@ -251,9 +252,8 @@ def _encode_blocks(
     return stacked, share_lost(kept, total)
 
 
-def _report(
-    saved: SavedCodes, seconds: float, output: Path, size: int, as_json: bool, quiet: bool
-) -> None:
+def _describe_codes(saved: SavedCodes) -> tuple[dict[str, str], dict[str, object]]:
+    """Codes in lines for people, and as data."""
     (n_signals, n_features), n_entries = saved.codes.shape, saved.codes.nnz
     each = f"{saved.n_nonzero_coefs} of {n_features} coefficients each"
     if n_entries < n_signals * saved.n_nonzero_coefs:
@@ -273,6 +273,4 @@ def _report(
     if saved.image is not None:
         facts["psnr"] = saved.image.psnr
         lines["PSNR"] = psnr_text(saved.image.psnr)
-    lines |= {"time": f"{seconds:.1f} s", "written": f"{output} ({size:,} bytes)"}
-    facts |= {"seconds": seconds, "output": output, "bytes": size}
-    show(lines, facts, as_json=as_json, quiet=quiet)
+    return lines, facts

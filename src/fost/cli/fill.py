@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fost._progress import progress
 from fost.cli import options
-from fost.cli.console import check_output, show
+from fost.cli.console import check_output, show_written
 from fost.cli.errors import UserError, error_prefix, writing
 from fost.cli.signals import is_array, open_masks, open_rows
 from fost.io.files import atomic_writer, open_file
@@ -66,16 +66,13 @@ def fill_command(
         facts = _fill_table(data, output, n_members, quiet)
     else:
         facts = _fill_array(data, missing or [], output, n_members, checkpoint, quiet)
-    seconds = time.perf_counter() - start
     share = facts["n_missing"] / max(1, facts["n_signals"] * facts["n_features"])
     lines = {
         "filled": f"{facts['n_missing']:,} missing entries ({share:.1%})",
         "of": f"{facts['n_signals']:,} signals of {facts['n_features']} features",
         "by": f"{facts['n_members']} Gaussian{'s' if facts['n_members'] != 1 else ''}",
-        "time": f"{seconds:.1f} s",
-        "written": str(output),
     }
-    show(lines, {**facts, "seconds": seconds, "output": output}, as_json=as_json, quiet=quiet)
+    show_written(lines, facts, output, start, as_json=as_json, quiet=quiet)
 
 
 def _fill_array(

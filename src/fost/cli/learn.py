@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperOption
 
 from fost._progress import progress
 from fost.cli import options
-from fost.cli.console import check_output, show
+from fost.cli.console import check_output, show_written
 from fost.cli.errors import Interrupted, UserError, print_line
 from fost.cli.models import check_base, make_base, reference_dct, save_model
 from fost.cli.signals import Signals, dask_cluster, load_signals
@@ -186,9 +186,10 @@ def learn_command(
         )
         if learned.interrupted:
             raise Interrupted(f"interrupted; the best transform so far is in {str(output)!r}")
-        seconds = time.perf_counter() - start
-        if as_json or not quiet:
-            _report(learned, signals, rule, inputs, output, seconds, as_json, quiet)
+        if as_json or not quiet:  # the error of the DCT takes a pass over the signals
+            lines, facts = _describe_learned(learned, signals, rule)
+            facts["inputs"] = inputs
+            show_written(lines, facts, output, start, as_json=as_json, quiet=quiet)
 
 
 @dataclass(frozen=True)
@@ -401,16 +402,10 @@ def _usage(coder: Coder, signals: Signals, rule: Rule) -> list[float] | None:
     return [float(count) / len(rows) for count in counts]
 
 
-def _report(
-    learned: LearnedModel,
-    signals: Signals,
-    rule: Rule,
-    inputs: list[Path],
-    output: Path,
-    seconds: float,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def _describe_learned(
+    learned: LearnedModel, signals: Signals, rule: Rule
+) -> tuple[dict[str, str], dict[str, object]]:
+    """A learned transform in lines for people, and as data."""
     from fost.transforms.orthonormal import dense_flops
 
     transform, n = learned.transform, signals.n_features
@@ -427,12 +422,8 @@ def _report(
         "relative error": f"{learned.error:.4%}{compared}",
         "iterations": f"{learned.n_iter}{stopped}",
         "operations": f"{transform.flops:,} per signal ({share:.1%} of a dense matrix)",
-        "time": f"{seconds:.1f} s",
-        "written": str(output),
     }
-    facts = {
-        "output": output,
-        "inputs": inputs,
+    facts: dict[str, object] = {
         "transform": repr(transform),
         "n_signals": signals.n_signals,
         "n_features": n,
@@ -443,6 +434,5 @@ def _report(
         "converged": learned.converged,
         "flops": transform.flops,
         "n_parameters": transform.n_parameters,
-        "seconds": seconds,
     }
-    show(lines, facts, as_json=as_json, quiet=quiet)
+    return lines, facts

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fost._typing import Numbers
+from fost._typing import DType, Numbers
 from fost._validation import check_array, check_flag, check_path
 from fost.io.files import open_file, write_atomically
 from fost.io.tiff import TIFF_SUFFIXES
@@ -30,7 +30,7 @@ _FREE_BYTES = 2**29
 _MAX_RATIO = 2000
 _JPEG_SUFFIXES = (".jpg", ".jpeg")
 # Full resolution of colours: results should lose as little as possible.
-_JPEG_OPTIONS: dict[str, Any] = {"quality": 95, "subsampling": 0}
+_JPEG_OPTIONS = {"quality": 95, "subsampling": 0}
 
 # Pillow modes that NumPy reads directly; others become RGB or RGBA.
 _PLAIN_MODES = ("L", "LA", "RGB", "RGBA", "I", "F")
@@ -129,7 +129,9 @@ def write(path: str | os.PathLike[str], image: ArrayLike, *, overwrite: bool = T
     write_atomically(path, content)
 
 
-def check_writable(path: str | os.PathLike[str], dtype: Any, channels: int | None = None) -> None:
+def check_writable(
+    path: str | os.PathLike[str], dtype: DType | str, channels: int | None = None
+) -> None:
     """Raise a ValueError if the format of `path` cannot hold images of this type."""
     encode_image(np.zeros((1, 1) if channels is None else (1, 1, channels), dtype), path)
 

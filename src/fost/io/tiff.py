@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from math import prod
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from fost.io.files import open_file
@@ -26,9 +27,7 @@ def open_stack(path: str | os.PathLike[str]) -> tuple[Any, bool]:
     try:
         with tifffile.TiffFile(path) as file:
             series = file.series[0]
-            contiguous = series.dataoffset is not None
-            array: Any
-            if contiguous:
+            if series.dataoffset is not None:  # contiguous
                 array = tifffile.memmap(path, mode="r")
             elif len(series.pages) == series.shape[0]:
                 array = TiffPages(path, series.shape, series.dtype)
@@ -54,8 +53,8 @@ class TiffPages:
 
         pages = range(*part[0].indices(self.shape[0]))
         with _tifffile().TiffFile(self._path) as file:
-            found: Any = (file.series[0].pages[k] for k in pages)
-            return np.stack([page.asarray()[part[1:]] for page in found])
+            found = (file.series[0].pages[k].asarray() for k in pages)
+            return np.stack([page[part[1:]] for page in found])
 
 
 def reserve_stack(file: BinaryIO, shape: tuple[int, ...], dtype: DType, colours: bool) -> int:
@@ -72,7 +71,7 @@ def reserve_stack(file: BinaryIO, shape: tuple[int, ...], dtype: DType, colours:
     return int(room[0])
 
 
-def _tifffile() -> Any:
+def _tifffile() -> ModuleType:
     try:
         import tifffile
     except ImportError as error:

@@ -6,7 +6,9 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fost.io.files import temporary_beside
@@ -40,9 +42,8 @@ def create_zarr(
         raise
 
 
-def _zarr(doing: str) -> Any:
+def _zarr(doing: str) -> ModuleType:
     try:
-        import zarr
+        return import_module("zarr")
     except ImportError as error:
         raise ImportError(f"{doing} .zarr needs Zarr: pip install 'fost[dask]'") from error
-    return zarr
