@@ -48,7 +48,7 @@ def remarks(images: ImageSet, settings: Settings) -> list[dict[str, Any]]:
         dominant = float((first.rows & first.used).sum() / max(first.used.sum(), 1))
         for remark, value, holds, found in (
             (1, dominant, first.holds, first),
-            (2, float(second.gap), second.holds, second),
+            (2, float(second.asymmetry), second.holds, second),
             (3, third.relative_gain, third.holds, third),
             (4, fourth.relative_gain, not fourth.helps, fourth),
             (5, fifth.gap, fifth.gap >= -1e-12, fifth),

@@ -90,6 +90,8 @@ def test_files_that_the_pages_name_exist() -> None:
     for page in pages:
         text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
         named = re.findall(r"`((?:src|tests|tools|examples|benchmarks)/[\w./-]*)`", text)
+        core = re.findall(r"`((?:plans|runtime|types|drivers|kernels)/[\w./-]*)`", text)
+        named += [f"src/core/{name}" for name in core]
         missing += [f"{page.name}: {name}" for name in named if not (ROOT / name).exists()]
     assert not missing
 

@@ -116,7 +116,9 @@ def test_symmetry_equals_brute_force(kind: str, n: int, seed: int) -> None:
     p = brute.paper(transform, Y, s)
     W = p.Y @ p.X.T @ p.D.T
     found = diagnostics.symmetry(transform, Y, s)
-    assert found.gap == pytest.approx(np.linalg.norm(W - W.T) / 2 / np.linalg.norm(W), abs=1e-10)
+    assert found.asymmetry == pytest.approx(
+        np.linalg.norm(W - W.T) / 2 / np.linalg.norm(W), abs=1e-10
+    )
     lowest = np.linalg.eigvalsh((W + W.T) / 2)[0] / np.sum(Y**2)
     assert found.lowest_eigenvalue == pytest.approx(lowest, abs=1e-10)
 
@@ -125,7 +127,7 @@ def test_symmetry_alone_is_not_sufficient_for_remark_2() -> None:
     """For Y = -D X the matrix Y X^T D^T is symmetric, and Q = -I is the best."""
     W = -np.eye(3)
     found = symmetry_from_sums(with_reconstruction(W), 1e-9)
-    assert found.gap == 0
+    assert found.asymmetry == 0
     assert not found.holds
     best = procrustes_from_sums(with_reconstruction(W), 1e-9)
     assert np.allclose(best.matrix, -np.eye(3))

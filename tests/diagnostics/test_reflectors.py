@@ -142,7 +142,7 @@ def test_each_reflector_of_a_chain() -> None:
     own = diagnostics.each_reflector(estimator.dictionary_.stages[1], base.forward(Y), 2)
     assert np.allclose(found.worth, own.worth, atol=1e-12)
     assert np.allclose(found.gains, own.gains, atol=1e-12)
-    with pytest.raises(ValueError, match="dictionary must be made of reflectors"):
+    with pytest.raises(ValueError, match="dictionary must consist of reflectors"):
         diagnostics.each_reflector(base, Y, 2)
 
 

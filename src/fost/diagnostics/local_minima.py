@@ -126,7 +126,7 @@ class Symmetry(DiagnosticResult):
 
     Attributes
     ----------
-    gap : float
+    asymmetry : float
         ||W - W^T||_F / (2 ||W||_F) of W = Y X^T D^T: 0 if symmetric, 1 if skew-symmetric.
     lowest_eigenvalue : float
         Of (W + W^T) / 2, divided by ||Y||_F^2.
@@ -134,18 +134,22 @@ class Symmetry(DiagnosticResult):
         The largest magnitude of both that counts as zero.
     """
 
-    gap: float
+    asymmetry: float
     lowest_eigenvalue: float
     tol: float = field(repr=False)
 
     @property
     def holds(self) -> bool:
         """Whether no orthonormal Q makes Q D better than D for these codes."""
-        return self.gap <= self.tol and self.lowest_eigenvalue >= -self.tol
+        return self.asymmetry <= self.tol and self.lowest_eigenvalue >= -self.tol
 
     @property
     def sentence(self) -> str:
-        kind = "symmetric" if self.gap <= self.tol else f"asymmetric by {percent(self.gap)}"
+        kind = (
+            "symmetric"
+            if self.asymmetry <= self.tol
+            else f"asymmetric by {percent(self.asymmetry)}"
+        )
         sign = "has" if self.lowest_eigenvalue < -self.tol else "has no"
         verdict = (
             "no orthonormal matrix in front of the dictionary lowers the error."
@@ -181,7 +185,7 @@ def symmetry(
     Returns
     -------
     Symmetry
-        Whether the condition `holds`; the asymmetry `gap`, and the `lowest_eigenvalue`.
+        Whether the condition `holds`; the `asymmetry` and the `lowest_eigenvalue`.
 
     Examples
     --------

@@ -263,7 +263,7 @@ def each_reflector_from_sums(sums: CodingSums, tol: float) -> EachReflector:
     prefix, reflectors = sums.dictionary.split_reflectors()
     if reflectors is None:
         raise ValueError(
-            "dictionary must be made of reflectors, or be a chain that ends with them, "
+            "dictionary must consist of reflectors, or be a chain that ends with them, "
             f"got {sums.dictionary.name}"
         )
     R = sums.statistic if prefix is None else sums.statistic @ prefix

@@ -69,7 +69,7 @@ class Mixture:
 
     @classmethod
     def _exact(cls, members: Iterable[Gaussian], weights: Float64Array) -> Mixture:
-        """A mixture whose weights are normalised already, to the last bit."""
+        """A mixture with the given bits of weights that are normalised already."""
         mixture = cls(members, weights)
         mixture.weights = weights
         return mixture

@@ -111,7 +111,7 @@ def _build_member(
 
 @dataclass(frozen=True)
 class FitState:
-    """The state of a fit: the mixture of the standardised signals, and what was selected."""
+    """The state of a fit: the mixture of the standardised signals, and the selected shrinkage."""
 
     mixture: Mixture
     standardisation: Standardisation
