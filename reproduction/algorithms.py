@@ -33,40 +33,22 @@ TABLE_ITERATIONS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The amount of computation; the paper's by default.
+    """The amount of computation; the paper's by default."""
 
-    Attributes
-    ----------
-    iterations : int
-        K of every learning algorithm.
-    table_iterations : tuple of (str, int)
-        K by method that reproduces the printed Table I; `iterations` for all other methods.
-    auto_iterations : int
-        K of each candidate of AutoDictionary.
-    stagewise_inner, stagewise_final : int
-        Iterations of K-SVD in each stage of SK-SVD, and after the last stage. The published
-        algorithm has no final iterations; the row "SK-SVD, continued" has.
-    sparsity, inpainting_sparsity : int
-        Entries per code, s.
-    masks : int
-        Random masks over which inpainting errors are averaged.
-    reflectors : tuple of int
-        Values of m in the curves of errors.
-    repeats, timed_signals : int
-        Repetitions of each timing, and signals per call.
-    """
-
-    iterations: int = 100
+    iterations: int = 100  # K of every learning algorithm
+    # K by method that reproduces the printed Table I; `iterations` for all other methods.
     table_iterations: tuple[tuple[str, int], ...] = tuple(TABLE_ITERATIONS.items())
-    auto_iterations: int = 100
+    auto_iterations: int = 100  # K of each candidate of AutoDictionary
+    # Iterations of K-SVD in each stage of SK-SVD, and after the last stage. The published
+    # algorithm has no final iterations; the row "SK-SVD, continued" has.
     stagewise_inner: int = 15
     stagewise_final: int = 50
-    sparsity: int = 4
+    sparsity: int = 4  # entries per code, s
     inpainting_sparsity: int = 6
-    masks: int = 5
-    reflectors: tuple[int, ...] = (*range(1, 25), 28, 32)
-    repeats: int = 31
-    timed_signals: int = 4096
+    masks: int = 5  # random masks over which inpainting errors are averaged
+    reflectors: tuple[int, ...] = (*range(1, 25), 28, 32)  # values of m in the curves of errors
+    repeats: int = 31  # of each timing
+    timed_signals: int = 4096  # per call
 
     def table_k(self, method: str) -> int:
         """K of a method in the printed Table I."""

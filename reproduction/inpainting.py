@@ -29,6 +29,8 @@ SHARE_MISSING = 0.4
 # part in it.
 EXPONENT = 0.6
 _MIN_WEIGHT = 1e-3
+_FIELDS = ("image", "method", "mean", "iterations", "weighted", "operations", "mae", "rmse",
+           "mae_spread", "rmse_spread", "paper_mae", "paper_rmse", "shown")  # fmt: skip
 
 
 def inpainting(image: str, images: ImageSet, settings: Settings) -> list[dict[str, Any]]:
@@ -45,9 +47,10 @@ def inpainting(image: str, images: ImageSet, settings: Settings) -> list[dict[st
         low, high = clean.min(), clean.max()
         clean = np.rint(255 * (clean - low) / max(high - low, 1))
     masks = [random_mask(clean.shape, seed) for seed in range(settings.masks)]
-    rows = [
-        _row(name, "original", shown=jpeg(clean)),
-        _row(name, "40 % missing", shown=jpeg(np.where(masks[0], 0, clean))),
+    empty = dict.fromkeys(_FIELDS) | {"image": name, "mean": "", "weighted": False}
+    rows: list[dict[str, Any]] = [
+        empty | {"method": "original", "shown": jpeg(clean)},
+        empty | {"method": "40 % missing", "shown": jpeg(np.where(masks[0], 0, clean))},
     ]
     Y, s = signals(clean), settings.inpainting_sparsity
     for method in METHODS:
@@ -63,27 +66,13 @@ def inpainting(image: str, images: ImageSet, settings: Settings) -> list[dict[st
                 atoms = found.dictionary.matrix.T
                 exponent = EXPONENT if weighted else 0
                 filled = [fill(clean, m, atoms, s, mean=mean, exponent=exponent) for m in masks]
-                row = _row(name, method, mean, k, weighted, found.operations)
+                row = empty | {"method": method, "mean": mean, "iterations": k}
+                row |= {"weighted": weighted, "operations": found.operations}
                 row |= _errors(clean, masks, filled)
                 row |= {"paper_mae": paper[0], "paper_rmse": paper[1]}
                 row["shown"] = jpeg(filled[0]) if final and mean == OBSERVED else ""
                 rows.append(row)
     return rows
-
-
-def _row(
-    image: str,
-    method: str,
-    mean: str = "",
-    iterations: int | None = None,
-    weighted: bool = False,
-    operations: int | None = None,
-    shown: str = "",
-) -> dict[str, Any]:
-    row: dict[str, Any] = {"image": image, "method": method, "mean": mean}
-    row |= {"iterations": iterations, "weighted": weighted, "operations": operations}
-    errors = ("mae", "rmse", "mae_spread", "rmse_spread", "paper_mae", "paper_rmse")
-    return row | dict.fromkeys(errors) | {"shown": shown}
 
 
 def _errors(clean: Grey, masks: list[NDArray[np.bool_]], filled: list[Grey]) -> dict[str, float]:

@@ -112,10 +112,6 @@ def _chart(name: str, svg: str, caption: str) -> str:
     return f'<figure class="chart" id="{name}">{svg}<figcaption>{caption}</figcaption></figure>'
 
 
-def _badge(word: str) -> str:
-    return f'<span class="badge {word}">{word}</span>'
-
-
 def _sub(text: str) -> str:
     return f'<span class="sub">{text}</span>'
 
@@ -185,7 +181,7 @@ def _claims(judged: list[Claim]) -> str:
         rows.append(
             (
                 escape(claim.statement),
-                _badge(claim.verdict),
+                f'<span class="badge {claim.verdict}">{claim.verdict}</span>',
                 f'<span class="label">paper</span>{escape(claim.paper) or "&ndash;"}',
                 f'<span class="label">here</span>{escape(claim.ours)}<p class="note"><b>Limit</b>: '
                 f"{escape(claim.limit)}. {escape(claim.note)}</p>",
@@ -484,7 +480,7 @@ def _remarks(found: Found) -> str:
             value = f"{100 * row['value']:.{2 if row['value'] >= 5e-4 else 5}f} %"
             value = "0 %" if row["value"] < 1e-9 else value
             value = f"{100 * row['value']:.0f} %" if remark == 1 else value
-            mark = _badge("holds") if row["holds"] and remark != 5 else ""
+            mark = '<span class="badge holds">holds</span>' if row["holds"] and remark != 5 else ""
             line.append(f'<span title="{escape(row["sentence"])}">{value}</span> {mark}')
         lines.append(line)
     caption = (

@@ -19,7 +19,7 @@ from fost.transforms import Coder
 # Samples of a large array that tell how to fill all of it, about.
 LEARNED_FROM = 2**20
 # The importance of an atom in pursuit is its typical coefficient to this power, which was chosen
-# on pictures of scikit-image by tools/choose_exponent.py.
+# on pictures of scikit-image by python -m tools.choose_exponent.
 PRIOR = 0.2
 
 
