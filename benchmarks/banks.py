@@ -59,21 +59,23 @@ def restoration() -> None:
     print("| | DCT | DCT + 256 rotations | 8 x DCT + 64 rotations |")
     print("|---|---:|---:|---:|")
 
-    def row(name: str, clean: NDArray[Any], restore: Callable[[Any], NDArray[Any]]) -> None:
-        found = (fost.images.psnr(clean, restore(each)) for each in (base, single, bank))
+    def row(name: str, clean: NDArray[Any], restore: Callable[..., NDArray[Any]]) -> None:
+        coders = (base, single, bank)
+        found = (fost.images.psnr(clean, restore(transform=each)) for each in coders)
         print(f"| {name} | " + " | ".join(f"{value:.2f}" for value in found) + " |", flush=True)
 
     for name in ("barb", "boat", "peppers"):
         clean = fost.images.read(_FOLDER / f"{name}.png") / 255
         for sigma in (10, 25, 50):
             noisy = np.clip(clean + sigma / 255 * random.standard_normal(clean.shape), 0, 1)
-            row(f"{name}, noise {sigma}", clean, partial(fost.images.denoise, noisy, sigma / 255))
+            denoise = partial(fost.restoration.denoise, noisy, sigma / 255)
+            row(f"{name}, noise {sigma}", clean, denoise)
         for share in (0.4, 0.8):
             missing = random.random(clean.shape) < share
-            inpaint = partial(fost.images.inpaint, clean, missing)
+            inpaint = partial(fost.restoration.inpaint, clean, missing)
             row(f"{name}, {share:.0%} missing", clean, inpaint)
         missing = random.random(clean.shape) < 0.4
-        inpaint = partial(fost.images.inpaint, clean, missing, method="pursuit")
+        inpaint = partial(fost.restoration.inpaint, clean, missing, method="pursuit")
         row(f"{name}, 40% missing, pursuit", clean, inpaint)
 
 
@@ -226,7 +228,7 @@ def automatic() -> None:
 def _patches(image: NDArray[Any], patch: int = 8) -> NDArray[Any]:
     """Patches side by side, without their means."""
     height, width = (k // patch * patch for k in image.shape)
-    Y = fost.images.patches(image[:height, :width], patch)
+    Y = fost.restoration.patches(image[:height, :width], patch)
     return np.asarray(Y - Y.mean(axis=1, keepdims=True))
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import fost
-from fost import images
+from fost import images, restoration
 from fost._typing import Floats
 from fost.learning import Structure
 
@@ -38,7 +38,7 @@ def patches(path: Path) -> tuple[Floats, Floats]:
     parts: tuple[list[Floats], list[Floats]] = ([], [])
     for k, top in enumerate(range(0, len(image) - BAND + 1, BAND)):
         stride = SIDE if k % 2 else STEP
-        cut = images.patches(image[top : top + BAND], (SIDE, SIDE), stride=stride)
+        cut = restoration.patches(image[top : top + BAND], (SIDE, SIDE), stride=stride)
         rows = np.asarray(cut).reshape(-1, SIDE * SIDE)
         parts[k % 2].append(rows - rows.mean(axis=1, keepdims=True))
     return np.concatenate(parts[0]), np.concatenate(parts[1])

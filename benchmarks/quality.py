@@ -36,7 +36,7 @@ def main() -> None:
 
 def patches(image: Array, side: int = 8) -> Array:
     """Non-overlapping patches in rows, with their means removed."""
-    Y = fost.images.patches(image, side)
+    Y = fost.restoration.patches(image, side)
     return np.asarray(Y - Y.mean(axis=1, keepdims=True))
 
 

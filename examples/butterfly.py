@@ -139,7 +139,7 @@ def main(folder: Path) -> None:
     import matplotlib.pyplot as plt
     from skimage import data
 
-    Y = fost.images.patches(data.camera() / 255, 8)[::2]
+    Y = fost.restoration.patches(data.camera() / 255, 8)[::2]
     Y -= Y.mean(axis=1, keepdims=True)
     print(f"camera: {len(Y):,} patches of 8 x 8 pixels, 4 coefficients each, a quarter held out\n")
     auto = fost.AutoDictionary(

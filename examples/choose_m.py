@@ -27,7 +27,7 @@ MS = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
 
 
 def study(name: str, curves: plt.Axes, eigenvalues: plt.Axes) -> None:
-    Y = fost.images.patches(getattr(data, name)() / 255, 8)
+    Y = fost.restoration.patches(getattr(data, name)() / 255, 8)
     Y -= Y.mean(axis=1, keepdims=True)
     n = Y.shape[1]
 

@@ -74,7 +74,7 @@ def grey_image(name: str) -> np.ndarray:
 
 def patches(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Non-overlapping patches in rows with their means removed, and the means."""
-    Y = fost.images.patches(image, SIDE)
+    Y = fost.restoration.patches(image, SIDE)
     means = Y.mean(axis=1, keepdims=True)
     return Y - means, means
 
@@ -139,7 +139,7 @@ def draw_reconstructions(coders: dict[str, fost.Coder], path: Path) -> None:
         coder = coders[method]
         title = f"{method}\n{coder.flops:,} operations, RMSE {rmse(Y, coder):.4f}"
         decoded = coder.decode(coder.encode(Y, S)) + means
-        panels[title] = fost.images.assemble(decoded, image.shape)
+        panels[title] = fost.restoration.assemble(decoded, image.shape, SIDE)
     parts = {title: panel[64:224, 160:320] for title, panel in panels.items()}
     draw_row(parts, path, size=(3, 3.8), fontsize=9)
 

@@ -22,7 +22,7 @@ from skimage import data
 import fost
 
 S = 4
-Y = fost.images.patches(data.camera() / 255, 8)
+Y = fost.restoration.patches(data.camera() / 255, 8)
 Y = (Y - Y.mean(axis=1, keepdims=True)).astype(np.float32)
 rng = np.random.default_rng(0)
 order = rng.permutation(len(Y))

@@ -27,7 +27,7 @@ M = 8
 def main(folder: str = "examples/output") -> None:
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
-    Y = fost.images.patches(data.camera() / 255, 8)
+    Y = fost.restoration.patches(data.camera() / 255, 8)
     Y -= Y.mean(axis=1, keepdims=True)
     done = fost.learn(Y, fost.Reflectors(M), S, max_iter=300, tol=0).transform
     dictionaries = {

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import fost
-from fost import _core, images
+from fost import _core, restoration
 from tests import cases
 
 N_THREADS, REPEATS = 6, 3
@@ -48,8 +48,10 @@ def work_of(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
         "learn, rotations": lambda: fost.learn(Y, fost.Rotations(9), 4, max_iter=2).errors,
         "omp": lambda: fost.omp(Y[:2000], atoms, 4).data,
         "omp, missing": lambda: fost.omp(Y[:500], atoms, 4, missing=missing).data,
-        "denoise": lambda: images.denoise(picture, 0.1, fost.DCT((8, 8))),
-        "denoise, groups": lambda: images.denoise(picture, 0.1, fost.DCT((8, 8)), quality="best"),
+        "denoise": lambda: restoration.denoise(picture, 0.1, transform=fost.DCT((8, 8))),
+        "denoise, groups": lambda: restoration.denoise(
+            picture, 0.1, transform=fost.DCT((8, 8)), quality="best"
+        ),
     }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fost
-from fost import _validation, diagnostics, images
+from fost import _validation, diagnostics, images, restoration
 from fost.baselines import KSVD, MOD, GeneralDictionary, StagewiseKSVD
 from fost.learning.structure import Problem
 
@@ -67,11 +67,10 @@ INTEGERS: dict[str, Callable[[Callable[[int], Any]], Any]] = {
         k(12), k(2), atoms_per_stage=k(3), full_every=k(2), n_inner=k(2), n_final=k(2)
     ).fit(Y),
     "GeneralDictionary": lambda k: GeneralDictionary(Y[:12]).encode(Y, k(2)),
-    "patches": lambda k: images.patches(PICTURE, k(4), (k(2), k(3))),
-    "patches by an array": lambda k: images.patches(PICTURE, np.array([k(4), k(3)]), k(2)),
-    "blocks": lambda k: [block.tolist() for _, block in images.blocks(PICTURE, k(4), k(2), k(3))],
-    "assemble": lambda k: images.assemble(
-        images.patches(PICTURE, 4), (k(20), k(24)), k(4), k(4), np.ones(30)
+    "patches": lambda k: restoration.patches(PICTURE, k(4), (k(2), k(3))),
+    "patches by an array": lambda k: restoration.patches(PICTURE, np.array([k(4), k(3)]), k(2)),
+    "assemble": lambda k: restoration.assemble(
+        restoration.patches(PICTURE, 4), (k(20), k(24)), k(4), k(4), weights=np.ones(30)
     ),
     "operation_counts": lambda k: diagnostics.operation_counts(k(64), k(3), k(4), k(128)),
     "spectrum": lambda k: diagnostics.spectrum(DCT, Y, k(2)).truncation_loss(k(1)),
@@ -235,24 +234,27 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "max_loss must be a number",
     ),
     (lambda: diagnostics.batch_omp_flops(2.5, 1), TypeError, "n_features must be an integer"),
-    (lambda: images.patches(PICTURE, (8.9, 8.9)), TypeError, "shape must be an integer, got 8.9"),
-    (lambda: images.patches(PICTURE, 4, 1.5), TypeError, "stride must be an integer, got 1.5"),
-    (lambda: images.patches(PICTURE, (4,)), ValueError, "shape must be an integer or a pair"),
-    (lambda: images.blocks(PICTURE, 4, 4, 1.5), TypeError, "rows_per_block must be an integer"),
-    (lambda: images.Assembler((20.0, 24)), TypeError, "image_shape must be an integer, got 20.0"),
-    (lambda: images.Assembler((4, 4)), ValueError, "image_shape must be at least as large as a"),
-    (lambda: images.denoise(PICTURE, 1, patch=2**31 - 1), ValueError, "patch must be at most 4096"),
+    (lambda: restoration.patches(PICTURE, (8.9, 8.9)), TypeError, "patch_shape must be an integer"),
+    (lambda: restoration.patches(PICTURE, 4, 1.5), TypeError, "stride must be an integer, got 1.5"),
+    (lambda: restoration.patches(PICTURE, (4,)), ValueError, "patch_shape must be an integer or"),
+    (lambda: restoration.assemble(PICTURE, (20.0, 24), 8), TypeError, "shape must be an integer"),
+    (lambda: restoration.assemble(PICTURE, (4, 4), 8), ValueError, "shape must be at least as"),
     (
-        lambda: images.inpaint(PICTURE, PICTURE > 0.5, patch=(1, 5000)),
+        lambda: restoration.denoise(PICTURE, 1, patch_shape=2**31 - 1),
         ValueError,
-        "patch must be at most 4096",
+        "patch_shape must be at most 4096",
     ),
     (
-        lambda: images.denoise(PICTURE, 1, fost.DCT(2**30)),
+        lambda: restoration.inpaint(PICTURE, PICTURE > 0.5, patch_shape=(1, 5000)),
         ValueError,
-        "dictionary must be for patches of at most 4096 x 4096 samples, got 32768",
+        "patch_shape must be at most 4096",
     ),
-    (lambda: images.PictureFormat("x", 0, 1), TypeError, "dtype must be a type of real numbers"),
+    (
+        lambda: restoration.denoise(PICTURE, 1, transform=fost.DCT(2**30)),
+        ValueError,
+        "transform must be for patches of at most 4096 x 4096 samples, got 32768",
+    ),
+    (lambda: images.ImageFormat("x", 0, 1), TypeError, "dtype must be a type of real numbers"),
     (lambda: fost.Bank(np.array(3)), TypeError, "members must be a list of transforms"),
     (lambda: fost.Chain(np.array(3)), TypeError, "stages must be a list of transforms"),
     (
@@ -265,19 +267,13 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         ValueError,
         "image is too far from reference for data_range=1e-300",
     ),
-    (lambda: images.Assembler(20), ValueError, "image_shape must have 2 or 3 axes, got 20"),
     (
-        lambda: images.Assembler((8, 8)).add(3, np.ones((1, 64))),
-        TypeError,
-        "where must be a slice of integers, got 3",
-    ),
-    (
-        lambda: images.Assembler((8, 8)).add(slice(0, "1"), np.ones((1, 64))),
-        TypeError,
-        "where must be a slice of integers",
+        lambda: restoration.assemble(PICTURE, 20, 4, channel_axis=-1),
+        ValueError,
+        "shape must have 2 or 3 or 4 axes, got 20",
     ),
     (lambda: images.psnr(PICTURE, PICTURE, "1"), TypeError, "data_range must be a number"),
-    (lambda: images.pretrained(["x"]), TypeError, "name must be one of"),
+    (lambda: restoration.pretrained(["x"]), TypeError, "name must be one of"),
     (lambda: images.read(3), TypeError, "path must be a path, got 3"),
     (lambda: images.write(None, PICTURE), TypeError, "path must be a path, got None"),
     (lambda: images.write("x.png", PICTURE, overwrite="x"), TypeError, "overwrite must be True"),

@@ -3,7 +3,8 @@
 An atom's importance is its root mean squared coefficient, to some power. The power is chosen on
 photographs that come with scikit-image, so that the paper's pictures have no part in it: for each
 picture the one that is best for all others is judged on it, and the best for all together is the
-default of ``fost.images.inpaint(method="pursuit")`` and of the weighted rows of the reproduction.
+default of ``fost.restoration.inpaint(method="pursuit")`` and of the weighted rows of the
+reproduction.
 """
 
 from __future__ import annotations
@@ -50,14 +51,14 @@ def patch_by_patch(grey: Grey) -> Errors:
 
 
 def overlapping(grey: Grey) -> Errors:
-    """``fost.images.inpaint(method="pursuit")``, which learns from the damaged picture."""
+    """``fost.restoration.inpaint(method="pursuit")``, which learns from the damaged picture."""
     top, left = ((length - _MIDDLE) // 2 for length in grey.shape)
     grey = grey[top : top + _MIDDLE, left : left + _MIDDLE]
     errors = np.zeros(len(EXPONENTS))
     for seed in range(MASKS):
         missing = random_mask(grey.shape, seed)
         for column, exponent in enumerate(EXPONENTS):
-            filled = fost.images.inpaint(grey, missing, method="pursuit", prior=exponent)
+            filled = fost.restoration.inpaint(grey, missing, method="pursuit", prior=exponent)
             errors[column] += np.mean(np.square(filled - grey)[missing])
     return np.sqrt(errors / errors[0])
 

@@ -12,7 +12,7 @@ from skimage import data
 
 import fost
 
-Y = fost.images.patches(data.camera() / 255, 8)
+Y = fost.restoration.patches(data.camera() / 255, 8)
 Y -= Y.mean(axis=1, keepdims=True)
 
 

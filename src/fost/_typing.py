@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,3 +16,21 @@ DType: TypeAlias = np.dtype[Any]
 Float64Array: TypeAlias = NDArray[np.float64]
 # Boolean, True where an entry is missing.
 Mask: TypeAlias = NDArray[np.bool_]
+
+
+class SlicedArray(Protocol):
+    """An array whose parts are read by slicing: NumPy, memory-mapped, Zarr or HDF5."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> DType: ...
+
+    def __getitem__(self, part: tuple[slice, ...], /) -> object: ...
+
+
+class WritableArray(SlicedArray, Protocol):
+    """An array whose parts are also written by slicing."""
+
+    def __setitem__(self, part: tuple[slice, ...], samples: Numbers, /) -> None: ...

@@ -44,7 +44,8 @@ def test_learn_gives_the_result_of_the_library(run: Run) -> None:
     for name in ("image.png", "colour.png"):
         unit = images.read(name).astype(np.float32) / np.float32(255)
         planes = images.to_luma_chroma(unit) if unit.ndim == 3 else unit
-        rows.append(images.patches(planes, (4, 6), 2))
+        axis = None if planes.ndim == 2 else -1
+        rows.append(restoration.patches(planes, (4, 6), 2, channel_axis=axis))
     Y = np.concatenate(rows)
     Y -= Y.mean(axis=1, keepdims=True)
     expected = fost.learn(Y, fost.Orthonormal(), 3, max_iter=7, random_state=0).transform
@@ -176,7 +177,7 @@ def test_encode_and_decode_an_image(run: Run, name: str, n_nonzero_coefs: int) -
     back = images.read(f"out{suffix}")
     assert back.dtype == image.dtype
     assert back.shape == image.shape
-    span = images.PictureFormat.of(image).scale
+    span = images.ImageFormat.of(image).scale
     psnr = images.psnr(image, back, span)
     assert json.loads(decoded.stdout)["psnr"] == report["psnr"]
     if math.isinf(psnr):
@@ -193,7 +194,7 @@ def test_encode_and_decode_an_image(run: Run, name: str, n_nonzero_coefs: int) -
 
 def test_encode_gives_the_codes_of_the_library(run: Run) -> None:
     run("encode", "model.safetensors", "image.png", "-o", "codes.npz")
-    Y = images.patches(images.read("image.png").astype(np.float32) / np.float32(255))
+    Y = restoration.patches(images.read("image.png").astype(np.float32) / np.float32(255), 8)
     means = Y.mean(axis=1)
     expected = fost.DCT((8, 8)).encode(Y - means[:, None], 4)
     codes = scipy.sparse.load_npz("codes.npz")
@@ -450,9 +451,9 @@ def test_inpaint_passes_its_options_on(
         "-s", "5", "--stride", "2")  # fmt: skip
     assert np.array_equal(seen["image"], image)
     assert np.array_equal(seen["missing"], mask[..., 1] == 1)
-    assert seen["dictionary"] == fost.DCT((8, 8))
+    assert seen["transform"] == fost.DCT((8, 8))
     assert (seen["n_nonzero_coefs"], seen["stride"], seen["verbose"]) == (5, 2, False)
-    assert (seen["method"], seen["patch"]) == (None, (8, 8))
+    assert (seen["method"], seen["patch_shape"]) == (None, (8, 8))
     assert np.array_equal(images.read("out.png"), image)
     value = int(image[0, 0, 0] if image.ndim == 3 else image[0, 0])
     image[:] = 255
@@ -460,7 +461,7 @@ def test_inpaint_passes_its_options_on(
     images.write("value.png", image)
     run("inpaint", "value.png", "--missing-value", str(value), "-o", "out.png", "-f")
     assert np.argwhere(seen["missing"]).tolist() == [[1, 2]]
-    assert seen["dictionary"] is None
+    assert seen["transform"] is None
 
 
 def test_denoise_passes_its_options_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -473,7 +474,7 @@ def test_denoise_passes_its_options_on(run: Run, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(restoration, "denoise", stand_in)
     run("denoise", "image.png", "-o", "out.png")
     assert seen["image"].dtype == np.uint8
-    assert seen["sigma"] == restoration.noise_level(seen["image"])
-    assert (seen["dictionary"], seen["stride"]) == (None, 1)
+    assert seen["sigma"] == restoration.estimate_sigma(seen["image"])
+    assert (seen["transform"], seen["stride"]) == (None, 1)
     run("denoise", "image.png", "-o", "out.png", "-f", "--sigma", "12.5", "--stride", "3")
     assert (seen["sigma"], seen["stride"]) == (12.5, 3)

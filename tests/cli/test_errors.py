@@ -335,7 +335,7 @@ def test_all_pixels_missing(fail: Fail, monkeypatch: pytest.MonkeyPatch) -> None
     images.write("mask.png", np.full((40, 52), 255, np.uint8))
     line = fail("inpaint", "image.png", "--mask", "mask.png", "-o", "out.png")
     assert "cannot inpaint 'image.png': " in line
-    assert "nothing to go by" in line
+    assert "mask is True for all" in line
 
 
 def test_types_that_the_output_cannot_hold(

@@ -44,7 +44,7 @@ def test_every_public_name_is_documented() -> None:
 
 def test_numbers_of_camera() -> None:
     data = pytest.importorskip("skimage.data")
-    Y = fost.images.patches(data.camera() / 255, 8)
+    Y = fost.restoration.patches(data.camera() / 255, 8)
     Y -= Y.mean(axis=1, keepdims=True)
     done = fost.learn(Y, fost.Reflectors(8), 4, max_iter=300, tol=0).transform
     found = diagnostics.one_more_reflector(done, Y, 4)

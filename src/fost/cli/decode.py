@@ -18,7 +18,8 @@ from fost.io.npy import write_npy_header
 
 if TYPE_CHECKING:
     from fost._typing import Numbers
-    from fost.io.codes import SavedCodes
+    from fost.io.codes import EncodedImage, SavedCodes
+    from fost.restoration.patch_grid import PatchGrid
 
 # Entries of signals that are decoded at once.
 _BLOCK_ENTRIES = 2**22
@@ -91,7 +92,6 @@ def _is_exact(path: Path, image: Numbers) -> bool:
 
 def _check_match(model: Model, saved: SavedCodes, path: Path) -> None:
     """Raise a UserError if codes belong to another model or are inconsistent."""
-    from fost import images
     from fost.decoding import check_codes
     from fost.transforms.storage import checksum
 
@@ -100,7 +100,7 @@ def _check_match(model: Model, saved: SavedCodes, path: Path) -> None:
     try:
         check_codes(saved.codes, model.transform.n_atoms, "the model")
         if (image := saved.image) is not None:
-            count = images.Assembler(image.image_shape, image.patch_shape).n_patches
+            count = _patch_grid(image).n_patches
             if count != saved.codes.shape[0]:
                 raise ValueError(f"an image of its shape has {count} patches")
             if image.patch_shape[0] * image.patch_shape[1] != model.transform.n_features:
@@ -113,15 +113,24 @@ def decode_image(model: Model, saved: SavedCodes, quiet: bool) -> Numbers:
     """The image of a code file, in its own type."""
     import numpy as np
 
-    from fost import images
+    from fost.images import ImageFormat
+    from fost.restoration.arrays import join_channels
+    from fost.restoration.patches import PatchAssembler
 
     image = saved.image
     assert image is not None
-    assembler = images.Assembler(image.image_shape, image.patch_shape)
+    assembler = PatchAssembler(_patch_grid(image))
     for where, rows in _decoded_blocks(model, saved, quiet):
         assembler.add(where, rows + saved.means[where, None].astype(rows.dtype))
-    form = images.PictureFormat(np.dtype(saved.dtype), image.low, image.high)
-    return image_from_planes(assembler.result(), form)
+    form = ImageFormat(np.dtype(saved.dtype), image.low, image.high)
+    return image_from_planes(join_channels(assembler.result(), image.channel_axis), form)
+
+
+def _patch_grid(image: EncodedImage) -> PatchGrid:
+    """The positions of the patches of an encoded image."""
+    from fost.restoration.patches import assembly_grid
+
+    return assembly_grid(image.image_shape, image.patch_shape, None, image.channel_axis)
 
 
 def _write_array(

@@ -70,14 +70,14 @@ def denoise_command(
         error_prefix(f"cannot denoise {str(path)!r}"),
     ):
         if level is None:
-            level = restoration.noise_level(samples.array, channel_axis=samples.channel_axis)
+            level = restoration.estimate_sigma(samples.array, channel_axis=samples.channel_axis)
         restoration.denoise(
             samples.array,
             level,
-            dictionary=coder,
+            transform=coder,
             stride=stride or 1,
             channel_axis=samples.channel_axis,
-            patch=patch_shape,
+            patch_shape=patch_shape,
             quality=quality,
             out=out,
             verbose=show_progress(quiet),

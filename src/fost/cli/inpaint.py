@@ -95,12 +95,12 @@ def inpaint_command(
         restoration.inpaint(
             samples.array,
             missing,
-            dictionary=coder,
+            transform=coder,
             n_nonzero_coefs=n_nonzero_coefs,
             stride=stride,
             channel_axis=samples.channel_axis,
             method=method,
-            patch=patch_shape,
+            patch_shape=patch_shape,
             out=out,
             verbose=show_progress(quiet),
         )
@@ -137,7 +137,7 @@ def _open_mask(
     if marks.shape[:2] != samples.shape[:2]:
         sizes = (f"{shape[1]} x {shape[0]}" for shape in (marks.shape, samples.shape))
         raise UserError("the mask {!r} has {} pixels, the image has {}".format(mask, *sizes))
-    form = images.PictureFormat.of(marks.array)
+    form = images.ImageFormat.of(marks.array)
     return mask_from_image(marks.array, (form.low + form.high) / 2, mask)
 
 

@@ -18,7 +18,7 @@ from fost.io.samples import file_format, open_array
 
 if TYPE_CHECKING:
     from fost._typing import DType, Numbers
-    from fost.images import PictureFormat
+    from fost.images import ImageFormat
     from fost.learning import Source
 
 Shape = tuple[int, int]
@@ -183,7 +183,7 @@ def open_masks(
     return masks
 
 
-def read_planes(path: Path) -> tuple[Numbers, Numbers, PictureFormat]:
+def read_planes(path: Path) -> tuple[Numbers, Numbers, ImageFormat]:
     """An image file: its pixels, the planes that are coded, and its type and range.
 
     The planes are in [0, 1] if there is one, or else luma and chroma.
@@ -191,12 +191,12 @@ def read_planes(path: Path) -> tuple[Numbers, Numbers, PictureFormat]:
     from fost import images
 
     pixels = images.read(path)
-    form = images.PictureFormat.of(pixels)
+    form = images.ImageFormat.of(pixels)
     unit = form.to_unit(pixels)
     return pixels, images.to_luma_chroma(unit) if _has_colours(unit) else unit, form
 
 
-def image_from_planes(planes: Numbers, form: PictureFormat) -> Numbers:
+def image_from_planes(planes: Numbers, form: ImageFormat) -> Numbers:
     """The image with these planes, in its own type and range."""
     from fost import images
 
@@ -211,10 +211,14 @@ def image_blocks(
     planes: Numbers, patch_shape: Shape, stride: Shape | None, path: Path
 ) -> Iterator[Numbers]:
     """The patches of an image in blocks of rows; `path` is named in errors."""
-    from fost import images
+    from fost.restoration.arrays import split_channels
+    from fost.restoration.patch_grid import PatchGrid
+    from fost.restoration.patches import patch_blocks
 
+    channels = split_channels(planes, None if planes.ndim == 2 else -1)
     with error_prefix(f"cannot use {str(path)!r}"):
-        for _, block in images.blocks(planes, patch_shape, stride):
+        grid = PatchGrid.over(channels.shape[1:], patch_shape, stride, "image", len(channels))
+        for _, block in patch_blocks(channels, grid):
             yield block
 
 

@@ -12,7 +12,7 @@ An .npz file without pickles that holds
     ``model`` (the checksum of the transform), ``n_nonzero_coefs``, ``relative_error``, ``dtype``
     (of the image or the array) and, for images, ``image_shape``, ``patch_shape``, ``low``,
     ``high`` (the pixel values that correspond to 0 and 1) and ``psnr``. The patches of an image
-    do not overlap, except at the right and lower border (see `fost.images.patches`).
+    do not overlap, except at the right and lower border (see `fost.restoration.patches`).
 """
 
 from __future__ import annotations
@@ -65,6 +65,10 @@ class EncodedImage:
     low: float
     high: float
     psnr: float | None  # None is infinity
+
+    @property
+    def channel_axis(self) -> int | None:
+        return None if len(self.image_shape) == 2 else -1
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fost._typing import DType, Numbers
+from fost._typing import DType, Numbers, SlicedArray
 from fost._validation import check_array, check_choice, check_real
 from fost.streams.annotated import Annotated, check_gaps, check_weights
 from fost.streams.base import Stream, check_size
@@ -21,7 +21,7 @@ def is_lazy(Y: object) -> bool:
     """Whether signals are anywhere but in memory, so that they are read block by block."""
     if isinstance(Y, np.ndarray):
         return mapping_of(Y) is not None
-    return _is_dask(Y) or _is_sliced(Y) or _is_blocks(Y) or is_path(Y) or is_function(Y)
+    return is_dask(Y) or is_sliced(Y) or _is_blocks(Y) or is_path(Y) or is_function(Y)
 
 
 def as_stream(
@@ -34,12 +34,12 @@ def as_stream(
     if gaps:
         check_choice(missing, "missing", ("nan",))
         missing = None
-    if _is_dask(Y):
+    if is_dask(Y):
         from fost.streams.cluster import DaskRows
 
         return DaskRows(Y, name, gaps, missing, sample_weight)
     stream = _plain(Y, name)
-    if missing is not None and not (_is_sliced(missing) or _is_blocks(missing)):
+    if missing is not None and not (is_sliced(missing) or _is_blocks(missing)):
         mask, rows = check_array(missing, "missing"), stream.n_signals
         if rows is None and mask.ndim == 2:  # of blocks, which the first pass compares
             rows = len(mask)
@@ -59,25 +59,25 @@ def _plain(Y: object, name: str) -> Stream:
         return Y
     if isinstance(Y, np.ndarray):
         return Array(Y, name) if mapping_of(Y) is None else Mapped(Y, name)
-    if _is_dask(Y):
+    if is_dask(Y):
         from fost.streams.cluster import DaskRows
 
         return DaskRows(Y, name)
-    if _is_sliced(Y):
+    if is_sliced(Y):
         return Sliced(Y, name)
     if _is_blocks(Y):
         return Blocks(Y, name)
     return Array(Y, name)
 
 
-def _is_dask(Y: object) -> bool:
-    # Nobody has a Dask array who has not imported Dask.
+def is_dask(Y: object) -> bool:
+    """Whether Y is a Dask array, without importing Dask."""
     dask = sys.modules.get("dask.array")
     return dask is not None and isinstance(Y, dask.Array)
 
 
-def _is_sliced(Y: object) -> bool:
-    """Whether Y is like an array of Zarr or HDF5: chunks that are read when it is sliced."""
+def is_sliced(Y: object) -> TypeGuard[SlicedArray]:
+    """Whether Y is an array of Zarr or HDF5, or any object whose parts are read by slicing."""
     return isinstance(getattr(Y, "dtype", None), np.dtype) and hasattr(Y, "chunks")
 
 

@@ -85,9 +85,8 @@ class Mapped(_Rows):
         for start in range(0, self.n_signals, step):
             self._announce(start + step, step)
             yield self._block(start, step)
-            if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
-                # Out of this process, not out of the system's cache; shared maps lose nothing.
-                mapping.madvise(mmap.MADV_DONTNEED)
+            if mapping is not None:
+                release_pages(mapping)
 
     def take(self, places: NDArray[np.int64]) -> Numbers:
         return check_real(self._rows[places], self.name)
@@ -127,6 +126,12 @@ def mapping_of(array: Numbers) -> mmap.mmap | None:
         found = found.base
     # Maps of mode "c" hold what was written to them in this process alone.
     return found if isinstance(found, mmap.mmap) and mode in ("r", "r+", "w+") else None
+
+
+def release_pages(mapping: mmap.mmap) -> None:
+    """Drop the pages of a memory map from this process; they stay in the system's page cache."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED)
 
 
 def read_ahead(items: Iterable[T]) -> Iterator[T]:
