@@ -137,8 +137,9 @@ def _open_mask(
     if marks.shape[:2] != samples.shape[:2]:
         sizes = (f"{shape[1]} x {shape[0]}" for shape in (marks.shape, samples.shape))
         raise UserError("the mask {!r} has {} pixels, the image has {}".format(mask, *sizes))
-    form = images.ImageFormat.of(marks.array)
-    return mask_from_image(marks.array, (form.low + form.high) / 2, mask)
+    pixels = np.asarray(marks.array)
+    form = images.ImageFormat.of(pixels)
+    return mask_from_image(pixels, (form.low + form.high) / 2, mask)
 
 
 def _count(mask: Numbers | ValueMask) -> int:

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from fost.cli.errors import UserError, error_prefix
 from fost.cli.options import format_shape
 from fost.io.samples import file_format, open_array
 
 if TYPE_CHECKING:
-    from fost._typing import DType, Numbers
+    from fost._typing import Numbers, SlicedArray
     from fost.images import ImageFormat
     from fost.learning import Source
 
@@ -25,16 +25,6 @@ Shape = tuple[int, int]
 DEFAULT_PATCH_SHAPE = (8, 8)
 # Bytes of an .npy file that a Dask worker reads at once.
 _CHUNK_BYTES = 2**26
-
-
-class Rows(Protocol):
-    """A two-dimensional array with signals in rows, in memory or not."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    @property
-    def dtype(self) -> DType: ...
 
 
 @dataclass(frozen=True)
@@ -59,9 +49,9 @@ class Signals:
 class _Blocks:
     """Several arrays as the blocks of one stream."""
 
-    arrays: list[Rows]
+    arrays: list[SlicedArray]
 
-    def __iter__(self) -> Iterator[Rows]:
+    def __iter__(self) -> Iterator[SlicedArray]:
         return iter(self.arrays)
 
 
@@ -145,12 +135,12 @@ def _count_nan(block: Numbers) -> tuple[int]:
     return (int(np.isnan(block).sum()) if block.dtype.kind == "f" else 0,)
 
 
-def open_rows(path: Path, on_cluster: bool = False) -> Rows:
+def open_rows(path: Path, on_cluster: bool = False) -> SlicedArray:
     """Signals in the rows of an .npy or .zarr array, which is not read before it is used.
 
     On a cluster it is a Dask array, whose chunks the workers read themselves.
     """
-    array: Rows = open_array(path)
+    array = open_array(path)
     if len(array.shape) != 2 or 0 in array.shape:
         raise UserError(
             f"cannot use {str(path)!r}: signals must be the rows of a two-dimensional array, "
@@ -160,8 +150,8 @@ def open_rows(path: Path, on_cluster: bool = False) -> Rows:
 
 
 def open_masks(
-    paths: Sequence[Path], arrays: Sequence[Rows], on_cluster: bool = False
-) -> list[Rows]:
+    paths: Sequence[Path], arrays: Sequence[SlicedArray], on_cluster: bool = False
+) -> list[SlicedArray]:
     """Masks of missing entries, one file for each array and of its shape."""
     if len(paths) != len(arrays):
         raise UserError(
@@ -240,7 +230,7 @@ def dask_cluster(address: str | None) -> Iterator[None]:
         yield
 
 
-def _dask_array(path: Path, array: Rows) -> Any:
+def _dask_array(path: Path, array: SlicedArray) -> Any:
     import dask
     import dask.array as da
 
@@ -263,4 +253,4 @@ def _read_rows(path: str, start: int, stop: int) -> Numbers:
     """Runs on the workers of a cluster."""
     import numpy as np
 
-    return np.array(open_array(path)[start:stop])
+    return np.array(open_array(path)[slice(start, stop), :])

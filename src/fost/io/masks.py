@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import warnings
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fost.io.files import open_file
 
 if TYPE_CHECKING:
-    from fost._typing import Numbers
+    from fost._typing import Numbers, SlicedArray
 
 # Entries of a mask that are counted at once.
 _BLOCK = 2**22
@@ -24,7 +24,7 @@ class ValueMask:
 
     chunks = None  # marks arrays that are read by slices
 
-    def __init__(self, array: Any, value: float, equal: bool = True) -> None:
+    def __init__(self, array: SlicedArray, value: float, equal: bool = True) -> None:
         import numpy as np
 
         self._array, self._value, self._equal = array, value, equal

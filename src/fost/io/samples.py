@@ -27,7 +27,7 @@ from fost.io.tiff import TIFF_SUFFIXES, open_stack, reserve_stack
 from fost.io.zarr import create_zarr, open_zarr
 
 if TYPE_CHECKING:
-    from fost._typing import DType
+    from fost._typing import DType, SlicedArray
 
 ARRAY_SUFFIXES = (".npy", ".zarr")
 FileFormat = Literal["array", "audio", "stack", "image"]
@@ -37,7 +37,7 @@ FileFormat = Literal["array", "audio", "stack", "image"]
 class Samples:
     """The array in a file, the axis of its channels if it has one, and the rate of audio."""
 
-    array: Any  # an ndarray, or an object that is read by slices like a Zarr array
+    array: SlicedArray
     channel_axis: int | None
     format: FileFormat
     rate: int = 1
@@ -48,8 +48,7 @@ class Samples:
 
     @property
     def dtype(self) -> DType:
-        dtype: DType = self.array.dtype
-        return dtype.newbyteorder("=")
+        return self.array.dtype.newbyteorder("=")
 
     @property
     def n_axes(self) -> int:
@@ -67,10 +66,10 @@ def file_format(path: Path, volume: bool = False) -> FileFormat:
     return "stack" if volume and suffix in TIFF_SUFFIXES else "image"
 
 
-def open_array(path: str | os.PathLike[str]) -> Any:
+def open_array(path: str | os.PathLike[str]) -> SlicedArray:
     """Open an .npy file as a memory map, or a .zarr array whose chunks are read on demand."""
     place = Path(path)
-    array = open_zarr(place) if place.suffix.lower() == ".zarr" else open_npy(place)
+    array: SlicedArray = open_zarr(place) if place.suffix.lower() == ".zarr" else open_npy(place)
     if array.dtype.kind not in "biuf":
         raise ValueError(
             f"cannot use {str(path)!r}: its entries are {array.dtype}, not real numbers"
@@ -84,8 +83,8 @@ def open_samples(path: Path, volume: bool = False, channel_axis: int | None = No
     if form == "array":
         return Samples(open_array(path), channel_axis, form)
     if form == "audio":
-        array, rate = open_wav(path)
-        return Samples(array, None if array.ndim == 1 else 1, form, rate)
+        sound, rate = open_wav(path)
+        return Samples(sound, None if sound.ndim == 1 else 1, form, rate)
     if form == "stack":
         array, colours = open_stack(path)
         return Samples(array, -1 if colours else None, form)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from math import prod
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from fost.io.files import open_file
 
 if TYPE_CHECKING:
-    from fost._typing import DType, Numbers
+    from fost._typing import DType, Numbers, SlicedArray
 
 TIFF_SUFFIXES = (".tif", ".tiff")
 # Classic TIFF has offsets of 32 bits; the rest is room for the tags.
 _MAX_CLASSIC_BYTES = 2**32 - 2**25
 
 
-def open_stack(path: str | os.PathLike[str]) -> tuple[Any, bool]:
+def open_stack(path: str | os.PathLike[str]) -> tuple[SlicedArray, bool]:
     """The pages of a TIFF as one array, and whether its last axis is colours.
 
     Uncompressed pages are a memory map, and compressed ones are read when the array is sliced.

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any
 from fost.io.files import temporary_beside
 
 if TYPE_CHECKING:
-    from fost._typing import DType
+    from fost._typing import DType, SlicedArray
 
 
-def open_zarr(path: str | os.PathLike[str]) -> Any:
+def open_zarr(path: str | os.PathLike[str]) -> SlicedArray:
     """Open a Zarr array for reading; its chunks are read when it is sliced."""
     zarr = _zarr("reading")
     try:
-        return zarr.open_array(str(path), mode="r")
+        opened: SlicedArray = zarr.open_array(str(path), mode="r")
     except Exception as error:  # the types of errors differ between versions of Zarr
         os.stat(path)  # raises the error of the system if there is no such file
         raise ValueError(f"cannot read {os.fspath(path)!r}: not a Zarr array") from error
+    return opened
 
 
 @contextmanager
