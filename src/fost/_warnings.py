@@ -1,0 +1,24 @@
+"""Attribution of warnings to the code that called fost."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+
+# Decorators such as `single_threaded_blas` put frames of contextlib between those of fost.
+_INTERNAL_PATHS = (os.path.dirname(__file__) + os.sep, contextlib.__file__)
+
+
+def external_stacklevel() -> int:
+    """The `stacklevel` at which `warnings.warn` names the first caller outside fost.
+
+    A fixed number is wrong as soon as a function is moved or decorated, so the frames are counted.
+    Python 3.12 can do the same with ``skip_file_prefixes``; fost supports 3.11.
+    """
+    frame = inspect.currentframe()
+    level = 0
+    while frame is not None and frame.f_code.co_filename.startswith(_INTERNAL_PATHS):
+        frame = frame.f_back
+        level += 1
+    return max(1, level)
