@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import fost
 from fost.demo import PICTURES, patches, picture
-from fost.learning.frontier import relative_error
+from fost.model_selection.candidates import relative_error
 
 Array = NDArray[np.float64]
 S = 4

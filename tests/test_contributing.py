@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import fost
-from fost.learning import as_source
+from fost.streams import as_stream
 
 PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
@@ -78,11 +78,11 @@ def test_a_pass_over_signals(monkeypatch: pytest.MonkeyPatch) -> None:
         def __iter__(self):
             yield from np.array_split(module.Y, 7)
 
-    np.testing.assert_array_equal(as_source(Blocks()).total(measure)[0], module.uses)
+    np.testing.assert_array_equal(as_stream(Blocks()).total(measure)[0], module.uses)
 
 
 def test_what_it_names_is_there() -> None:
     root = PAGE.parent
     assert (root / "examples" / "butterfly.py").exists()
-    for name in ("register", "Ladder", "Structure"):
+    for name in ("register", "CandidateSizes", "Structure"):
         assert hasattr(fost.learning, name)

@@ -17,7 +17,7 @@ from fost.baselines import KSVD, MOD, GeneralDictionary, StagewiseKSVD
 from fost.baselines.batches import BatchedFactorisation
 from fost.baselines.factorisation import Factorisation, leading_directions, random_atoms
 from fost.baselines.mod import least_squares_atoms
-from fost.learning import as_source
+from fost.learning import as_training_data
 from tests import reference
 from tests.cases import dtypes, random_vectors, seeds
 
@@ -166,7 +166,7 @@ def test_ksvd_finds_a_planted_dictionary(approximate):
 def test_ksvd_updates_atoms_after_each_batch():
     """Two batches, one after another, are a pass; its errors are those before the updates."""
     Y, D = planted(count=400)
-    Y = as_source(Y).arranged().in_memory()
+    Y = as_training_data(Y).in_canonical_order(if_small=False).rows()
     start = D[:12]
     fitted = KSVD(12, 2, init=start, batch_size=200, max_iter=1, random_state=0).fit(Y)
     atoms, left = start, 0.0

@@ -31,7 +31,8 @@ from fost.estimators.checks import validated
 from fost.estimators.convergence import warn_of_change
 from fost.estimators.defaults import default_entries
 from fost.estimators.weighted import WeightedFit
-from fost.learning import InterruptedWarning, as_source
+from fost.learning import InterruptedWarning, as_training_data
+from fost.learning.training_data import TrainingData
 from fost.streams import Stream
 
 Callback = Callable[[int, float, GeneralDictionary], object]
@@ -74,10 +75,10 @@ class GeneralEstimator(DictionaryEstimator):
         """What is left to do after the last step."""
 
     def _fit(self, signals: Stream) -> None:
-        source = as_source(signals)
+        data = as_training_data(signals)
         if isinstance(self, WeightedFit):  # then equal signals may become one with a weight
-            source = source.arranged()
-        rows, missing = weighed(*completed(source.in_memory(), source), source)
+            data = data.in_canonical_order(if_small=False)
+        rows, missing = weighed(*completed(data.rows(), data), data)
         Y = within_reach(rows)
         n = self.n_features_in_
         n_components = n if self.n_components is None else self.n_components
@@ -171,25 +172,24 @@ class GeneralEstimator(DictionaryEstimator):
         return self.dictionary_.atoms
 
 
-def completed(rows: Floats, signals: Stream) -> tuple[Floats, Gaps | None]:
+def completed(rows: Floats, data: TrainingData) -> tuple[Floats, Gaps | None]:
     """Signals of which what is missing is guessed, and where that is; None for nowhere."""
-    missing = np.isnan(rows) if signals.gaps else None
+    missing = np.isnan(rows) if data.has_missing else None
     if missing is None or not missing.any():
         if not np.isfinite(rows).all():
-            raise not_finite(rows, signals.name)
+            raise not_finite(rows, data.name)
         return rows, None
-    source = as_source(signals)
-    assert source.prior is not None, "signals with gaps have a prior"
-    return source.prior.filled(rows, missing), missing
+    assert data.prior is not None, "signals with gaps have a prior"
+    return data.prior.fill(rows, missing), missing
 
 
-def weighed(rows: Floats, missing: Gaps | None, signals: Stream) -> tuple[Floats, Gaps | None]:
+def weighed(rows: Floats, missing: Gaps | None, data: TrainingData) -> tuple[Floats, Gaps | None]:
     """Signals times the square roots of their weights, without those that do not count.
 
     What is left of them has the weighted error then, whatever their codes; and codes of so many
     entries by pursuit grow with the signals.
     """
-    weights = signals.weights_at(np.arange(len(rows)))
+    weights = data.weights
     if weights is None:
         return rows, missing
     counts = weights > 0

@@ -76,12 +76,12 @@ class GeneralDictionary:
     ) -> csr_array:
         """Codes by `fost.omp`, shape (n_signals, n_atoms).
 
-        Y may be anything that `fost.learning.as_source` takes; `missing` too, and "nan".
+        Y may be anything that `fost.learning.as_training_data` takes; `missing` too, and "nan".
         """
         if not is_lazy(Y) and missing is None:
             return omp(Y, self._prepared, n_nonzero_coefs, max_error=max_error)
         stream = as_stream(Y, missing=missing)
-        how = n_nonzero_coefs, max_error, stream.gaps, stream.name
+        how = n_nonzero_coefs, max_error, stream.has_missing, stream.name
         return stream.map_blocks(partial(self._encode_block, *how))
 
     def _encode_block(

@@ -148,7 +148,9 @@ def encode_array(model: Model, path: Path, masks: list[Path], rule: Rule, quiet:
     signals = load_signals([path], None, None, (8, 8), masks=masks)
     _check_features(model, signals.rows, path)
     source, count = signals.source, signals.n_signals
-    codes, error = _encoded(model, source.blocks(), count, rule, path, quiet, source.gaps)
+    codes, error = _encoded(
+        model, source.stream.blocks(), count, rule, path, quiet, source.has_missing
+    )
     return _codes_of_array(model, codes, rule, error)
 
 
@@ -160,8 +162,8 @@ def encode_on_cluster(
     import numpy as np
 
     from fost.cli.signals import load_signals
-    from fost.learning.sources import share_lost
-    from fost.streams.cluster import explained_errors
+    from fost.learning.statistics import error_from_energy
+    from fost.streams.dask import explained_errors
     from fost.transforms import Union
 
     signals = load_signals([path], None, None, (8, 8), on_cluster=True, masks=masks)
@@ -180,7 +182,7 @@ def encode_on_cluster(
         except ValueError as error:
             raise UserError(f"cannot encode {str(path)!r}: {error}") from error
     kept = float(np.sum(np.square(codes.data, dtype=np.float64)))
-    return _codes_of_array(model, codes, rule, share_lost(kept, float(total)))
+    return _codes_of_array(model, codes, rule, error_from_energy(kept, float(total)))
 
 
 def _check_features(model: Model, rows: Rows, path: Path) -> None:
@@ -252,7 +254,7 @@ def _encoded(
     import numpy as np
     from scipy.sparse import vstack
 
-    from fost.learning.sources import share_lost
+    from fost.learning.statistics import error_from_energy
 
     parts, total, kept, done = [], 0.0, 0.0, 0
     with progress("encoding", count, options.shown(quiet)) as advance:
@@ -272,7 +274,7 @@ def _encoded(
             done += len(block)
             advance(done, "")
     whole_codes = parts[0] if len(parts) == 1 else vstack(parts, format="csr")
-    return whole_codes, share_lost(kept, total)
+    return whole_codes, error_from_energy(kept, total)
 
 
 def _reported(codes: Codes) -> tuple[dict[str, str], dict[str, object]]:

@@ -26,7 +26,7 @@ def usage_of(coder: Coder, signals: Signals, rule: Rule) -> list[float] | None:
 
     if not isinstance(coder, Bank):
         return None
-    rows = signals.source.sample(_JUDGED).in_memory()
+    rows = signals.source.sample(_JUDGED).rows()
     gaps = None if signals.missing is None else "nan"
     members = coder.chosen(coder.encode(rows, rule.s, threshold=rule.threshold, missing=gaps))
     counts = np.bincount(members, minlength=coder.n_members)

@@ -13,7 +13,7 @@ from fost.cli.errors import UserError
 
 if TYPE_CHECKING:
     from fost.cli.signals import Signals
-    from fost.learning.registry import Kind
+    from fost.learning.registry import RegisteredStructure
     from fost.learning.structure import Structure
     from fost.selection import Rule
     from fost.transforms import Coder
@@ -100,11 +100,11 @@ class Plan:
             )
         if self.size is None:
             return
-        ladder = self._kind.structure.ladder(n_features, self.base_name != bases.NONE)
-        if ladder is not None and self.size > ladder.most:
+        sizes = self._kind.structure.candidate_sizes(n_features, self.base_name != bases.NONE)
+        if sizes is not None and self.size > sizes.max_size:
             option = next(_option(parts) for parts, size in self.sizes.items() if size is not None)
             raise UserError(
-                f"{option} must be at most {ladder.most} for signals of {n_features} entries, "
+                f"{option} must be at most {sizes.max_size} for signals of {n_features} entries, "
                 f"got {self.size}"
             )
 
@@ -124,7 +124,7 @@ class Plan:
         return next((size for size in self.sizes.values() if size is not None), None)
 
     @property
-    def _kind(self) -> Kind:
+    def _kind(self) -> RegisteredStructure:
         """The structure, or that of the members of a bank or union."""
         several = self.structure in (BANK, UNION)
         return known_kinds()[_MEMBER if several else self.structure]
@@ -141,19 +141,19 @@ class Plan:
         """The structure as `fost.learn` takes it."""
         import fost
 
-        member = self._kind.made(self.size, n_features)
+        member = self._kind.of_size(self.size, n_features)
         count = self.members or _MEMBERS
         if self.structure == UNION:
             return fost.UnionOf(member, count)
         return fost.BankOf(member, count) if self.structure == BANK else member
 
 
-def known_kinds() -> dict[str, Kind]:
+def known_kinds() -> dict[str, RegisteredStructure]:
     """The registered structures by their names, those of other packages too."""
-    from fost.learning.registry import kinds, load_announced
+    from fost.learning.registry import load_entry_points, registered_structures
 
-    load_announced()
-    return kinds()
+    load_entry_points()
+    return registered_structures()
 
 
 def structure_names() -> list[str]:
@@ -229,7 +229,7 @@ def learn_best(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # as many iterations as were asked for
-        auto.fit(signals.rows if signals.missing is None else signals.source)
+        auto.fit(signals.rows if signals.missing is None else signals.source.stream)
     error = auto.error_
     if plan.threshold is not None:  # without the price of entries
         error = signals.source.relative_error(auto.dictionary_, plan.rule(n))

@@ -17,7 +17,7 @@ from fost.cli.errors import UserError, reading
 if TYPE_CHECKING:
     from fost._typing import DType, Numbers
     from fost.images import PictureFormat
-    from fost.learning import Source
+    from fost.learning.training_data import TrainingData
 
 Patch = tuple[int, int]
 
@@ -54,11 +54,11 @@ class Signals:
     missing: Any = None
 
     @property
-    def source(self) -> Source:
+    def source(self) -> TrainingData:
         """The signals as learning sees them."""
-        from fost.learning import as_source
+        from fost.learning import as_training_data
 
-        return as_source(self.rows, self.missing)
+        return as_training_data(self.rows, self.missing)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from fost._validation import check_real, check_sizes
 from fost.diagnostics.coded import Coded
-from fost.learning.sources import ArraySource
+from fost.learning import as_training_data
 from fost.transforms import DCT, Chain, Coder
 
 
@@ -48,7 +48,8 @@ def cosine_of(
     elif coded.dictionary.coder is not None:
         shape = _base_shape(coded.dictionary.coder) or shape
     dct = DCT(shape)
-    found = ArraySource(check_real(Y, "Y")).statistic(None, dct, min(coded.n_nonzero_coefs, n))
+    data = as_training_data(check_real(Y, "Y"))
+    found = data.statistic(None, dct, min(coded.n_nonzero_coefs, n))
     return Cosine(shape, dct.flops, coded.relative(max(0.0, coded.total - found.energy)))
 
 

@@ -6,7 +6,7 @@ import warnings
 
 from sklearn.exceptions import ConvergenceWarning
 
-from fost.learning import LearningResult
+from fost.learning.state import LearningResult
 
 
 def warn_unless_converged(

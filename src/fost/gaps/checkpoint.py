@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fost
-from fost._checkpoints import Arrays, KeptFile, restore_random, seed_of, sums
+from fost._checkpoints import (
+    Arrays,
+    CheckpointFile,
+    finite_array,
+    random_state_hash,
+    restore_random,
+)
 from fost._validation import check_integer, check_number
 from fost.gaps.mixture import Mixture
 from fost.gaps.moments import Shrinkage
@@ -53,7 +59,7 @@ class Checkpoint:
         random: np.random.Generator,
         seeded: bool,
     ) -> None:
-        self._file = KeptFile(path, FORMAT, VERSION)
+        self._file = CheckpointFile(path, FORMAT, VERSION)
         self._counts, self._random = counts, random
         self._settings: dict[str, Any] = {
             "fost": fost.__version__,
@@ -61,7 +67,7 @@ class Checkpoint:
             "n_features": stream.n_features,
             "n_members": n_members,
             "coder": None if coder is None else storage.checksum(coder),
-            "random_state": seed_of(random) if seeded else None,
+            "random_state": random_state_hash(random) if seeded else None,
         }
 
     def resume(self) -> Progress | None:
@@ -72,9 +78,11 @@ class Checkpoint:
         with self._file.blamed():
             notes, arrays = self._file.read(self._settings)
             for name, own in (("seen", self._counts.seen), ("sums", self._counts.sums)):
-                self._file.check_signals(sums(arrays, name, (n,)), own, "sums")
+                self._file.check_signals(finite_array(arrays, name, (n,)), own, "sums")
             mixture = build_mixture(notes["mixture"], arrays)
-            units = Units(sums(arrays, "offsets", (n,)), sums(arrays, "sizes", (n,)))
+            units = Units(
+                finite_array(arrays, "offsets", (n,)), finite_array(arrays, "sizes", (n,))
+            )
             shrinkage = Shrinkage(
                 *(check_number(notes[name], name, 0) for name in ("alone", "apart"))
             )

@@ -49,7 +49,7 @@ def learn(
     ----------
     Y : array-like of shape (n_signals, n_features)
         Signals in rows, NaN where they have gaps, or anything else that
-        `fost.learning.as_source` takes. Every feature must be observed somewhere.
+        `fost.learning.as_training_data` takes. Every feature must be observed somewhere.
     n_members : int, optional
         Gaussians of the mixture. If None, one or several, whichever is better.
     missing : array of bool of the shape of Y, optional

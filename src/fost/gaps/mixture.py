@@ -85,7 +85,7 @@ class Mixture:
         Parameters
         ----------
         Y : array-like of shape (n_signals, n_features)
-            Signals in rows, or anything else that `fost.learning.as_source` takes.
+            Signals in rows, or anything else that `fost.learning.as_training_data` takes.
         missing : array-like of bool of shape (n_signals, n_features), optional
             True where an entry is missing, whatever it holds. If None, where it is NaN.
         return_std : bool

@@ -14,7 +14,7 @@ import fost
 from fost._validation import check_choice, check_integer, check_parameters
 from fost.baselines import GeneralDictionary
 from fost.diagnostics import batch_omp_flops
-from fost.learning import as_source
+from fost.learning import as_training_data
 
 _ITERATIONS = 100
 _STAGE_ITERATIONS = 15
@@ -169,7 +169,7 @@ def _cosines(name: str, n: int) -> fost.DCT:
 
 
 def _fixed(transform: fost.Transform, Y: NDArray[np.float64], s: int) -> Learned:
-    error = as_source(Y).relative_error(transform, s)
+    error = as_training_data(Y).relative_error(transform, s)
     return Learned(transform, np.array([error]), transform.flops)
 
 

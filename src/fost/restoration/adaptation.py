@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from fost._typing import Numbers
 from fost._validation import check_choice
-from fost.learning import BankOf, Rotations, Structure
-from fost.learning.loop import run
-from fost.learning.task import Task
+from fost.learning import Structure
+from fost.learning.bank import BankOf
+from fost.learning.learn import LearningOptions, learn_part
+from fost.learning.rotations import Rotations
 from fost.transforms import DCT, Coder, Transform, load
 
 PRETRAINED: dict[tuple[int, ...], str] = {(8, 8): "patches-8x8", (16, 16): "patches-16x16"}
@@ -103,12 +104,12 @@ def adapted(
         return None
     one = Rotations(n_rotations)
     structure: Structure = one if n_members == 1 else BankOf(one, n_members)
-    task = Task(
-        structure,
-        max(1, n // 16),
+    options = LearningOptions(
+        structure=structure,
+        n_nonzero_coefs=max(1, n // 16),
         base=DCT(shape),
         init="base" if n_members == 1 else None,
         max_iter=max_iter,
         random_state=random,
     )
-    return run(Y, task).transform
+    return learn_part(Y, options).transform

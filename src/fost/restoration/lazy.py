@@ -24,7 +24,7 @@ from fost.restoration.noise import level_of
 from fost.restoration.sources import Source, without_channels
 from fost.restoration.tiles import MOST, samples_of, with_channels
 from fost.restoration.ways import Fillers, Way
-from fost.streams.cluster import explained_errors, threads_per_task
+from fost.streams.dask import explained_errors, threads_per_task
 
 
 def denoised_lazily(

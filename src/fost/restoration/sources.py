@@ -14,8 +14,8 @@ from fost._validation import check_array, has_masked
 from fost.restoration.arrays import check_finite, check_kind
 from fost.restoration.formats import extremes, ranges_by_values
 from fost.restoration.tiles import Slices, sides_for, tiles, with_channels
+from fost.streams.arrays import mapping_of
 from fost.streams.files import is_path, opened
-from fost.streams.local import mapping_of
 
 
 class Source:
