@@ -4,16 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Tests run on all cores, those of one group (xdist_group) on the same one.
 export PYTEST_ADDOPTS ?= -n logical --maxprocesses 8 --dist loadgroup
+# C++ files of the core, in folders.
+CORE := $(shell find src/core -type f)
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.20" ninja
 
 .PHONY: demo reproduce test fuzz test-machines test-oldest test-newest test-aarch64 sanitize lint format bench docs docs-links wheel-test clean
 
 demo: $(VENV)/.built
-	$(BIN)/fost demo demo --force
+	$(BIN)/python examples/demo.py demo
 
-# IMAGES=DIR has the paper's pictures; REPRODUCE=--quick is a look in less than a minute.
+# IMAGES=DIR has the paper's images; REPRODUCE=--quick takes less than a minute.
 reproduce: $(VENV)/.built
-	$(BIN)/fost reproduce -o reproduction --force $(if $(IMAGES),--images $(IMAGES)) $(REPRODUCE)
+	$(BIN)/python -m reproduction $(if $(IMAGES),--images $(IMAGES)) $(REPRODUCE)
 
 # As many processes as cores have no room for threads of BLAS beside them: tests of dense products
 # took thirty times as long with two each.
@@ -47,11 +49,14 @@ sanitize: $(VENV)/.built
 lint: $(VENV)/.built
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CORE)
 	$(BIN)/mypy
+	$(BIN)/python tools/house.py --check
 
 format: $(VENV)/.built
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CORE)
 
 bench: $(VENV)/.built
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[compare]" || echo "competitors are left out"
@@ -71,7 +76,7 @@ wheel-test:
 	PYTHON=$(PYTHON) .ci/wheel-test
 
 clean:
-	rm -rf $(VENV) build dist demo reproduction docs/_build docs/auto_gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist demo reproduction/output docs/_build docs/auto_gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit("fost needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0]) if sys.version_info < (3, 11) else 0'
@@ -81,7 +86,7 @@ $(VENV)/.made:
 	touch $@
 
 # Editable: changes of Python files need no new build; new files and changes of the core do.
-$(VENV)/.built: $(VENV)/.made $(VENV)/.files pyproject.toml CMakeLists.txt $(wildcard src/core/*)
+$(VENV)/.built: $(VENV)/.made $(VENV)/.files pyproject.toml CMakeLists.txt $(CORE)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[test,bench]"
 	touch $@
 

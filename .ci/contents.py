@@ -6,7 +6,8 @@ import zipfile
 from pathlib import Path
 
 # Of the repository; PKG-INFO is what a source distribution adds.
-SOURCES = {".ci", "benchmarks", "docs", "examples", "packaging", "src", "tests", "tools"}
+SOURCES = {".ci", "benchmarks", "docs", "examples", "packaging", "reproduction", "src"}
+SOURCES |= {"tests", "tools"}
 FILES = {"CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "CONTRIBUTING.md", "LICENSE", "Makefile"}
 FILES |= {"PKG-INFO", "README.md", "SECURITY.md", "pyproject.toml"}
 LEFTOVERS = {"__pycache__", "_build", "auto_gallery", "generated", "build", "results", ".venv"}

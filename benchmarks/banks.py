@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 import fost
 from benchmarks.harness import threads
-from fost.demo import picture
-from fost.paper.pictures import find_pictures, signals
-from fost.paper.printed import TABLE_ONE
+from reproduction.data import bundled_image, find_images, signals
+from reproduction.printed import TABLE_ONE
 
 S = 4
 LARGE, LARGE_S = 16, 16
@@ -36,7 +35,7 @@ def mixed(patch: int = 8) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Patches to learn from and to judge on; the paper's pictures where they are at hand."""
     files = (_FOLDER / f"{name}.png" for name in PAPER)
     images = [fost.images.read(file) / 255 for file in files if file.exists()]
-    images += [picture(name) for name in BUNDLED]
+    images += [bundled_image(name) for name in BUNDLED]
     random = np.random.default_rng(0)
     halves: tuple[list[Any], list[Any]] = ([], [])
     for image in images:
@@ -51,7 +50,7 @@ def mixed(patch: int = 8) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
 def restoration() -> None:
     """Noise and missing pixels of the paper's pictures, with dictionaries of all the others."""
     base = fost.DCT((8, 8))
-    others = [picture(name) for name in BUNDLED]
+    others = [bundled_image(name) for name in BUNDLED]
     Y = np.concatenate([_patches(image) for image in others]).astype(np.float32)
     options: dict[str, Any] = {"base": base, "max_iter": 30, "random_state": 0}
     single = fost.learn(Y, fost.Rotations(256), S, **options).transform
@@ -60,21 +59,23 @@ def restoration() -> None:
     print("| | DCT | DCT + 256 rotations | 8 x DCT + 64 rotations |")
     print("|---|---:|---:|---:|")
 
-    def row(name: str, clean: NDArray[Any], restore: Callable[[Any], NDArray[Any]]) -> None:
-        found = (fost.images.psnr(clean, restore(each)) for each in (base, single, bank))
+    def row(name: str, clean: NDArray[Any], restore: Callable[..., NDArray[Any]]) -> None:
+        coders = (base, single, bank)
+        found = (fost.images.psnr(clean, restore(transform=each)) for each in coders)
         print(f"| {name} | " + " | ".join(f"{value:.2f}" for value in found) + " |", flush=True)
 
     for name in ("barb", "boat", "peppers"):
         clean = fost.images.read(_FOLDER / f"{name}.png") / 255
         for sigma in (10, 25, 50):
             noisy = np.clip(clean + sigma / 255 * random.standard_normal(clean.shape), 0, 1)
-            row(f"{name}, noise {sigma}", clean, partial(fost.images.denoise, noisy, sigma / 255))
+            denoise = partial(fost.restoration.denoise, noisy, sigma / 255)
+            row(f"{name}, noise {sigma}", clean, denoise)
         for share in (0.4, 0.8):
             missing = random.random(clean.shape) < share
-            inpaint = partial(fost.images.inpaint, clean, missing)
+            inpaint = partial(fost.restoration.inpaint, clean, missing)
             row(f"{name}, {share:.0%} missing", clean, inpaint)
         missing = random.random(clean.shape) < 0.4
-        inpaint = partial(fost.images.inpaint, clean, missing, method="pursuit")
+        inpaint = partial(fost.restoration.inpaint, clean, missing, method="pursuit")
         row(f"{name}, 40% missing, pursuit", clean, inpaint)
 
 
@@ -99,12 +100,12 @@ def unions(quick: bool = False) -> None:
     train, test = mixed()
     rows = [*_unions(train, test, quick), *_general(train, test, quick)]
     _print(rows, train, test, quick)
-    pictures = find_pictures(_FOLDER if _FOLDER.is_dir() else None)
+    images = find_images(_FOLDER if _FOLDER.is_dir() else None)
     print("\n| | SK-SVD as printed | " + " | ".join(f"8 x {g} rotations" for g in (64, 128)) + " |")
     print("|---|---:|---:|---:|")
     for name in ("peppers", "boat", "barb", "couple"):
-        if name in pictures:
-            Y = signals(pictures[name])
+        if name in images:
+            Y = signals(images[name])
             errors = [_learned_union(Y, 8, g)[1] for g in (64, 128)]
             cells = [np.sqrt(error * np.square(Y).mean()) for error in errors]
             numbers = (f"{cell:.4f}" for cell in (TABLE_ONE["SK-SVD"][name], *cells))
@@ -227,7 +228,7 @@ def automatic() -> None:
 def _patches(image: NDArray[Any], patch: int = 8) -> NDArray[Any]:
     """Patches side by side, without their means."""
     height, width = (k // patch * patch for k in image.shape)
-    Y = fost.images.patches(image[:height, :width], patch)
+    Y = fost.restoration.patches(image[:height, :width], patch)
     return np.asarray(Y - Y.mean(axis=1, keepdims=True))
 
 

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 import fost
 from benchmarks.harness import Report, threads
-from fost.images import denoise, inpaint, pretrained, psnr
-from fost.restoration.grid import Grid
-from fost.restoration.shrinkage import threshold
+from fost.images import psnr
+from fost.restoration import denoise, inpaint, patches, pretrained
+from fost.restoration.patch_grid import PatchGrid
+from fost.restoration.shrinkage import hard_threshold
 
 Image = NDArray[np.float32]
 
@@ -90,8 +91,9 @@ def _denoising(report: Report, pictures: dict[str, Image], sigma: int, quick: bo
             5,
             ">= 1",
         )
-        grid = Grid.over(image.shape, (8, 8), 1)
-        cosine = [threshold(noisy, fost.DCT((8, 8)), grid, k * level) for k in (2.4, 2.6, 2.8, 3)]
+        grid = PatchGrid.over(image.shape, (8, 8), 1)
+        dct = fost.DCT((8, 8))
+        cosine = [hard_threshold(noisy, dct, grid, k * level) for k in (2.4, 2.6, 2.8, 3)]
         results["sliding DCT"] = _best(image, [a / b for a, b in cosine])
         results["wavelets"] = _best(image, list(_wavelets(theirs, noisy, level)))
         weights = (0.02, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3)
@@ -99,8 +101,9 @@ def _denoising(report: Report, pictures: dict[str, Image], sigma: int, quick: bo
         results["total variation"] = _best(image, variations)
         results["fost, best"] = denoise(noisy, level)
         results["fost, estimated level"] = denoise(noisy, quality="fast")
-        results["fost, 12 x 12"] = denoise(noisy, level, patch=12)
-        results["fost, general 16 x 16"] = denoise(noisy, level, pretrained("patches-16x16"), 2)
+        results["fost, 12 x 12"] = denoise(noisy, level, patch_shape=12)
+        general = pretrained("patches-16x16")
+        results["fost, general 16 x 16"] = denoise(noisy, level, transform=general, stride=2)
         if not quick:
             results |= _bm3d(noisy, level)
         print("    PSNR: " + ", ".join(f"{k} {_psnr(image, v):.2f}" for k, v in results.items()))
@@ -146,7 +149,7 @@ def _protocol() -> None:
         image = imread(file).astype(np.float64)
         low, high = (image.min(), image.max()) if name == "man" else (0, 255)
         image = (image - low) / (high - low)
-        Y = fost.images.patches(image, 8)
+        Y = patches(image, 8)
         Y -= Y.mean(axis=1, keepdims=True)
         base = fost.DCT((8, 8))
         missing = np.random.default_rng(0).random(image.shape) < 0.4
@@ -160,7 +163,8 @@ def _protocol() -> None:
             transform = fost.learn(Y, structure, 6, base=under).transform
             texts = []
             for prior in (0.0, 0.4):
-                out = inpaint(image, missing, transform, 6, 8, method="pursuit", prior=prior)
+                options: dict[str, Any] = {"stride": 8, "method": "pursuit", "prior": prior}
+                out = inpaint(image, missing, transform=transform, **options)
                 error = (out - image)[missing]
                 texts.append(f"{np.abs(error).mean():.4f} / {np.sqrt(np.mean(error**2)):.4f}")
             print(f"  {label:<20} plain {texts[0]}, with the prior {texts[1]}")

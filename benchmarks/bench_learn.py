@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tests import reference_learning as twin
 
 import fost
 from benchmarks.data import noise, patches
 from benchmarks.harness import Report, own_threads, threads
+from tests import reference_learning as twin
 
 S = 4
 

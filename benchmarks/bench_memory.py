@@ -74,8 +74,8 @@ def _pictures(report: Report, quick: bool) -> None:
     noisy = clean + 0.1 * rng.standard_normal(clean.shape)
     gaps = rng.random(clean.shape) < 0.4
     for name, restore, picture in (
-        ("denoise", partial(fost.images.denoise, sigma=0.1, random_state=0), noisy),
-        ("inpaint", partial(fost.images.inpaint, missing=gaps, random_state=0), clean),
+        ("denoise", partial(fost.restoration.denoise, sigma=0.1, random_state=0), noisy),
+        ("inpaint", partial(fost.restoration.inpaint, mask=gaps, random_state=0), clean),
     ):
         report.compare(
             name,

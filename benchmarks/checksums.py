@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fost
-from fost import images
+from fost.restoration import denoise, inpaint
 
 _Arrays = list[NDArray[Any]]
 
@@ -50,8 +50,8 @@ def _pictures() -> _Arrays:
     clean = 120 + 60 * np.sin(rows / 5) * np.cos(columns / 7)
     noisy = clean + 20 * np.random.default_rng(0).standard_normal(clean.shape)
     missing = np.random.default_rng(1).random(clean.shape) < 0.4
-    filled = images.inpaint(clean, missing)
-    return [images.denoise(noisy, 20.0), filled, images.denoise(noisy.astype(np.float32), 20.0)]
+    filled = inpaint(clean, missing)
+    return [denoise(noisy, 20.0), filled, denoise(noisy.astype(np.float32), 20.0)]
 
 
 def _fitted() -> _Arrays:

@@ -1,4 +1,4 @@
-"""Denoising beside BM3D, in quality and in time: the table of docs/pictures.md.
+"""Denoising beside BM3D, in quality and in time: the table of docs/images.md.
 
     python -m benchmarks.denoising [FOLDER] [--sigma 15 25 50]
 
@@ -23,7 +23,8 @@ from skimage import data, io
 from skimage.color import rgb2gray
 
 import fost
-from fost.images import denoise, psnr
+from fost.images import psnr
+from fost.restoration import denoise
 
 Array = NDArray[np.float64]
 Denoiser = Callable[[Array, float], Array]

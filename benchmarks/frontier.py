@@ -20,7 +20,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 import fost
 from benchmarks.banks import Row, S, errors_of, measure, mixed
-from fost.paper.drawing import PALETTE
+from reproduction.charts import PALETTE
 
 # Letters and axes, on light pages and on dark ones.
 _INK, _LIGHT_INK = "#3a3a3a", "#d0d0d0"

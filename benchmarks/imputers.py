@@ -1,10 +1,10 @@
-"""Imputers on signals, patches and tables with gaps, the tables of docs/gaps.md.
+"""Imputers on signals, patches and tables with missing values: the tables of docs/gaps.md.
 
     python -m benchmarks.imputers [--images FOLDER] [--ecg ecg.dat] [NAME ...]
 
-FOLDER has boat.png, and ecg.dat is the file that ``scipy.datasets.electrocardiogram`` downloads;
-what is not there is left out. Times are those of all processors together, in one process with BLAS
-on one thread, so that a busy machine and the number of cores do not matter.
+FOLDER contains boat.png, and ecg.dat is the file that ``scipy.datasets.electrocardiogram``
+downloads; data sets of absent files are skipped. Times are CPU times of all threads, in one process
+with BLAS on one thread, so that other load and the number of cores do not matter.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from fost import images
 
 Array = NDArray[np.float64]
 RUN = 16
-GAPS: tuple[float | str, ...] = (0.1, 0.3, 0.5, "runs")
+PATTERNS: tuple[float | str, ...] = (0.1, 0.3, 0.5, "runs")
 IMPUTERS: dict[str, Callable[[], Any]] = {
     "mean": lambda: SimpleImputer(keep_empty_features=True),
     "KNN": lambda: KNNImputer(keep_empty_features=True),
@@ -39,10 +39,10 @@ IMPUTERS: dict[str, Callable[[], Any]] = {
 }
 
 
-def patches(picture: NDArray[Any], count: int = 4000) -> Array:
+def patches(image: NDArray[Any], count: int = 4000) -> Array:
     """Patches of 8 x 8 pixels at random places, from 0 to 1."""
     rng = np.random.default_rng(0)
-    windows = sliding_window_view(picture / 255, (8, 8))
+    windows = sliding_window_view(image / 255, (8, 8))
     places = (rng.integers(size, size=count) for size in windows.shape[:2])
     rows: Array = windows[tuple(places)].reshape(count, 64)
     return rows
@@ -74,12 +74,12 @@ def sparse(count: int = 2000, n: int = 64, s: int = 4) -> Array:
 
 
 def noise(count: int = 1000, n: int = 20) -> Array:
-    """A table without any structure."""
+    """Independent entries."""
     return np.random.default_rng(2).standard_normal((count, n))
 
 
-def gaps_of(shape: tuple[int, ...], kind: float | str) -> NDArray[np.bool_]:
-    """Missing entries: a share of all at random, or a run in every signal."""
+def missing_pattern(shape: tuple[int, ...], kind: float | str) -> NDArray[np.bool_]:
+    """A mask of missing entries: a random share of all entries, or one run in every signal."""
     rng = np.random.default_rng(5)
     if not isinstance(kind, str):
         return rng.random(shape) < kind
@@ -89,16 +89,16 @@ def gaps_of(shape: tuple[int, ...], kind: float | str) -> NDArray[np.bool_]:
 
 
 def compare(name: str, Y: Array) -> None:
-    """Print a line of the table for each kind of gaps."""
-    for kind in GAPS:
-        gaps = gaps_of(Y.shape, kind)
-        X = np.where(gaps, np.nan, Y)
+    """Print a row of the table for each pattern of missing entries."""
+    for kind in PATTERNS:
+        missing = missing_pattern(Y.shape, kind)
+        X = np.where(missing, np.nan, Y)
         cells, seconds = [], []
         for make in IMPUTERS.values():
             start = time.process_time()
             filled = make().fit_transform(X)
             seconds.append(time.process_time() - start)
-            cells.append(float(np.sqrt(np.mean((filled - Y)[gaps] ** 2))))
+            cells.append(float(np.sqrt(np.mean((filled - Y)[missing] ** 2))))
         errors = [f"**{c:.4f}**" if c == min(cells) else f"{c:.4f}" for c in cells]
         times = [f"{t:.2f}" for t in seconds[1:]]
         label = f"runs of {RUN}" if isinstance(kind, str) else f"{kind:.0%}"

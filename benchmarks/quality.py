@@ -14,16 +14,17 @@ import sklearn.datasets
 from numpy.typing import NDArray
 
 import fost
-from fost.demo import PICTURES, patches, picture
 from fost.model_selection.candidates import relative_error
+from reproduction.data import bundled_image
 
 Array = NDArray[np.float64]
 S = 4
+IMAGES = ("camera", "astronaut", "brick", "grass", "gravel", "moon")
 PAPER = Path(__file__).parents[2] / "shared" / "images"
 
 
 def main() -> None:
-    data = {name: patches(picture(name)) for name in PICTURES}
+    data = {name: patches(bundled_image(name)) for name in IMAGES}
     for path in sorted(PAPER.glob("*.png")):
         from skimage.io import imread
 
@@ -31,6 +32,12 @@ def main() -> None:
     one_picture(data)
     generalisation(data)
     other_signals()
+
+
+def patches(image: Array, side: int = 8) -> Array:
+    """Non-overlapping patches in rows, with their means removed."""
+    Y = fost.restoration.patches(image, side)
+    return np.asarray(Y - Y.mean(axis=1, keepdims=True))
 
 
 def methods(shape: tuple[int, ...]) -> dict[str, Callable[[Array, int], fost.Transform]]:
@@ -80,7 +87,7 @@ def other_signals() -> None:
     digits = np.asarray(sklearn.datasets.load_digits().data)
     kinds = {
         "digits, 8 x 8, s = 4": (digits, (8, 8), 4),
-        "camera, 16 x 16 patches, s = 16": (patches(picture("camera"), 16), (16, 16), 16),
+        "camera, 16 x 16 patches, s = 16": (patches(bundled_image("camera"), 16), (16, 16), 16),
         "ECG-like windows, n = 128, s = 8": (electrocardiograms(4000), (128,), 8),
         "chirps in noise, n = 128, s = 8": (chirps(4000), (128,), 8),
     }

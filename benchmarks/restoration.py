@@ -26,7 +26,7 @@ from skimage.restoration import denoise_nl_means, denoise_tv_chambolle, denoise_
 
 import fost
 from fost.restoration import denoise, inpaint
-from fost.restoration.autoregressive import predicted
+from fost.restoration.conditional_mean import fit_autoregression
 
 Array = NDArray[np.float64]
 total_variation: Callable[..., Array] = denoise_tv_chambolle
@@ -122,7 +122,8 @@ def filled_signals() -> None:
         for length in (1, 5, 20):
             missing = with_gaps(len(clean), length, rng)
             t, seen = np.arange(len(clean)), np.flatnonzero(~missing)
-            rules = (predicted(clean, missing, order) for order in (8, 16, 32, 64))
+            models = (fit_autoregression(clean, missing, order) for order in (8, 16, 32, 64))
+            rules = (model and model(clean, missing) for model in models)
             ways = [
                 [np.interp(t, seen, clean[seen])],
                 [CubicSpline(seen, clean[seen])(t)],

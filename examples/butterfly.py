@@ -138,10 +138,10 @@ def _from_right(
 
 def main(folder: Path) -> None:
     import matplotlib.pyplot as plt
+    from skimage import data
 
-    from fost.demo import patches, picture
-
-    Y = patches(picture("camera"))[::2]
+    Y = fost.restoration.patches(data.camera() / 255, 8)[::2]
+    Y -= Y.mean(axis=1, keepdims=True)
     print(f"camera: {len(Y):,} patches of 8 x 8 pixels, 4 coefficients each, a quarter held out\n")
     auto = fost.AutoDictionary(
         4, (8, 8), max_flops=3000, max_members=1, tol=1e-4, random_state=0, verbose=False

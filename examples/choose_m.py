@@ -18,22 +18,23 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from skimage import data
 
 import fost
-from fost.demo import patches, picture
 
 S = 4
 MS = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
 
 
 def study(name: str, curves: plt.Axes, eigenvalues: plt.Axes) -> None:
-    Y = patches(picture(name))
+    Y = fost.restoration.patches(getattr(data, name)() / 255, 8)
+    Y -= Y.mean(axis=1, keepdims=True)
     n = Y.shape[1]
 
     # One spectrum, of a dictionary with more reflectors than will be needed.
     start = fost.learn(Y, fost.Reflectors(n // 2, orthogonal=True), S)
     spectrum = fost.diagnostics.spectrum(start, Y, S)
-    predicted = {m: start.error + spectrum.left_out(m) for m in MS}
+    predicted = {m: start.error + spectrum.truncation_loss(m) for m in MS}
 
     # What learning finds with so many reflectors.
     learned = {
@@ -41,7 +42,7 @@ def study(name: str, curves: plt.Axes, eigenvalues: plt.Axes) -> None:
         for kind, orthogonal in (("QH", True), ("H", False))
     }
     full = fost.learn(Y, fost.Orthonormal(), S).error
-    suggested = spectrum.suggested_m()
+    suggested = spectrum.suggested_n_reflectors()
     auto = fost.learn(Y, fost.Reflectors("auto"), S).transform.n_reflectors
 
     print(f"\n{name}: {len(Y):,} patches of {n} pixels, {S} coefficients each\n")
@@ -49,8 +50,9 @@ def study(name: str, curves: plt.Axes, eigenvalues: plt.Axes) -> None:
     for m in MS:
         errors = f"{predicted[m]:>10.1%} {learned['QH'][m]:>8.1%} {learned['H'][m]:>8.1%}"
         mark = "  <- near what the spectrum suggests" if m == _nearest(suggested) else ""
-        print(f"  {m:>3} {fost.diagnostics.reflector_flops(n, m):>11,} {errors}{mark}")
-    print(f"  any {fost.diagnostics.dense_flops(n):>11,} {'':>10} {'':>8} {full:>8.1%}")
+        counts = fost.diagnostics.operation_counts(n, m, S)
+        print(f"  {m:>3} {counts.reflectors:>11,} {errors}{mark}")
+    print(f"  any {counts.dense:>11,} {'':>10} {'':>8} {full:>8.1%}")
     enough = min(m for m in MS if learned["H"][m] <= learned["H"][MS[-1]] + 0.005)
     print("\n" + textwrap.fill(str(spectrum), 79, initial_indent="  ", subsequent_indent="  "))
     print(f'\n  The spectrum suggests m = {suggested}; Reflectors("auto") takes {auto}.')

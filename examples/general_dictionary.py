@@ -17,12 +17,13 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from skimage import data
 
 import fost
-from fost.demo import patches, picture
 
 S = 4
-Y = patches(picture("camera")).astype(np.float32)
+Y = fost.restoration.patches(data.camera() / 255, 8)
+Y = (Y - Y.mean(axis=1, keepdims=True)).astype(np.float32)
 rng = np.random.default_rng(0)
 order = rng.permutation(len(Y))
 train, test = Y[order[::2]], Y[order[1::2]]

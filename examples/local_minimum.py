@@ -16,9 +16,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from skimage import data
 
 import fost
-from fost.demo import patches, picture
 
 S = 4
 M = 8
@@ -27,7 +27,8 @@ M = 8
 def main(folder: str = "examples/output") -> None:
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
-    Y = patches(picture("camera"))
+    Y = fost.restoration.patches(data.camera() / 255, 8)
+    Y -= Y.mean(axis=1, keepdims=True)
     done = fost.learn(Y, fost.Reflectors(M), S, max_iter=300, tol=0).transform
     dictionaries = {
         "2-D DCT": fost.DCT((8, 8)),

@@ -22,12 +22,12 @@ ROOT = Path(__file__).resolve().parents[1]
 # the tests of threads set these themselves.
 NUMERICAL = (
     *("tests/transforms", "tests/learning", "tests/diagnostics", "tests/images", "tests/baselines"),
-    *("tests/gaps", "tests/restoration"),
+    *("tests/imputation", "tests/restoration", "tests/reproduction/test_paper_images.py"),
     *(f"tests/test_{name}.py" for name in (
-        "auto", "auto_banks", "coding", "core", "estimators", "imputer", "numbers", "paper_table",
-        "pursuit", "selection", "statistic")),
+        "auto", "auto_banks", "coding", "core", "estimators", "imputer", "numbers", "pursuit",
+        "selection", "statistic")),
     *(f"src/fost/{room}" for room in (
-        "baselines", "diagnostics", "estimators", "gaps", "learning", "transforms")),
+        "baselines", "diagnostics", "estimators", "imputation", "learning", "transforms")),
     # Parts of arrays in files and on clusters: what is computed of them is tested by the others.
     *(f"--ignore=tests/{name}.py" for name in (
         "learning/test_sources", "restoration/test_docs", "restoration/test_lazy",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import fost
-from fost import _core, images
+from fost import _core, restoration
 from tests import cases
 
 N_THREADS, REPEATS = 6, 3
@@ -32,8 +32,8 @@ def work_of(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
     missing = rng.random((500, 64)) < 0.3
     codes = chain.encode(Y, 4)
     union = fost.Union([chain, fost.DCT(64)])
-    gaps = np.where(missing, np.nan, Y[:500])
-    gaussian = fost.gaps.learn(gaps, max_iter=2)
+    incomplete = np.where(missing, np.nan, Y[:500])
+    mixture = fost.imputation.fit_mixture(incomplete, max_iter=2)
     return {
         "forward": lambda: chain.forward(Y),
         "inverse": lambda: dense.inverse(Z),
@@ -43,13 +43,15 @@ def work_of(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
         "encode, union": lambda: union.encode(Y[:1000], 4).data,
         "encode to an error": lambda: chain.encode(Y, max_error=0.5).data,
         "decode": lambda: chain.decode(codes),
-        "fill": lambda: gaussian.fill(gaps),
+        "fill": lambda: mixture.fill(incomplete),
         "learn": lambda: fost.learn(Y, fost.Reflectors(3), 4, max_iter=2).transform.matrix,
         "learn, rotations": lambda: fost.learn(Y, fost.Rotations(9), 4, max_iter=2).errors,
         "omp": lambda: fost.omp(Y[:2000], atoms, 4).data,
         "omp, missing": lambda: fost.omp(Y[:500], atoms, 4, missing=missing).data,
-        "denoise": lambda: images.denoise(picture, 0.1, fost.DCT((8, 8))),
-        "denoise, groups": lambda: images.denoise(picture, 0.1, fost.DCT((8, 8)), quality="best"),
+        "denoise": lambda: restoration.denoise(picture, 0.1, transform=fost.DCT((8, 8))),
+        "denoise, groups": lambda: restoration.denoise(
+            picture, 0.1, transform=fost.DCT((8, 8)), quality="best"
+        ),
     }
 
 

@@ -1,7 +1,8 @@
-"""The worked examples of CONTRIBUTING.md run."""
+"""The worked examples of docs/development/extending.md run, and CONTRIBUTING.md stays short."""
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 import subprocess
@@ -15,11 +16,12 @@ import pytest
 import fost
 from fost.streams import as_stream
 
-PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "development" / "extending.md"
 
 
 def blocks(heading: str) -> list[str]:
-    """The Python of a section."""
+    """The Python code of a section."""
     section = PAGE.read_text(encoding="utf-8").split(f"## {heading}\n")[1].split("\n## ")[0]
     return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
 
@@ -30,9 +32,9 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_how_to_add_a_base(tmp_path: Path) -> None:
-    """In one file outside of fost: it learns, saves, loads, encodes, and commands take it."""
-    module, script = blocks("How to add a base")
+def test_add_a_base(tmp_path: Path) -> None:
+    """A base in one file outside of fost learns, saves, loads and encodes, also by commands."""
+    module, script = blocks("Add a base")
     (tmp_path / "hartley.py").write_text(module, "utf-8")
     check = (
         "\nkept = [np.sum(U.encode(Y, 4).data**2) for U in (Hartley(64), result.transform)]\n"
@@ -45,7 +47,7 @@ def test_how_to_add_a_base(tmp_path: Path) -> None:
     (tmp_path / "learn.py").write_text(script + check, "utf-8")
     done = run(tmp_path, "learn.py")
     assert done.returncode == 0, done.stderr
-    # Without the class a file of it is not loaded, and the error says what to do.
+    # Without the class its file cannot be loaded, and the error says how to import it.
     with pytest.raises(ValueError, match=r"no kind of transform called 'example\.hartley'"):
         fost.load(tmp_path / "model.safetensors")
     refused = run(tmp_path, "-m", "fost", "info", "model.safetensors")
@@ -65,24 +67,60 @@ def test_how_to_add_a_base(tmp_path: Path) -> None:
     assert missing.stderr.startswith("fost: cannot import 'nowhere'")
 
 
-def test_a_pass_over_signals(monkeypatch: pytest.MonkeyPatch) -> None:
-    (block,) = blocks("How to add a pass over signals")
+def test_add_a_pass_over_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    (block,) = blocks("Add a pass over the data")
     module = ModuleType("uses")
     monkeypatch.setitem(sys.modules, "uses", module)
     exec(block, module.__dict__)
     codes = fost.DCT(16).encode(module.Y, 4)
     np.testing.assert_array_equal(module.uses, np.count_nonzero(codes.toarray(), axis=0))
-    measure = pickle.loads(pickle.dumps(module.UsesOf(fost.DCT(16), 4)))
+    use = pickle.loads(pickle.dumps(module.AtomUsePass(fost.DCT(16), 4)))
 
     class Blocks:
         def __iter__(self):
             yield from np.array_split(module.Y, 7)
 
-    np.testing.assert_array_equal(as_stream(Blocks()).total(measure)[0], module.uses)
+    np.testing.assert_array_equal(as_stream(Blocks()).total(use)[0], module.uses)
 
 
-def test_what_it_names_is_there() -> None:
-    root = PAGE.parent
-    assert (root / "examples" / "butterfly.py").exists()
-    for name in ("register", "CandidateSizes", "Structure"):
-        assert hasattr(fost.learning, name)
+def test_files_that_the_pages_name_exist() -> None:
+    pages = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "development").glob("*.md"))]
+    assert len(pages) >= 7
+    missing = []
+    for page in pages:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        named = re.findall(r"`((?:src|tests|tools|examples|benchmarks)/[\w./-]*)`", text)
+        core = re.findall(r"`((?:plans|runtime|types|drivers|kernels)/[\w./-]*)`", text)
+        named += [f"src/core/{name}" for name in core]
+        missing += [f"{page.name}: {name}" for name in named if not (ROOT / name).exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("call", ["encode", "learn"])
+def test_walks_name_files_that_the_call_visits(call: str) -> None:
+    """The walks of architecture.md, in a process of their own that profiles the calls."""
+    text = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
+    section = text.split(f"## A walk through `{call}`\n")[1].split("\n## ")[0]
+    named = set(re.findall(r"`src/fost/([\w/]+\.py)`", section))
+    assert len(named) >= 4
+    script = (
+        "import json, sys; sys.path.insert(0, 'tools'); import house; from pathlib import Path\n"
+        f"print(json.dumps(sorted(house.walks(Path.cwd())[{call!r}].files)))"
+    )
+    done = run(ROOT, "-c", script)
+    assert done.returncode == 0, done.stderr
+    assert not named - set(json.loads(done.stdout))
+
+
+def test_members_that_extending_names_exist() -> None:
+    section = PAGE.read_text(encoding="utf-8").split("## Add a structure\n")[1].split("\n## ")[0]
+    table = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    members = {name for row in table for name in re.findall(r"`(\w+)`", row)}
+    assert members >= {"starts", "initialise", "update", "flops", "wants_base"}
+    assert not {name for name in members if not hasattr(fost.Structure, name)}
+    assert hasattr(fost.learning, "register")
+
+
+def test_contributing_is_short() -> None:
+    """At most 700 words; everything else is under docs/development."""
+    assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split()) <= 700

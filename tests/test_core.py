@@ -217,7 +217,7 @@ def test_registers_are_left_clean(isa):
         "encode a bank": lambda: bank.encode(Y, 4),
         "pursue": lambda: fost.omp(Y, bank.matrix.T, 4),
         "learn": lambda: fost.learn(Y, fost.Reflectors(2), 4, max_iter=2),
-        "denoise": lambda: fost.images.denoise(Y, 0.1, stride=4),
+        "denoise": lambda: fost.restoration.denoise(Y, 0.1, stride=4),
     }
     passes["apply"]()
     np.ones(8).sum()

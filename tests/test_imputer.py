@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
-from tests.gaps.test_learning import holed, rms, walks
+from tests.imputation.test_fit import random_walks, rms, with_missing
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -32,8 +32,8 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def test_it_learns_and_fills() -> None:
-    Y = walks(500)
-    X = holed(Y)
+    Y = random_walks(500)
+    X = with_missing(Y)
     imputer = fost.Imputer()
     filled = imputer.fit_transform(X)
     missing = np.isnan(X)
@@ -42,13 +42,13 @@ def test_it_learns_and_fills() -> None:
     assert imputer.n_features_in_ == 12
     again = pickle.loads(pickle.dumps(imputer))
     assert np.array_equal(again.transform(X), filled)
-    new = holed(walks(100, seed=5), seed=6)
+    new = with_missing(random_walks(100, seed=5), seed=6)
     assert np.isfinite(imputer.transform(new)).all()
 
 
 def test_error_bars_are_right_on_average() -> None:
-    Y = walks(1500)
-    X = holed(Y)
+    Y = random_walks(1500)
+    X = with_missing(Y)
     imputer = fost.Imputer().fit(X)
     std, missing = imputer.deviations(X), np.isnan(X)
     assert (std[~missing] == 0).all()
@@ -57,14 +57,14 @@ def test_error_bars_are_right_on_average() -> None:
 
 
 def test_other_values_may_stand_for_gaps() -> None:
-    X = holed(walks(200))
+    X = with_missing(random_walks(200))
     marked = np.where(np.isnan(X), -999.0, X)
     expected = fost.Imputer().fit_transform(X)
     assert np.array_equal(fost.Imputer(missing_values=-999).fit_transform(marked), expected)
 
 
 def test_types_are_kept() -> None:
-    X = holed(walks(200)).astype(np.float32)
+    X = with_missing(random_walks(200)).astype(np.float32)
     filled = fost.Imputer().fit_transform(X)
     assert filled.dtype == np.float32
     seen = ~np.isnan(X)
@@ -73,13 +73,13 @@ def test_types_are_kept() -> None:
 
 @pytest.mark.parametrize("exponent", [-900, -3, 900])
 def test_powers_of_two_change_no_digit(exponent: int) -> None:
-    X = holed(walks(200))
+    X = with_missing(random_walks(200))
     filled = fost.Imputer().fit_transform(np.ldexp(X, exponent))
     assert np.array_equal(np.ldexp(filled, -exponent), fost.Imputer().fit_transform(X))
 
 
 def test_columns_beyond_comparison() -> None:
-    X = holed(walks(200))
+    X = with_missing(random_walks(200))
     X[:, 3] *= 1e200
     X[:, 5] *= 1e-200
     filled = fost.Imputer().fit_transform(X)
@@ -89,7 +89,7 @@ def test_columns_beyond_comparison() -> None:
 
 
 def test_features_that_are_never_observed() -> None:
-    X = holed(walks(100))
+    X = with_missing(random_walks(100))
     X[:, [0, 7]] = np.nan
     left_out = fost.Imputer().fit(X)
     assert left_out.transform(X).shape == (100, 10)
@@ -105,7 +105,7 @@ def test_features_that_are_never_observed() -> None:
 
 
 def test_rows_without_observed_entries_get_the_mean() -> None:
-    X = holed(walks(300))
+    X = with_missing(random_walks(300))
     imputer = fost.Imputer(1).fit(X)
     empty = imputer.transform(np.full((2, 12), np.nan))
     assert (empty[0] == empty[1]).all()
@@ -115,7 +115,7 @@ def test_rows_without_observed_entries_get_the_mean() -> None:
 
 
 def test_indicators_and_names() -> None:
-    X = holed(walks(100, 4))
+    X = with_missing(random_walks(100, 4))
     X[:, 1] = np.arange(100)
     frame = pd.DataFrame(X, columns=list("abcd"))
     imputer = fost.Imputer(add_indicator=True).set_output(transform="pandas")
@@ -127,14 +127,14 @@ def test_indicators_and_names() -> None:
 
 
 def test_it_works_in_a_pipeline() -> None:
-    X = holed(walks(100))
+    X = with_missing(random_walks(100))
     out = make_pipeline(fost.Imputer(), StandardScaler()).fit_transform(X)
     assert np.isfinite(out).all()
     assert clone(fost.Imputer(3)).n_members == 3
 
 
 def test_threads_change_no_bit() -> None:
-    X = holed(walks(900))
+    X = with_missing(random_walks(900))
     before, results = fost.get_num_threads(), []
     try:
         for threads in (1, 3):
@@ -158,4 +158,4 @@ def test_threads_change_no_bit() -> None:
 )
 def test_wrong_parameters_are_named(parameters, words) -> None:
     with pytest.raises((TypeError, ValueError), match=words):
-        fost.Imputer(**parameters).fit(walks(20))
+        fost.Imputer(**parameters).fit(random_walks(20))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fost
-from fost import _validation, diagnostics, images, paper
+from fost import _validation, diagnostics, images, restoration
 from fost.baselines import KSVD, MOD, GeneralDictionary, StagewiseKSVD
 from fost.learning.structure import Problem
 
@@ -67,15 +67,13 @@ INTEGERS: dict[str, Callable[[Callable[[int], Any]], Any]] = {
         k(12), k(2), atoms_per_stage=k(3), full_every=k(2), n_inner=k(2), n_final=k(2)
     ).fit(Y),
     "GeneralDictionary": lambda k: GeneralDictionary(Y[:12]).encode(Y, k(2)),
-    "patches": lambda k: images.patches(PICTURE, k(4), (k(2), k(3))),
-    "patches by an array": lambda k: images.patches(PICTURE, np.array([k(4), k(3)]), k(2)),
-    "blocks": lambda k: [block.tolist() for _, block in images.blocks(PICTURE, k(4), k(2), k(3))],
-    "assemble": lambda k: images.assemble(
-        images.patches(PICTURE, 4), (k(20), k(24)), k(4), k(4), np.ones(30)
+    "patches": lambda k: restoration.patches(PICTURE, k(4), (k(2), k(3))),
+    "patches by an array": lambda k: restoration.patches(PICTURE, np.array([k(4), k(3)]), k(2)),
+    "assemble": lambda k: restoration.assemble(
+        restoration.patches(PICTURE, 4), (k(20), k(24)), k(4), k(4), weights=np.ones(30)
     ),
-    "Settings": lambda k: paper.Settings(iterations=k(3), reflectors=[k(1), k(2)]),
-    "costs": lambda k: diagnostics.costs(k(64), k(3), k(4), k(128)),
-    "spectrum": lambda k: diagnostics.spectrum(DCT, Y, k(2)).left_out(k(1)),
+    "operation_counts": lambda k: diagnostics.operation_counts(k(64), k(3), k(4), k(128)),
+    "spectrum": lambda k: diagnostics.spectrum(DCT, Y, k(2)).truncation_loss(k(1)),
     "symmetry": lambda k: diagnostics.symmetry(DCT, Y, k(2), tol=k(1)).holds,
 }
 
@@ -231,29 +229,32 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: StagewiseKSVD(12, 2, drop_first=2).fit(Y), TypeError, "drop_first must be True or"),
     (lambda: diagnostics.symmetry(DCT, Y, 2, tol="x"), TypeError, "tol must be a number"),
     (
-        lambda: diagnostics.spectrum(DCT, Y, 2).suggested_m("x"),
+        lambda: diagnostics.spectrum(DCT, Y, 2).suggested_n_reflectors("x"),
         TypeError,
         "max_loss must be a number",
     ),
-    (lambda: diagnostics.dense_flops(2.5), TypeError, "n_features must be an integer"),
-    (lambda: images.patches(PICTURE, (8.9, 8.9)), TypeError, "shape must be an integer, got 8.9"),
-    (lambda: images.patches(PICTURE, 4, 1.5), TypeError, "stride must be an integer, got 1.5"),
-    (lambda: images.patches(PICTURE, (4,)), ValueError, "shape must be an integer or a pair"),
-    (lambda: images.blocks(PICTURE, 4, 4, 1.5), TypeError, "rows_per_block must be an integer"),
-    (lambda: images.Assembler((20.0, 24)), TypeError, "image_shape must be an integer, got 20.0"),
-    (lambda: images.Assembler((4, 4)), ValueError, "image_shape must be at least as large as a"),
-    (lambda: images.denoise(PICTURE, 1, patch=2**31 - 1), ValueError, "patch must be at most 4096"),
+    (lambda: diagnostics.batch_omp_flops(2.5, 1), TypeError, "n_features must be an integer"),
+    (lambda: restoration.patches(PICTURE, (8.9, 8.9)), TypeError, "patch_shape must be an integer"),
+    (lambda: restoration.patches(PICTURE, 4, 1.5), TypeError, "stride must be an integer, got 1.5"),
+    (lambda: restoration.patches(PICTURE, (4,)), ValueError, "patch_shape must be an integer or"),
+    (lambda: restoration.assemble(PICTURE, (20.0, 24), 8), TypeError, "shape must be an integer"),
+    (lambda: restoration.assemble(PICTURE, (4, 4), 8), ValueError, "shape must be at least as"),
     (
-        lambda: images.inpaint(PICTURE, PICTURE > 0.5, patch=(1, 5000)),
+        lambda: restoration.denoise(PICTURE, 1, patch_shape=2**31 - 1),
         ValueError,
-        "patch must be at most 4096",
+        "patch_shape must be at most 4096",
     ),
     (
-        lambda: images.denoise(PICTURE, 1, fost.DCT(2**30)),
+        lambda: restoration.inpaint(PICTURE, PICTURE > 0.5, patch_shape=(1, 5000)),
         ValueError,
-        "dictionary must be for patches of at most 4096 x 4096 samples, got 32768",
+        "patch_shape must be at most 4096",
     ),
-    (lambda: images.PictureFormat("x", 0, 1), TypeError, "dtype must be a type of real numbers"),
+    (
+        lambda: restoration.denoise(PICTURE, 1, transform=fost.DCT(2**30)),
+        ValueError,
+        "transform must be for patches of at most 4096 x 4096 samples, got 32768",
+    ),
+    (lambda: images.ImageFormat("x", 0, 1), TypeError, "dtype must be a type of real numbers"),
     (lambda: fost.Bank(np.array(3)), TypeError, "members must be a list of transforms"),
     (lambda: fost.Chain(np.array(3)), TypeError, "stages must be a list of transforms"),
     (
@@ -266,35 +267,17 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         ValueError,
         "image is too far from reference for data_range=1e-300",
     ),
-    (lambda: images.Assembler(20), ValueError, "image_shape must have 2 or 3 axes, got 20"),
     (
-        lambda: images.Assembler((8, 8)).add(3, np.ones((1, 64))),
-        TypeError,
-        "where must be a slice of integers, got 3",
-    ),
-    (
-        lambda: images.Assembler((8, 8)).add(slice(0, "1"), np.ones((1, 64))),
-        TypeError,
-        "where must be a slice of integers",
+        lambda: restoration.assemble(PICTURE, 20, 4, channel_axis=-1),
+        ValueError,
+        "shape must have 2 or 3 or 4 axes, got 20",
     ),
     (lambda: images.psnr(PICTURE, PICTURE, "1"), TypeError, "data_range must be a number"),
-    (lambda: images.pretrained(["x"]), TypeError, "name must be one of"),
+    (lambda: restoration.pretrained(["x"]), TypeError, "name must be one of"),
     (lambda: images.read(3), TypeError, "path must be a path, got 3"),
     (lambda: images.write(None, PICTURE), TypeError, "path must be a path, got None"),
     (lambda: images.write("x.png", PICTURE, overwrite="x"), TypeError, "overwrite must be True"),
     (lambda: fost.plot_frontier(3), TypeError, "estimator must be an AutoDictionary, got int"),
-    (lambda: paper.Settings(iterations=2.5), TypeError, "iterations must be an integer, got 2.5"),
-    (lambda: paper.Settings(repeats=0), ValueError, "repeats must be between 1"),
-    (lambda: paper.Settings(explored=(1, 2.5)), TypeError, "explored must be an integer, got 2.5"),
-    (lambda: paper.table_two(settings=3), TypeError, "settings must be Settings or None, got int"),
-    (lambda: paper.table_one({}), TypeError, "pictures must be a PictureSet, got dict"),
-    (lambda: paper.compute(3), TypeError, "out must be a path, got 3"),
-    (lambda: paper.compute("x", "table-1"), TypeError, "names must be a list of names"),
-    (lambda: paper.compute("x", [3]), TypeError, "names must be strings, got 3"),
-    (lambda: paper.compute("x", ["table-2"], fresh="x"), TypeError, "fresh must be True or"),
-    (lambda: paper.compute("x", ["table-2"], progress=3), TypeError, "progress must be callable"),
-    (lambda: paper.find_pictures(3), TypeError, "folder must be a path, got 3"),
-    (lambda: paper.write_report(3, "x"), TypeError, "found must be a Reproduction, got int"),
     (lambda: diagnostics.report(DCT, Y, 2, file=3), TypeError, "file must be a text file or"),
     (lambda: fost.set_num_threads(2.0), TypeError, "n_threads must be an integer"),
 ]

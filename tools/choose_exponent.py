@@ -1,9 +1,10 @@
-"""Choose how much pursuit prefers important atoms: ``python tools/choose_exponent.py``.
+"""Choose how much pursuit prefers important atoms: ``python -m tools.choose_exponent``.
 
 An atom's importance is its root mean squared coefficient, to some power. The power is chosen on
 photographs that come with scikit-image, so that the paper's pictures have no part in it: for each
 picture the one that is best for all others is judged on it, and the best for all together is the
-default of ``fost.images.inpaint(method="pursuit")`` and of the weighted rows of ``fost reproduce``.
+default of ``fost.restoration.inpaint(method="pursuit")`` and of the weighted rows of the
+reproduction.
 """
 
 from __future__ import annotations
@@ -15,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fost
-from fost.demo import picture
-from fost.paper.inpainting import METHODS, fill, random_mask
-from fost.paper.methods import run
-from fost.paper.pictures import SIDE, signals
-from fost.paper.settings import Settings
+from reproduction.algorithms import Settings, run
+from reproduction.data import SIDE, bundled_image, signals
+from reproduction.inpainting import METHODS, fill, random_mask
 
 PICTURES = (
     "camera", "astronaut", "brick", "grass", "gravel", "moon", "coins", "chelsea", "coffee",
@@ -52,21 +51,21 @@ def patch_by_patch(grey: Grey) -> Errors:
 
 
 def overlapping(grey: Grey) -> Errors:
-    """``fost.images.inpaint(method="pursuit")``, which learns from the damaged picture."""
+    """``fost.restoration.inpaint(method="pursuit")``, which learns from the damaged picture."""
     top, left = ((length - _MIDDLE) // 2 for length in grey.shape)
     grey = grey[top : top + _MIDDLE, left : left + _MIDDLE]
     errors = np.zeros(len(EXPONENTS))
     for seed in range(MASKS):
         missing = random_mask(grey.shape, seed)
         for column, exponent in enumerate(EXPONENTS):
-            filled = fost.images.inpaint(grey, missing, method="pursuit", prior=exponent)
+            filled = fost.restoration.inpaint(grey, missing, method="pursuit", prior=exponent)
             errors[column] += np.mean(np.square(filled - grey)[missing])
     return np.sqrt(errors / errors[0])
 
 
 def report(title: str, measure: Callable[[Grey], Errors]) -> None:
     """Root mean squared errors over those without weights, and the choice."""
-    table = np.array([measure(picture(name)) for name in PICTURES])
+    table = np.array([measure(bundled_image(name)) for name in PICTURES])
     print(title)
     print(f"{'':<12}" + "".join(f"{exponent:>7.1f}" for exponent in EXPONENTS) + "  left out")
     for k, name in enumerate(PICTURES):

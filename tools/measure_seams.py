@@ -1,10 +1,9 @@
-"""How far tiles of a large array are from the whole, by how much is looked at around them.
+"""Measure how tiled denoising differs from denoising the whole array, by the margin of tiles.
 
-    python tools/measure_seams.py [FOLDER OF PICTURES]
+    python tools/measure_seams.py [FOLDER OF IMAGES]
 
-For each number of axes and quality, as tables: decibels of the whole and of tiles, and the root
-mean squared difference of both, over all samples and beside the seams, in units of the error that
-is left.
+For each number of axes and quality, the tables show the difference in PSNR, and the RMS difference
+over all samples and at the seams, relative to the remaining error.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+
 from benchmarks.restoration import cells, phantom, seismic
-
 from fost import images, restoration
-from fost.restoration import cleaning
+from fost.restoration import denoising
 
-OVERLAPS = {
+MARGINS = {
     1: [(128,), (256,), (1024,), (4096,), (16384,)],
     2: [(16, 16), (24, 24), (32, 32), (48, 48), (64, 64)],
     3: [(8, 16, 16), (12, 16, 16), (16, 16, 16), (20, 20, 20)],
@@ -30,8 +29,8 @@ def main() -> None:
     rng = np.random.default_rng(0)
     arrays = {"traces": (seismic(40_000, rng), 0.1)}
     for path in sorted(Path(sys.argv[1]).glob("*.png"))[:2] if len(sys.argv) > 1 else ():
-        picture = images.read(path)
-        grey = picture[..., 0] if picture.ndim == 3 else picture
+        image = images.read(path)
+        grey = image[..., 0] if image.ndim == 3 else image
         arrays[path.stem] = grey[:300, :300] * 1.0, 25
     arrays["phantom"] = phantom((48, 96, 96), rng), 25
     arrays["cells"] = cells((48, 96, 96), rng), 25
@@ -45,12 +44,12 @@ def main() -> None:
         for quality in ("fast", "best"):
             whole = restoration.denoise(noisy, sigma, quality=quality)
             error = np.std(whole - clean)
-            for overlap in OVERLAPS[clean.ndim]:
-                cleaning._OVERLAP[quality][clean.ndim] = overlap
+            for margin in MARGINS[clean.ndim]:
+                denoising.MARGINS[quality][clean.ndim] = margin
                 tiled = restoration.denoise(noisy, sigma, quality=quality, tile=TILES[clean.ndim])
                 apart = tiled - whole
                 print(
-                    f"| {name} | {quality} | {overlap} "
+                    f"| {name} | {quality} | {margin} "
                     f"| {20 * np.log10(error / np.std(tiled - clean)):+.3f} dB "
                     f"| {np.std(apart) / error:.3f} | {np.std(apart[seams]) / error:.3f} |",
                     flush=True,

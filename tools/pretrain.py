@@ -1,8 +1,8 @@
-"""Learn the general dictionaries that come with fost: ``python tools/pretrain.py``.
+"""Learn the pretrained transforms of fost: ``python tools/pretrain.py``.
 
-They are learned from pictures that come with scikit-image and are free of restrictions: see
-src/fost/restoration/dictionaries/README.md, which this script writes as well. "camera" is left out,
-since it is what inpainting and denoising are judged on.
+The training images are those of scikit-image without restrictions: see
+src/fost/restoration/dictionaries/README.md, which this script writes as well. "camera" is excluded,
+since it is a test image of inpainting and denoising.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 import skimage.data
 
 import fost
-from fost.images.pictures import PictureFormat, to_luma_chroma
+from fost.images import ImageFormat, to_luma_chroma
 
-PICTURES = {
+IMAGES = {
     "astronaut": "NASA, public domain",
     "brick": "CC0",
     "chelsea": "CC0",
@@ -26,19 +26,19 @@ PICTURES = {
     "moon": "NASA, public domain",
     "rocket": "CC0",
 }
-# Side of a patch: rotations, entries per code, patches of each picture.
+# Side of a patch: rotations, nonzero coefficients, patches of each image.
 SETTINGS = {8: (256, 6, 20_000), 16: (1024, 16, 8_000)}
 ITERATIONS = 50
 FOLDER = Path(__file__).parents[1] / "src" / "fost" / "restoration" / "dictionaries"
 
 
 def patches(side: int, count: int) -> np.ndarray:
-    """So many random patches of each picture's luma, means removed."""
+    """Random patches of the luma of each image, without their means."""
     random = np.random.default_rng(0)
     rows = []
-    for name in PICTURES:
+    for name in IMAGES:
         image = getattr(skimage.data, name)()
-        image = PictureFormat.of(image).to_unit(image)
+        image = ImageFormat.of(image).to_unit(image)
         if image.ndim == 3:
             image = to_luma_chroma(image)[..., 0] / np.float32(np.sqrt(3))
         windows = np.lib.stride_tricks.sliding_window_view(image, (side, side))
@@ -50,16 +50,16 @@ def patches(side: int, count: int) -> np.ndarray:
 
 def main() -> None:
     lines = [
-        "# General dictionaries",
+        "# Pretrained transforms",
         "",
-        "Learned by `tools/pretrain.py` with fost itself, from random patches (means removed, "
-        "grey values from 0 to 1) of pictures that come with scikit-image:",
+        "`tools/pretrain.py` learned these transforms from random patches (without their means, "
+        "grey values from 0 to 1) of images of scikit-image:",
         "",
-        "| picture | licence |",
+        "| image | licence |",
         "|---|---|",
-        *(f"| {name} | {licence} |" for name, licence in PICTURES.items()),
+        *(f"| {name} | {licence} |" for name, licence in IMAGES.items()),
         "",
-        "| file | transform | operations | patches | entries per code | relative error | DCT |",
+        "| file | transform | operations | patches | nonzero coefficients | relative error | DCT |",
         "|---|---|---:|---:|---:|---:|---:|",
     ]
     for side, (rotations, s, count) in SETTINGS.items():
@@ -71,7 +71,7 @@ def main() -> None:
         kept = np.square(base.encode(Y, s).data, dtype=np.float64).sum()
         plain = 1 - kept / np.square(Y, dtype=np.float64).sum()
         path = FOLDER / f"patches-{side}x{side}.safetensors"
-        result.transform.save(path, {"patch": f"{side}x{side}", "pictures": ", ".join(PICTURES)})
+        result.transform.save(path, {"patch": f"{side}x{side}", "pictures": ", ".join(IMAGES)})
         lines.append(
             f"| {path.name} | {side} x {side} DCT + {rotations} rotations "
             f"| {result.transform.flops:,} | {len(Y):,} | {s} "

@@ -10,12 +10,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from skimage import data
 
-from fost import images
+from fost import images, restoration
 
 picture = data.camera()[100:356, 100:356]
 noisy = picture + 25 * np.random.default_rng(0).standard_normal(picture.shape)
 noisy = np.clip(noisy, 0, 255).astype(np.uint8)
-clean = images.denoise(noisy, sigma=25)
+clean = restoration.denoise(noisy, sigma=25)
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.3), layout="constrained")
 shown = {"original": picture, "noisy": noisy, "denoised": clean}

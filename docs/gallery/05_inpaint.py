@@ -10,12 +10,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from skimage import data
 
-from fost import images
+from fost import images, restoration
 
 picture = data.astronaut()[:256, 100:356]
 missing = np.random.default_rng(0).random(picture.shape[:2]) < 2 / 3
 damaged = np.where(missing[..., None], np.uint8(0), picture)
-whole = images.inpaint(damaged, missing)
+whole = restoration.inpaint(damaged, missing)
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.3), layout="constrained")
 shown = {"original": picture, "a third of it": damaged, "restored": whole}

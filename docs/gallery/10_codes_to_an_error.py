@@ -13,7 +13,7 @@ from skimage import data
 import fost
 
 picture = data.camera() / 255
-Y = fost.images.patches(picture, 8, 8)
+Y = fost.restoration.patches(picture, 8, 8)
 U = fost.learn(
     Y - Y.mean(axis=1, keepdims=True), fost.Rotations(64), 4, base=fost.DCT((8, 8)), random_state=0
 ).transform

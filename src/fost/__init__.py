@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from fost import _core as _core  # at once, to complain of wrong environment variables
 
 if TYPE_CHECKING:
-    from fost import baselines, diagnostics, gaps, images, paper, restoration
+    from fost import baselines, diagnostics, images, imputation, restoration
     from fost._threads import get_num_threads, set_num_threads
     from fost.atoms import Atoms
     from fost.estimators import (
@@ -75,13 +75,12 @@ __all__ = [
     "Wavelet",
     "baselines",
     "diagnostics",
-    "gaps",
     "get_num_threads",
     "images",
+    "imputation",
     "learn",
     "load",
     "omp",
-    "paper",
     "plot_frontier",
     "restoration",
     "select",
@@ -128,7 +127,7 @@ _LATE = {
         "load",
     ),
 }
-_LATE_MODULES = ("baselines", "diagnostics", "gaps", "images", "paper", "restoration")
+_LATE_MODULES = ("baselines", "diagnostics", "images", "imputation", "restoration")
 _PLACES = {name: module for module, names in _LATE.items() for name in names}
 
 

@@ -1,4 +1,4 @@
-"""Types of the compiled module; src/core/*bindings.cpp are its source."""
+"""Types of the compiled module; src/core/bindings/ is its source."""
 
 from collections.abc import Sequence
 from types import CapsuleType  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""K-SVD, MOD and Stagewise K-SVD: updates against their twins, and what estimators promise."""
+"""K-SVD, MOD and Stagewise K-SVD: updates agree with NumPy twins; the estimators' contracts."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
 from fost.baselines import KSVD, MOD, GeneralDictionary, StagewiseKSVD
-from fost.baselines.batches import BatchedFactorisation
-from fost.baselines.factorisation import Factorisation, leading_directions, random_atoms
+from fost.baselines.factorisation import (
+    BatchedFactorisation,
+    Factorisation,
+    leading_directions,
+    random_atoms,
+)
 from fost.baselines.mod import least_squares_atoms
 from fost.learning import as_training_data
 from tests import reference
@@ -30,7 +34,7 @@ ESTIMATORS = [
 
 
 def planted(seed=0, count=600, n=10, n_atoms=15, s=2, dtype=np.float64):
-    """Signals that are sparse in a dictionary, coefficients of both signs."""
+    """Signals that are sparse in a random dictionary, with coefficients of both signs."""
     rng = np.random.default_rng(seed)
     D = random_vectors(rng, n_atoms, n)
     X = np.zeros((count, n_atoms))
@@ -52,16 +56,18 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("incomplete", [False, True])
 @pytest.mark.parametrize("make", [KSVD, MOD, lambda *a, **k: KSVD(*a, approximate=False, **k)])
-def test_weights_are_repetitions(make, gaps):
-    """From the same start, after few iterations: sums agree to rounding."""
+def test_weights_are_equivalent_to_copies(make, incomplete):
+    """From the same start, after few iterations: sums agree up to rounding."""
     Y, D = planted(count=200)
     rng = np.random.default_rng(5)
     weights = rng.integers(0, 4, len(Y))
-    if gaps:
+    if incomplete:
         Y[rng.random(Y.shape) < 0.1] = np.nan
-    start = D + 0.2 * rng.standard_normal(D.shape)  # all of use: others would be drawn anew
+    start = D + 0.2 * rng.standard_normal(
+        D.shape
+    )  # all atoms are used, so none is replaced at random
     options = {"init": start, "max_iter": 3, "tol": 0, "random_state": 0}
     one = make(15, 2, **options).fit(Y, sample_weight=weights)
     many = make(15, 2, **options).fit(np.repeat(Y, weights, axis=0))
@@ -74,7 +80,7 @@ def test_weights_are_repetitions(make, gaps):
 
 
 @given(seeds, st.integers(1, 40), st.integers(1, 20), dtypes)
-def test_sweep_equals_its_twin(isa, seed, n, n_atoms, dtype):
+def test_approximate_update_agrees_with_numpy_twin(isa, seed, n, n_atoms, dtype):
     rng = np.random.default_rng(seed)
     D = random_vectors(rng, n_atoms, n).astype(dtype)
     Y = rng.standard_normal((50, n)).astype(dtype)
@@ -90,7 +96,7 @@ def test_sweep_equals_its_twin(isa, seed, n, n_atoms, dtype):
 
 
 @given(seeds)
-def test_exact_update_is_the_best_matrix_of_rank_one(seed):
+def test_exact_update_is_the_closest_rank_one_matrix(seed):
     rng = np.random.default_rng(seed)
     Y = rng.standard_normal((60, 8))
     state = Factorisation(Y, random_vectors(rng, 10, 8), 3)
@@ -108,7 +114,7 @@ def test_exact_update_is_the_best_matrix_of_rank_one(seed):
 
 
 @given(seeds, st.booleans())
-def test_updates_never_raise_the_error(seed, exact):
+def test_updates_do_not_increase_the_error(seed, exact):
     rng = np.random.default_rng(seed)
     state = Factorisation(rng.standard_normal((80, 8)), random_vectors(rng, 12, 8), 3)
     before = state.error
@@ -117,14 +123,14 @@ def test_updates_never_raise_the_error(seed, exact):
     assert state.error <= before + 1e-12
 
 
-def test_least_squares_atoms_leave_a_residual_without_correlation():
+def test_residual_of_least_squares_atoms_is_orthogonal_to_codes():
     rng = np.random.default_rng(0)
     state = Factorisation(rng.standard_normal((80, 8)), random_vectors(rng, 12, 8), 3)
     D = least_squares_atoms(state)
     np.testing.assert_allclose(state.codes.T @ (state.Y - state.codes @ D), 0, atol=1e-10)
 
 
-def test_least_squares_with_an_atom_that_is_never_used():
+def test_least_squares_atoms_with_an_unused_atom():
     Y = np.eye(4)[[0, 1, 2] * 5] * 2.0
     state = Factorisation(Y, np.eye(4), 1)
     D = least_squares_atoms(state)
@@ -134,7 +140,7 @@ def test_least_squares_with_an_atom_that_is_never_used():
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_estimators_improve_on_their_start(estimator, dtype):
+def test_learning_lowers_the_error(estimator, dtype):
     Y, _ = planted(dtype=dtype)
     fitted = clone(estimator).fit(Y)
     assert fitted.components_.shape == (12, 10)
@@ -148,13 +154,13 @@ def test_estimators_improve_on_their_start(estimator, dtype):
     assert codes.min() < 0 < codes.max()
     left = np.square(Y - fitted.inverse_transform(codes), dtype=np.float64).sum()
     assert fitted.score(Y) == pytest.approx(-left / np.square(Y, dtype=np.float64).sum(), rel=1e-5)
-    # Coding anew is close to the error that learning ended with.
+    # Encoding the signals again changes the last error slightly.
     assert -fitted.score(Y) <= 1.1 * fitted.errors_[-1]
 
 
 @pytest.mark.parametrize("approximate", [True, False])
-def test_ksvd_finds_a_planted_dictionary(approximate):
-    """Most of it: 0.83 of the atoms on average, in single runs 0.68 to 1."""
+def test_ksvd_recovers_a_planted_dictionary(approximate):
+    """On average it recovers 0.83 of the atoms, in single runs 0.68 to 1."""
     Y, D = planted(count=3000, n=20, n_atoms=25)
     found = []
     for seed in range(4):
@@ -164,7 +170,7 @@ def test_ksvd_finds_a_planted_dictionary(approximate):
 
 
 def test_ksvd_updates_atoms_after_each_batch():
-    """Two batches, one after another, are a pass; its errors are those before the updates."""
+    """A pass of two batches; its error is that before the updates."""
     Y, D = planted(count=400)
     Y = as_training_data(Y).in_canonical_order(if_small=False).rows()
     start = D[:12]
@@ -179,39 +185,39 @@ def test_ksvd_updates_atoms_after_each_batch():
     assert fitted.errors_[-1] == pytest.approx(left / np.square(Y).sum())
 
 
-def batches_of(state):
-    """The number of batches in each pass, until there is one."""
+def batches_per_pass(state):
+    """The number of batches in each pass, down to one."""
     counts = []
-    while not state.is_whole and len(counts) < 200:
+    while not state.is_full_batch and len(counts) < 200:
         counts.append(state.n_batches)
         before = state.error
-        state.improve_in_batches(lambda part: None, np.random.default_rng(0))
-        assert state.error == pytest.approx(before), "nothing was improved"
+        state.update_in_batches(lambda batch: None, np.random.default_rng(0))
+        assert state.error == pytest.approx(before), "the update does nothing"
     return counts
 
 
-def test_batches_grow_until_all_signals_are_one():
+def test_batches_grow_to_all_signals():
     Y, _ = planted(count=3000)
     state = BatchedFactorisation(Y, random_atoms(Y, 12, np.random.default_rng(0)), 2)
     assert state.n_batches == 3000 * 2 // (12 * 48)
-    assert batches_of(state) == [10, 10, 5, 5, 2, 2]
-    hasty = BatchedFactorisation(Y, state.atoms, 2, max_iter=19)
-    assert batches_of(hasty) == [10, 5, 2]
-    assert BatchedFactorisation(Y, state.atoms, 2, batch_size=None).is_whole
-    assert BatchedFactorisation(Y, state.atoms, 2, batch_size=5000).is_whole
+    assert batches_per_pass(state) == [10, 10, 5, 5, 2, 2]
+    few_iterations = BatchedFactorisation(Y, state.atoms, 2, max_iter=19)
+    assert batches_per_pass(few_iterations) == [10, 5, 2]
+    assert BatchedFactorisation(Y, state.atoms, 2, batch_size=None).is_full_batch
+    assert BatchedFactorisation(Y, state.atoms, 2, batch_size=5000).is_full_batch
     assert BatchedFactorisation(Y, state.atoms, 2, batch_size=700).n_batches == 4
     assert BatchedFactorisation(Y, state.atoms[:1], 1).n_batches == 62, "at most 64"
 
 
-def test_learning_goes_on_while_there_are_batches():
+def test_tol_does_not_stop_learning_during_batches():
     Y, _ = planted(count=3000)
-    fitted = KSVD(12, 2, random_state=0, tol=0.9).fit(Y)  # any two errors are that close
-    assert fitted.n_iter_ == 6, "the last with two batches, after which there is one"
+    fitted = KSVD(12, 2, random_state=0, tol=0.9).fit(Y)  # larger than any change of the error
+    assert fitted.n_iter_ == 6, "the last pass with two batches"
     assert KSVD(12, 2, random_state=0, tol=0.9, batch_size=None).fit(Y).n_iter_ == 1
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
-def test_results_repeat(estimator, set_threads):
+def test_results_are_reproducible(estimator, set_threads):
     Y, _ = planted()
     set_threads(1)
     first = clone(estimator).fit(Y)
@@ -231,7 +237,7 @@ def test_ksvd_starts_from_given_atoms():
     assert fitted.n_iter_ == 0
 
 
-def test_stagewise_atoms_are_sorted_by_energy_and_cut_to_size():
+def test_stagewise_atoms_are_sorted_by_energy():
     Y, _ = planted(n_atoms=20)
     for n_components in (11, 12, 2):
         fitted = StagewiseKSVD(n_components, 2, atoms_per_stage=4, n_inner=3, n_final=2).fit(Y)
@@ -249,7 +255,7 @@ def test_stagewise_starts_from_the_leading_singular_vectors():
     assert start.n_iter_ == 0
 
 
-def test_what_is_left_without_an_atom() -> None:
+def test_residual_without_an_atom() -> None:
     Y = np.random.default_rng(3).standard_normal((60, 10))
     state = Factorisation(Y, random_atoms(Y, 12, np.random.default_rng(0)), 3)
     X = state.codes.toarray()
@@ -260,8 +266,8 @@ def test_what_is_left_without_an_atom() -> None:
     np.testing.assert_allclose(state.residual, Y - X @ state.atoms, atol=1e-12)
 
 
-def test_a_stage_as_published_looks_at_signals_without_the_weakest_atom() -> None:
-    """The signals and new directions of the first stage, written out."""
+def test_published_stage_computes_residuals_without_the_weakest_atom() -> None:
+    """The first stage, spelled out in NumPy."""
     Y = np.cumsum(np.random.default_rng(4).standard_normal((200, 12)), axis=1)
     start = Factorisation(Y, leading_directions(Y, 3), 3)
     weakest = int(np.argmin(start.atom_energies))
@@ -277,17 +283,17 @@ def test_a_stage_as_published_looks_at_signals_without_the_weakest_atom() -> Non
     assert not np.allclose(other.components_, found.components_)
 
 
-def test_atoms_that_are_never_used_or_there_twice_are_replaced():
+def test_unused_and_duplicate_atoms_are_replaced():
     Y, D = planted()
     atoms = np.concatenate([D[:5], D[:1], -D[1:2]])
     state = Factorisation(Y, atoms, 2)
-    assert state.replace_useless(np.random.default_rng(0)) == 2
+    assert state.replace_unused(np.random.default_rng(0)) == 2
     inner = np.abs(state.atoms @ state.atoms.T) - np.eye(7)
     assert inner.max() < 0.999999
     np.testing.assert_allclose(np.linalg.norm(state.atoms, axis=1), 1)
     state = Factorisation(Y, np.eye(10), 2)
     state.codes = csr_array(np.where(np.arange(10) < 4, state.codes.toarray(), 0))
-    assert state.replace_useless(np.random.default_rng(0)) == 6
+    assert state.replace_unused(np.random.default_rng(0)) == 6
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
@@ -324,7 +330,7 @@ def test_leading_directions_are_singular_vectors():
     np.testing.assert_allclose(np.abs(ours @ theirs.T), np.eye(3), atol=1e-9)
 
 
-def test_callback_and_tolerance_stop():
+def test_callback_and_tol_stop_learning():
     Y, _ = planted()
     seen = []
 
@@ -340,7 +346,7 @@ def test_callback_and_tolerance_stop():
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
-def test_an_interrupt_keeps_the_dictionary_so_far(estimator):
+def test_interrupt_keeps_the_dictionary_so_far(estimator):
     Y, _ = planted()
 
     def interrupt(step, error, dictionary):
@@ -348,8 +354,9 @@ def test_an_interrupt_keeps_the_dictionary_so_far(estimator):
             raise KeyboardInterrupt
 
     fitted = clone(estimator).set_params(callback=interrupt)
-    with pytest.warns(RuntimeWarning, match="interrupted after 2 steps"):
+    with pytest.warns(RuntimeWarning, match="interrupted after 2 steps") as caught:
         fitted.fit(Y)
+    assert [warning.filename for warning in caught] == [__file__]
     assert fitted.n_iter_ == 2
     assert np.isfinite(fitted.components_).all()
 
@@ -381,12 +388,12 @@ def test_verbose_reports_on_stderr(capsys):
         (StagewiseKSVD(12, 2, share=0), "share must be greater than 0 and at most 1"),
     ],
 )
-def test_bad_parameters(estimator, message):
+def test_errors_name_the_parameter(estimator, message):
     with pytest.raises(ValueError, match=message):
         estimator.fit(planted()[0])
 
 
-def test_general_dictionary_checks_what_it_is_given():
+def test_general_dictionary_validation_and_equality():
     with pytest.raises(ValueError, match="atoms must not be zero, but row 1 is"):
         GeneralDictionary([[1.0, 0.0], [0.0, 0.0]])
     dictionary = GeneralDictionary(np.eye(3, 2) + 1)
@@ -422,7 +429,7 @@ def test_reachable_from_the_package():
     ("dtype", "power"),
     [(np.float32, -100), (np.float32, 100), (np.float64, -900), (np.float64, 900)],
 )
-def test_the_scale_of_the_signals_does_not_matter(estimator, dtype, power):
+def test_results_do_not_depend_on_the_scale_of_signals(estimator, dtype, power):
     Y = planted()[0].astype(dtype)
     plain = clone(estimator).fit(Y)
     far = clone(estimator).fit(np.ldexp(Y, power))
@@ -440,7 +447,7 @@ def test_atoms_of_any_scale():
     np.testing.assert_allclose(far.components_, plain.components_, atol=1e-9)
 
 
-def test_decoding_by_large_atoms_finds_overflow():
+def test_decoding_with_large_atoms_detects_overflow():
     dictionary = GeneralDictionary([[1e200, 0.0], [0.0, 1.0]])
     np.testing.assert_array_equal(dictionary.decode(csr_array([[1e100, 2.0]])), [[1e300, 2.0]])
     for code in (np.array([[1e200, 0.0]]), np.array([[1.0, 0.0]], np.float32)):

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse
 
 import fost
-from fost import images
+from fost import images, restoration
 from tests.cli.conftest import Run, make_picture
 
 
@@ -36,7 +36,7 @@ def test_indices_are_of_the_smallest_type(run: Run, members: int, kind: str) -> 
     codes = scipy.sparse.load_npz("codes.npz")
     assert codes.shape == (35, 64 * members)
     planes = images.read("picture.png").astype(np.float32) / np.float32(255)
-    rows = images.patches(planes, (8, 8))
+    rows = restoration.patches(planes, (8, 8))
     expected = bank.encode(rows - rows.mean(axis=1, keepdims=True), 4)
     np.testing.assert_array_equal(codes.indices, expected.indices)
 

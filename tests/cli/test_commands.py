@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 import scipy.sparse
 
 import fost
-from fost import images
+from fost import images, restoration
 from fost.cli.info import draw_atoms
 from fost.transforms import read_metadata
 from tests.cli.conftest import Run, make_picture
@@ -45,7 +44,8 @@ def test_what_is_learned_is_what_the_library_learns(run: Run) -> None:
     for name in ("picture.png", "colour.png"):
         unit = images.read(name).astype(np.float32) / np.float32(255)
         planes = images.to_luma_chroma(unit) if unit.ndim == 3 else unit
-        rows.append(images.patches(planes, (4, 6), 2))
+        axis = None if planes.ndim == 2 else -1
+        rows.append(restoration.patches(planes, (4, 6), 2, channel_axis=axis))
     Y = np.concatenate(rows)
     Y -= Y.mean(axis=1, keepdims=True)
     expected = fost.learn(Y, fost.Orthonormal(), 3, max_iter=7, random_state=0).transform
@@ -168,7 +168,7 @@ def test_encode_and_decode_a_picture(run: Run, name: str, sparsity: int) -> None
     back = images.read(f"out{suffix}")
     assert back.dtype == picture.dtype
     assert back.shape == picture.shape
-    span = images.PictureFormat.of(picture).scale
+    span = images.ImageFormat.of(picture).scale
     psnr = images.psnr(picture, back, span)
     assert json.loads(decoded.stdout)["psnr"] == report["psnr"]
     if math.isinf(psnr):
@@ -185,7 +185,7 @@ def test_encode_and_decode_a_picture(run: Run, name: str, sparsity: int) -> None
 
 def test_the_codes_are_those_of_the_library(run: Run) -> None:
     run("encode", "model.safetensors", "picture.png", "-o", "codes.npz")
-    Y = images.patches(images.read("picture.png").astype(np.float32) / np.float32(255))
+    Y = restoration.patches(images.read("picture.png").astype(np.float32) / np.float32(255), 8)
     means = Y.mean(axis=1)
     expected = fost.DCT((8, 8)).encode(Y - means[:, None], 4)
     codes = scipy.sparse.load_npz("codes.npz")
@@ -376,29 +376,6 @@ def test_bank(run: Run) -> None:
     assert images.psnr(clean, images.read("de.png")) > 25
 
 
-def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fost.demo import comparison, restoration
-
-    few = {name: comparison.METHODS[name] for name in comparison.METHODS if "256" not in name}
-    monkeypatch.setattr(comparison, "METHODS", {**few, "H12": few["H6"]})
-    monkeypatch.setattr(comparison, "PICTURES", ("camera",))
-    whole = comparison.picture
-    monkeypatch.setattr(comparison, "picture", lambda name: whole(name)[:96, 160:320])
-    quick = fost.AutoDictionary(4, max_iter=1)
-    monkeypatch.setattr(comparison, "explore", lambda Y, path: quick.fit(Y))
-    monkeypatch.setattr(comparison, "draw_pictures", lambda *_: None)
-    monkeypatch.setattr(restoration, "SHARE", 0.1)
-    report = json.loads(run("demo", "out", "--json").stdout)
-    assert [row["method"] for row in report["methods"]] == list(comparison.METHODS)
-    names = sorted(path.name for path in Path("out").iterdir())
-    assert names == ["atoms.png", "denoising.png", "inpainting.png", "report.md"]
-    for row in report["restoration"]:
-        assert row["psnr"] > 25
-    result = run("demo", "out", "--force")
-    assert "The report and its pictures are in out/" in result.stdout
-    assert run("demo", "out", "--force", "--quiet").stdout == ""
-
-
 @pytest.mark.parametrize("name", ["picture.png", "colour.png"])
 @pytest.mark.parametrize("model", [[], ["--model", "model.safetensors"]])
 def test_inpaint(run: Run, name: str, model: list[str]) -> None:
@@ -440,10 +417,11 @@ def test_inpaint_hands_over_what_the_options_say(
     seen: dict[str, Any] = {}
 
     def stand_in(image: np.ndarray, missing: np.ndarray, **others: Any) -> np.ndarray:
+        seen.clear()
         seen.update(image=image, missing=missing, **others)
         return image
 
-    monkeypatch.setattr(images, "inpaint", stand_in)
+    monkeypatch.setattr(restoration, "inpaint", stand_in)
     picture = images.read(name)
     mask = np.zeros((*picture.shape[:2], 3), np.uint8)
     mask[3:5, 7:9, 1] = 1
@@ -452,9 +430,9 @@ def test_inpaint_hands_over_what_the_options_say(
         "-s", "5", "--stride", "2")  # fmt: skip
     assert np.array_equal(seen["image"], picture)
     assert np.array_equal(seen["missing"], mask[..., 1] == 1)
-    assert seen["dictionary"] == fost.DCT((8, 8))
+    assert seen["transform"] == fost.DCT((8, 8))
     assert (seen["n_nonzero_coefs"], seen["stride"], seen["verbose"]) == (5, 2, False)
-    assert (seen["method"], seen["patch"]) == ("shrinkage", (8, 8))
+    assert (seen["method"], seen["patch_shape"]) == ("shrinkage", (8, 8))
     assert np.array_equal(images.read("out.png"), picture)
     value = int(picture[0, 0, 0] if picture.ndim == 3 else picture[0, 0])
     picture[:] = 255
@@ -462,7 +440,7 @@ def test_inpaint_hands_over_what_the_options_say(
     images.write("value.png", picture)
     run("inpaint", "value.png", "--missing-value", str(value), "-o", "out.png", "-f")
     assert np.argwhere(seen["missing"]).tolist() == [[1, 2]]
-    assert seen["dictionary"] is None
+    assert "transform" not in seen
 
 
 def test_denoise_hands_over_what_the_options_say(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -472,10 +450,10 @@ def test_denoise_hands_over_what_the_options_say(run: Run, monkeypatch: pytest.M
         seen.update(image=image, sigma=sigma, **others)
         return image
 
-    monkeypatch.setattr(images, "denoise", stand_in)
+    monkeypatch.setattr(restoration, "denoise", stand_in)
     run("denoise", "picture.png", "-o", "out.png")
     assert seen["image"].dtype == np.uint8
-    assert seen["sigma"] == images.noise_level(seen["image"])
-    assert (seen["dictionary"], seen["stride"]) == (None, 1)
+    assert seen["sigma"] == restoration.estimate_sigma(seen["image"])
+    assert seen["stride"] == 1
     run("denoise", "picture.png", "-o", "out.png", "-f", "--sigma", "12.5", "--stride", "3")
     assert (seen["sigma"], seen["stride"]) == (12.5, 3)

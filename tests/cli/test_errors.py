@@ -225,8 +225,6 @@ def test_alpha_is_a_warning(folder: Path, name: str) -> None:
         ("denoise picture.png -o out.xyz", ".xyz is no kind of picture file"),
         ("info picture.png", "cannot load a transform from 'picture.png'"),
         ("info model.safetensors --atoms atoms.xyz", ".xyz is no kind of picture file"),
-        ("demo nowhere/out", "there is no folder 'nowhere'"),
-        ("demo picture.png", "it is not a folder"),
         ("paint", "No such command 'paint'"),
         ("--paint", "No such option"),
         ("info model.safetensors --paint", "No such option"),
@@ -234,12 +232,6 @@ def test_alpha_is_a_warning(folder: Path, name: str) -> None:
 )
 def test_bad_arguments(fail: Fail, words: str, message: str) -> None:
     assert message in fail(*words.split())
-
-
-def test_a_report_of_an_earlier_demo(fail: Fail, folder: Path) -> None:
-    (folder / "demo").mkdir()
-    (folder / "demo" / "report.md").write_text("old", encoding="utf-8")
-    assert fail("demo") == "fost: 'demo/report.md' exists already; --force replaces it"
 
 
 @pytest.mark.parametrize(
@@ -681,7 +673,7 @@ def test_bugs_are_not_hidden(
     def broken(*_: Any, **__: Any) -> None:
         raise error("a bug")
 
-    monkeypatch.setattr(images, "denoise", broken)
+    monkeypatch.setattr("fost.restoration.denoise", broken)
     result = CliRunner().invoke(app, COMMANDS["denoise"])
     assert result.exit_code == 1
     assert isinstance(result.exception, error)

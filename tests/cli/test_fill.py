@@ -11,11 +11,11 @@ import pytest
 
 import fost
 from tests.cli.conftest import Run
-from tests.gaps.test_learning import holed
+from tests.imputation.test_fit import with_missing
 
 
 def signals_with_gaps() -> np.ndarray:
-    X = holed(np.load("signals.npy")).astype(np.float32)
+    X = with_missing(np.load("signals.npy")).astype(np.float32)
     np.save("holed.npy", X)
     return X
 
@@ -25,7 +25,7 @@ def test_an_array(run: Run) -> None:
     report = json.loads(run("fill", "holed.npy", "-o", "filled.npy", "--json").stdout)
     filled = np.load("filled.npy")
     assert filled.dtype == np.float32
-    np.testing.assert_allclose(filled, fost.gaps.learn(X).fill(X), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(filled, fost.imputation.fit_mixture(X).fill(X), rtol=1e-5, atol=1e-5)
     assert report["n_missing"] == np.isnan(X).sum()
     assert (report["n_signals"], report["n_features"]) == (500, 16)
     text = run("fill", "holed.npy", "-o", "other.npy", "--members", "1").stdout

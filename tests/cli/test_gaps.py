@@ -10,7 +10,7 @@ import pytest
 import fost
 from fost.learning import as_training_data
 from tests.cli.conftest import Run
-from tests.gaps.test_learning import holed
+from tests.imputation.test_fit import with_missing
 
 LEARN = ("learn", "--structure", "householder", "--size", "3", "-s", "3", "--quiet")
 
@@ -18,7 +18,7 @@ LEARN = ("learn", "--structure", "householder", "--size", "3", "-s", "3", "--qui
 def gapped() -> tuple[np.ndarray, np.ndarray]:
     """Signals with NaN, and the same without it but with a mask, in files."""
     Y = np.load("signals.npy")
-    X = holed(Y)
+    X = with_missing(Y)
     np.save("holed.npy", X)
     np.save("mask.npy", np.isnan(X))
     return X, Y

@@ -53,7 +53,7 @@ def test_version_and_help(run: Run) -> None:
     assert run("--version").stdout == f"fost {fost.__version__}\n"
     text = run().stdout
     assert text == run("--help").stdout == run("-h").stdout
-    for command in ("learn", "info", "encode", "decode", "inpaint", "denoise", "demo"):
+    for command in ("learn", "info", "encode", "decode", "inpaint", "denoise"):
         assert re.search(rf"\b{command}\b", text), command
         assert "--quiet" in run(command, "--help").stdout
 
@@ -199,7 +199,7 @@ def test_an_interrupt_while_writing_leaves_the_old_file(folder: Path) -> None:
 
 def test_shells_complete_commands_and_options(folder: Path) -> None:
     complete = {"_FOST_COMPLETE": "complete_bash", "COMP_WORDS": "fost de", "COMP_CWORD": "1"}
-    assert sorted(process(**complete).stdout.split()) == ["decode", "demo", "denoise"]
+    assert sorted(process(**complete).stdout.split()) == ["decode", "denoise"]
     complete |= {"COMP_WORDS": "fost learn --structure o", "COMP_CWORD": "3"}
     assert process(**complete).stdout.split() == ["orthogonal-householder"]
 

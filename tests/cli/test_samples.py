@@ -12,7 +12,7 @@ from scipy.io import wavfile
 
 import fost
 from fost.restoration import denoise, inpaint
-from fost.restoration.tiles import sides_for
+from fost.restoration.tiling import tile_sides
 from tests.cli.conftest import Run
 
 
@@ -45,7 +45,7 @@ def test_arrays(run: Run) -> None:
     )
     fost.DCT(32).save("waves.safetensors")
     run("denoise", "waves.npy", "-o", "out.npy", "-f", "--sigma", "0.2", "-m", "waves.safetensors")
-    np.testing.assert_array_equal(np.load("out.npy"), denoise(waves(), 0.2, fost.DCT(32)))
+    np.testing.assert_array_equal(np.load("out.npy"), denoise(waves(), 0.2, transform=fost.DCT(32)))
 
 
 def test_zarr(run: Run) -> None:
@@ -109,7 +109,7 @@ def test_errors_are_one_line(fail: Callable[..., str]) -> None:
     assert "No such file" in fail("denoise", "nowhere.wav", "-o", "out.wav")
     assert "No such file" in fail("denoise", "nowhere.npy", "-o", "out.npy")
     assert "exists already" in fail("denoise", "waves.npy", "-o", "signals.npy")
-    assert "nothing to go by" in fail(
+    assert "mask is True for all samples" in fail(
         "inpaint", "holes.npy", "--missing-value", "nan", "-o", "out.npy"
     )
     assert "must be a file like" in fail(
@@ -120,13 +120,13 @@ def test_errors_are_one_line(fail: Callable[..., str]) -> None:
 @pytest.fixture
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of more than a thousand samples count as large."""
-    monkeypatch.setattr("fost.restoration.sources.sides_for", _small_sides)
-    monkeypatch.setattr("fost.restoration.denoising.sides_for", _small_sides)
-    monkeypatch.setattr("fost.restoration.inpainting.sides_for", _small_sides)
+    monkeypatch.setattr("fost.restoration.tiling.tile_sides", _small_sides)
+    monkeypatch.setattr("fost.restoration.denoising.tile_sides", _small_sides)
+    monkeypatch.setattr("fost.restoration.inpainting.tile_sides", _small_sides)
 
 
 def _small_sides(shape: tuple[int, ...], channels: int) -> tuple[int, ...]:
-    return sides_for(shape, channels, 1000)
+    return tile_sides(shape, channels, 1000)
 
 
 @pytest.mark.usefixtures("small_tiles")
@@ -135,7 +135,7 @@ def test_stacks_in_parts(run: Run, compression: str | None) -> None:
     tifffile = pytest.importorskip("tifffile")
     volume = slices().astype(np.uint8)
     tifffile.imwrite("in.tif", volume, photometric="minisblack", compression=compression)
-    tile = sides_for(volume.shape, 1, 1000)
+    tile = tile_sides(volume.shape, 1, 1000)
     assert tile != volume.shape
     run("denoise", "in.tif", "--volume", "-o", "out.tif", "--sigma", "3")
     np.testing.assert_array_equal(tifffile.imread("out.tif"), denoise(volume, 3, tile=tile))
@@ -155,7 +155,7 @@ def test_sound_in_parts(run: Run, dtype: type) -> None:
     wavfile.write("in.wav", 8000, sound)
     run("denoise", "in.wav", "-o", "out.wav", "--sigma", "0.3", "--quality", "fast")
     rate, found = wavfile.read("out.wav")
-    tile = sides_for(sound.shape[:1], 2, 1000)
+    tile = tile_sides(sound.shape[:1], 2, 1000)
     assert rate == 8000
     assert found.dtype == dtype
     wanted = denoise(sound, 0.3, channel_axis=1, quality="fast", tile=tile)
@@ -167,7 +167,7 @@ def test_sound_in_parts(run: Run, dtype: type) -> None:
 @pytest.mark.usefixtures("small_tiles")
 def test_arrays_in_parts_replace_what_they_are_read_from(run: Run) -> None:
     np.save("waves.npy", waves())
-    wanted = denoise(waves(), 0.2, quality="fast", tile=sides_for((1500,), 1, 1000))
+    wanted = denoise(waves(), 0.2, quality="fast", tile=tile_sides((1500,), 1, 1000))
     run("denoise", "waves.npy", "-o", "waves.npy", "-f", "--sigma", "0.2", "--quality", "fast")
     np.testing.assert_array_equal(np.load("waves.npy"), wanted)
 

@@ -1,4 +1,4 @@
-"""Brute force for the tests of diagnostics: the paper's matrices, with signals in columns."""
+"""Brute-force references for diagnostics: the paper's matrices, with signals in columns."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def product(vectors: Array) -> Array:
 
 
 def uneven_signals(n: int, count: int, seed: int, m: int = 6, s: int = 2) -> Array:
-    """Signals that are sparse in a product of m reflectors, some atoms used much more than others.
+    """Signals that are sparse in a product of m reflectors, with uneven use of the atoms.
 
-    For such signals more reflectors than were learned would help.
+    For such signals, more reflectors than were learned help.
     """
     rng = np.random.default_rng(seed)
     C = rng.standard_normal((count, n)) * np.exp(-0.2 * np.arange(n))

@@ -1,4 +1,4 @@
-"""The example in R^2 of section IV, Q = I and s = 1, with its inequalities the right way round."""
+"""The example in R^2 of section IV, Q = I and s = 1, with corrected inequalities."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def test_when_a_reflector_helps(seed: int, tilt: float, share: float) -> None:
     margin = 2 * np.sqrt(a * b) - abs(g)
     if abs(margin) > 1e-9 * (a + b):
         # No reflector helps if and only if 2 ||y_11|| ||y_22|| >= |y_11^T y_21 + y_22^T y_12|;
-        # the paper has < where there must be >=.
+        # the paper has < instead of >=.
         assert (one.lowest_eigenvalue >= 0) == (margin > 0)
     # The paper's conditions for "no reflector helps" cannot be met: |g| <= a + b.
     assert not (2 * a < g and 2 * b < g)
-    if 2 * min(a, b) > abs(g):  # Gershgorin, the paper's first two conditions turned round
+    if 2 * min(a, b) > abs(g):  # Gershgorin, the paper's first two conditions reversed
         assert one.gain == 0
     # The best of many reflectors does not do better.
     angles = np.linspace(0, np.pi, 361)
@@ -54,8 +54,8 @@ def test_when_a_reflector_helps(seed: int, tilt: float, share: float) -> None:
     assert max(*drops, 0.0) >= one.gain - 1e-3 * (a + b)
 
 
-def test_a_reflector_helps_where_few_signals_use_the_second_axis() -> None:
-    # 2 ||y_11|| ||y_22|| = 2 sqrt(20) < 18: for the paper a sign that no reflector helps.
+def test_reflector_helps_if_few_signals_use_the_second_axis() -> None:
+    # 2 ||y_11|| ||y_22|| = 2 sqrt(20) < 18: by the paper, no reflector would help.
     Y = np.array([[4.0, 4.0], [2.0, 1.0], [0.0, 1.0]])
     a, b, g = parts(Y)
     assert (a, b, g) == (20, 1, 18)
@@ -68,7 +68,7 @@ def test_a_reflector_helps_where_few_signals_use_the_second_axis() -> None:
     assert bound.symmetric == pytest.approx(2 * np.sqrt((a + b) ** 2 - (4 * a * b - g * g)))
 
 
-def test_no_reflector_helps_where_the_diagonal_dominates() -> None:
+def test_no_reflector_helps_if_the_diagonal_dominates() -> None:
     Y = np.array([[3.0, 1.0], [3.0, -0.5], [0.5, 2.0]])
     a, b, g = parts(Y)
     assert 2 * min(a, b) > abs(g)
@@ -78,7 +78,7 @@ def test_no_reflector_helps_where_the_diagonal_dominates() -> None:
     assert diagnostics.spectrum(IDENTITY, Y, 1).eigenvalues.prod() > 0
 
 
-def test_nearly_skew_symmetric_is_not_good_enough() -> None:
+def test_nearly_skew_symmetric_matrices_are_not_optimal() -> None:
     # y_12^T y_22 = -y_11^T y_21: the paper's "+-" allows it, but a rotation does better.
     Y = np.array([[3.0, 2.0], [-2.0, 3.0]])
     X = IDENTITY.encode(Y, 1).toarray()
@@ -92,7 +92,7 @@ def test_nearly_skew_symmetric_is_not_good_enough() -> None:
 
 
 @given(seed=cases.seeds, count=st.integers(1, 30), scale=st.floats(1e-3, 1e3))
-def test_plane_is_what_the_other_functions_say(seed: int, count: int, scale: float) -> None:
+def test_plane_agrees_with_other_functions(seed: int, count: int, scale: float) -> None:
     Y = scale * np.random.default_rng(seed).standard_normal((count, 2))
     found = diagnostics.plane(Y)
     assert (found.first, found.second, found.cross) == pytest.approx(parts(Y))
@@ -125,6 +125,6 @@ def test_plane_can_be_drawn() -> None:
         found.draw(3)
 
 
-def test_plane_takes_two_features() -> None:
+def test_plane_requires_two_features() -> None:
     with pytest.raises(ValueError, match="Y has 3 features"):
         diagnostics.plane(np.ones((4, 3)))

@@ -1,4 +1,4 @@
-"""Remark 4: what one more reflector gains, and whether each of those at hand is the best."""
+"""Remark 4: the gain of one more reflector, and whether each existing one is optimal."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import fost
 from fost import diagnostics
+from fost.diagnostics import sums
 from tests import cases
 from tests.diagnostics import brute
 
@@ -45,7 +46,7 @@ def best_in_place(p: brute.Paper, vectors: Array, j: int) -> Array:
     decay=st.floats(0, 2),
     seed=cases.seeds,
 )
-def test_the_gain_is_the_real_drop_of_the_error(kind: str, n: int, decay: float, seed: int) -> None:
+def test_gain_is_the_decrease_of_the_error(kind: str, n: int, decay: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     transform = cases.make_transform(kind, n, rng)
     Y = rng.standard_normal((60, n)) * np.exp(-decay * np.arange(n))
@@ -65,7 +66,7 @@ def test_the_gain_is_the_real_drop_of_the_error(kind: str, n: int, decay: float,
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_gain_that_matters_is_right_to_nine_digits(seed: int) -> None:
+def test_large_gains_have_nine_correct_digits(seed: int) -> None:
     Y = brute.uneven_signals(12, 300, seed)
     start = fost.Householder(cases.random_vectors(np.random.default_rng(seed), 1, 12))
     found = diagnostics.one_more_reflector(start, Y, S)
@@ -76,7 +77,7 @@ def test_a_gain_that_matters_is_right_to_nine_digits(seed: int) -> None:
     assert found.relative_gain == pytest.approx(drop / np.sum(Y**2), rel=1e-9)
 
 
-def test_h_dla_has_converged_to_the_best_reflector_in_each_place(
+def test_h_dla_converges_to_the_best_reflector_in_each_place(
     signals: Array, converged: fost.Householder
 ) -> None:
     p = brute.paper(converged, signals, S)
@@ -91,7 +92,7 @@ def test_h_dla_has_converged_to_the_best_reflector_in_each_place(
     assert "fixed point" in str(found)
 
 
-def test_one_more_reflector_lowers_the_converged_error_as_predicted(
+def test_one_more_reflector_lowers_the_error_as_predicted(
     signals: Array, converged: fost.Householder
 ) -> None:
     p = brute.paper(converged, signals, S)
@@ -103,7 +104,7 @@ def test_one_more_reflector_lowers_the_converged_error_as_predicted(
     assert better.n_reflectors == M + 1
     drop = p.error - np.sum((p.Y - better.matrix @ p.X) ** 2)
     assert found.gain == pytest.approx(drop, rel=1e-9)
-    # Coding again adds to it, and so does learning on.
+    # Encoding again lowers the error further, and so does more learning.
     coded = diagnostics.one_more_reflector(better, signals, S).error
     assert coded <= found.error - found.relative_gain
     learned = fost.learn(signals, fost.Reflectors(M + 1), S, init=better)
@@ -133,7 +134,7 @@ def test_each_reflector_equals_brute_force(seed: int) -> None:
     assert "A better one" in str(found)
 
 
-def test_each_reflector_looks_behind_a_base() -> None:
+def test_each_reflector_of_a_chain() -> None:
     Y = np.cumsum(np.random.default_rng(0).standard_normal((300, 16)), axis=1)
     base = fost.DCT(16)
     estimator = fost.HouseholderDictionary(3, 2, base=base, max_iter=20, tol=0).fit(Y)
@@ -141,11 +142,11 @@ def test_each_reflector_looks_behind_a_base() -> None:
     own = diagnostics.each_reflector(estimator.dictionary_.stages[1], base.forward(Y), 2)
     assert np.allclose(found.worth, own.worth, atol=1e-12)
     assert np.allclose(found.gains, own.gains, atol=1e-12)
-    with pytest.raises(ValueError, match="dictionary must be made of reflectors"):
+    with pytest.raises(ValueError, match="dictionary must consist of reflectors"):
         diagnostics.each_reflector(base, Y, 2)
 
 
-def test_adding_to_all_kinds_of_dictionaries() -> None:
+def test_add_to_all_kinds_of_dictionaries() -> None:
     rng = np.random.default_rng(0)
     n = 8
     Y = brute.uneven_signals(n, 300, seed=3)
@@ -172,7 +173,7 @@ def test_adding_to_all_kinds_of_dictionaries() -> None:
         found.add_to(fost.DCT(4))
 
 
-def test_no_reflector_helps_what_is_perfect() -> None:
+def test_no_reflector_helps_exact_codes() -> None:
     Y = np.diag([1.0, 2.0, 3.0])
     found = diagnostics.one_more_reflector(fost.Householder(np.zeros((0, 3))), Y, 1)
     assert not found.helps
@@ -183,7 +184,7 @@ def test_no_reflector_helps_what_is_perfect() -> None:
     assert "No further reflector" in str(found)
 
 
-def test_a_general_dictionary() -> None:
+def test_general_dictionary() -> None:
     rng = np.random.default_rng(0)
     atoms = cases.random_vectors(rng, 12, 8)
     Y = brute.uneven_signals(8, 80, seed=1)
@@ -203,15 +204,15 @@ def test_a_general_dictionary() -> None:
     assert best.gain == pytest.approx(drop, abs=1e-9)
     assert best.trace == pytest.approx(np.trace(Yt @ X.T @ D.T))
     assert best.nuclear_norm == pytest.approx(brute.nuclear(Yt @ X.T @ D.T))
-    # The length of atoms makes no difference.
+    # Atoms are normalised first.
     scaled = diagnostics.one_more_reflector(atoms * rng.uniform(0.1, 9, (12, 1)), Y, 3)
     assert scaled.gain == pytest.approx(found.gain, abs=1e-9)
 
 
-def test_blocks_of_signals_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_signals_are_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
     atoms = cases.random_vectors(np.random.default_rng(0), 10, 6)
     Y = brute.uneven_signals(6, 50, seed=1).astype(np.float32)
     whole = diagnostics.one_more_reflector(atoms, Y, 2)
-    monkeypatch.setattr(fost.diagnostics.coded, "_PURSUED", 42)
+    monkeypatch.setattr(sums, "_BLOCK_ENTRIES", 42)
     parts = diagnostics.one_more_reflector(atoms, Y, 2)
     assert np.allclose(whole.eigenvalues, parts.eigenvalues, rtol=1e-12)

@@ -1,4 +1,4 @@
-"""The report on every kind of dictionary, and what all diagnostics refuse."""
+"""The report on every kind of dictionary, and the validation of all diagnostics."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 import fost
 from fost import diagnostics
+from fost.diagnostics.report import Report
 from tests import cases
 from tests.diagnostics import brute
 
@@ -53,7 +54,7 @@ def test_banks(signals: NDArray[np.float64]) -> None:
     assert found.flops == bank.dictionary_.flops
     assert (found.n_atoms, found.gershgorin, found.spectrum) == (3 * N, None, None)
     assert "Bank(n_features=16, n_members=3" in text
-    # What is about one orthonormal dictionary, or about atoms that are used together.
+    # Remarks 2 and 3, and coherence, do not apply to banks.
     assert (found.coherence, found.procrustes, found.symmetry) == (None, None, None)
     assert "48, of 3 orthonormal transforms" in text
     assert not re.search("coherence|any orthonormal|symmetry", text)
@@ -66,7 +67,7 @@ def test_banks(signals: NDArray[np.float64]) -> None:
     assert one.relative_gain > 0
 
 
-def text_of(dictionary: Any, *arguments: Any) -> tuple[diagnostics.Report, str]:
+def text_of(dictionary: Any, *arguments: Any) -> tuple[Report, str]:
     file = io.StringIO()
     found = diagnostics.report(dictionary, *arguments, file=file)
     text = file.getvalue()
@@ -93,7 +94,7 @@ def test_every_estimator(estimator: Any, signals: NDArray[np.float64]) -> None:
     assert (found.each is not None) == ("Householder" in repr(estimator.dictionary_))
 
 
-def test_the_report_repeats_what_the_functions_say(signals: NDArray[np.float64]) -> None:
+def test_report_agrees_with_single_functions(signals: NDArray[np.float64]) -> None:
     result = fost.learn(signals, fost.Reflectors(3), 2)
     found, text = text_of(result, signals, 2)
     for name, function in (
@@ -110,14 +111,14 @@ def test_the_report_repeats_what_the_functions_say(signals: NDArray[np.float64])
     assert found.relative_error == pytest.approx(result.error)
 
 
-def test_a_dictionary_like_that_of_k_svd() -> None:
+def test_foreign_estimators_with_atoms() -> None:
     rng = np.random.default_rng(0)
     Y = brute.uneven_signals(8, 60, seed=0)
     Y[:, -1] = 0
     for n_atoms in (8, 12):
         atoms = cases.random_vectors(rng, n_atoms, 8)
         atoms[-2] = atoms[-3]
-        atoms[-1] = np.eye(8)[-1]  # never used: no signal has anything there
+        atoms[-1] = np.eye(8)[-1]  # never used: all signals are zero there
         atoms[:-1, -1] = 0
         estimator = SimpleNamespace(components_=atoms, n_nonzero_coefs=2)
         found, text = text_of(estimator, Y)
@@ -132,7 +133,7 @@ def test_a_dictionary_like_that_of_k_svd() -> None:
 
 
 @pytest.mark.parametrize("estimator", ["KSVD", "MOD", "StagewiseKSVD"])
-def test_every_general_dictionary(estimator: str) -> None:
+def test_baselines(estimator: str) -> None:
     Y = brute.uneven_signals(8, 60, seed=0)
     fitted = getattr(fost.baselines, estimator)(12, 2, random_state=0).fit(Y)
     found, text = text_of(fitted, Y)
@@ -141,29 +142,29 @@ def test_every_general_dictionary(estimator: str) -> None:
     assert str(diagnostics.report(fitted.dictionary_, Y, 2)).count("12 atoms") == 1
 
 
-def test_the_dct_of_the_signals_shape() -> None:
-    """Products of smooth functions, which the DCT of two axes codes better than that of one."""
+def test_dct_of_the_shape_of_signals() -> None:
+    """Products of smooth functions, on which the 2-D DCT has a lower error than the 1-D DCT."""
     random = np.random.default_rng(0)
     walks = np.cumsum(random.standard_normal((2, 300, 4)), axis=2)
     Y = np.einsum("ki,kj->kij", *walks).reshape(300, 16)
     plain, text = text_of(fost.Dense(np.eye(N)), Y, 2)
-    assert plain.cosine.shape == (16,)
+    assert plain.dct.shape == (16,)
     assert plain.other_flops["1-D fast cosine"] == fost.DCT(16).flops
     assert "the DCT of 16 loses" in text
     file = io.StringIO()
     found = diagnostics.report(fost.Dense(np.eye(N)), Y, 2, signal_shape=(4, 4), file=file)
     codes = fost.DCT((4, 4)).encode(Y, 2)
     lost = 1 - np.sum(codes.data**2) / np.sum(Y**2)
-    assert found.cosine.relative_error == pytest.approx(lost, rel=1e-9)
-    assert found.cosine.relative_error < plain.cosine.relative_error
+    assert found.dct.relative_error == pytest.approx(lost, rel=1e-9)
+    assert found.dct.relative_error < plain.dct.relative_error
     assert found.other_flops["2-D fast cosine"] == fost.DCT((4, 4)).flops
     assert "the DCT of 4 x 4 loses" in " ".join(file.getvalue().split())
-    # What a dictionary or an estimator knows of it.
+    # The default shape is that of the dictionary or of the estimator.
     over = fost.Chain([fost.DCT((4, 4)), fost.Householder(np.eye(N)[:1])])
-    assert text_of(over, Y, 2)[0].cosine == found.cosine
-    assert text_of(fost.Bank([over, fost.DCT((4, 4))]), Y, 2)[0].cosine == found.cosine
+    assert text_of(over, Y, 2)[0].dct == found.dct
+    assert text_of(fost.Bank([over, fost.DCT((4, 4))]), Y, 2)[0].dct == found.dct
     auto = fost.AutoDictionary(2, (2, 8), 400, max_members=1, random_state=0, max_iter=1)
-    assert text_of(auto.fit(Y), Y)[0].cosine.shape == (2, 8)
+    assert text_of(auto.fit(Y), Y)[0].dct.shape == (2, 8)
     with pytest.raises(ValueError, match=r"signal_shape=\(4, 5\) has 20 entries, but Y has 16"):
         diagnostics.report(over, Y, 2, signal_shape=(4, 5))
 
@@ -177,7 +178,7 @@ def test_prints_to_standard_output(
     assert "\n" not in repr(found)
 
 
-def test_a_fixed_point_passes_everything() -> None:
+def test_fixed_point_passes_all_remarks() -> None:
     Y = np.random.default_rng(0).standard_normal((300, 6))
     result = fost.learn(Y, fost.Orthonormal(), 2, max_iter=3000, tol=0)
     found, text = text_of(result, Y, 2)
@@ -190,7 +191,7 @@ def test_a_fixed_point_passes_everything() -> None:
     assert "not a local minimum" not in text
 
 
-def test_odd_dictionaries() -> None:
+def test_degenerate_dictionaries() -> None:
     identity = fost.Householder(np.zeros((0, 4)))
     found, text = text_of(identity, np.zeros((3, 4)), 1)
     assert found.relative_error == 0
@@ -201,7 +202,7 @@ def test_odd_dictionaries() -> None:
     text_of(fost.Dense([[1.0]]), [[2]], 1)
 
 
-def test_float32_and_memory(signals: NDArray[np.float64]) -> None:
+def test_float32_and_memory_layouts(signals: NDArray[np.float64]) -> None:
     transform = fost.learn(signals, fost.Reflectors(3), 2).transform
     double = diagnostics.one_more_reflector(transform, signals, 2)
     single = diagnostics.one_more_reflector(transform, signals.astype(np.float32), 2)
@@ -212,7 +213,7 @@ def test_float32_and_memory(signals: NDArray[np.float64]) -> None:
 
 
 @pytest.mark.parametrize("function", ALL, ids=lambda f: f.__name__)
-def test_bad_input(function: Any) -> None:
+def test_errors_name_the_argument(function: Any) -> None:
     transform = fost.Householder(np.eye(4)[:2])
     Y = np.random.default_rng(0).standard_normal((20, 4))
     broken = Y.copy()
@@ -245,7 +246,7 @@ def test_bad_input(function: Any) -> None:
         function(fost.OrthonormalDictionary(), Y, 1)
 
 
-def test_bad_options() -> None:
+def test_errors_name_the_option() -> None:
     Y = np.random.default_rng(0).standard_normal((20, 4))
     with pytest.raises(ValueError, match="tol must be at least 0 and finite, got -1"):
         diagnostics.procrustes(fost.DCT(4), Y, 1, tol=-1)
@@ -257,9 +258,9 @@ def test_bad_options() -> None:
         diagnostics.gershgorin([[1.0, 0, 0, 0], [1.0, 1, 0, 0]], Y, 1)
     found = diagnostics.spectrum(fost.DCT(4), Y, 1)
     with pytest.raises(ValueError, match="max_loss must be at least 0 and at most 1"):
-        found.suggested_m(2)
-    with pytest.raises(ValueError, match="m must be between 0 and n_features=4"):
-        found.left_out(5)
+        found.suggested_n_reflectors(2)
+    with pytest.raises(ValueError, match="n_reflectors must be between 0 and n_features=4"):
+        found.truncation_loss(5)
     with pytest.raises(ValueError, match="dictionary must not have atoms that are zero"):
         diagnostics.mutual_coherence(np.zeros((2, 2)))
     assert "diagnostics" in dir(fost)

@@ -1,3 +1,5 @@
+"""The spectrum of Z~ agrees with brute force, and its losses with errors."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -17,7 +19,7 @@ from tests.diagnostics import brute
     dtype=cases.dtypes,
     seed=cases.seeds,
 )
-def test_equals_brute_force(kind: str, n: int, dtype: type, seed: int) -> None:
+def test_spectrum_agrees_with_brute_force(kind: str, n: int, dtype: type, seed: int) -> None:
     rng = np.random.default_rng(seed)
     transform = cases.make_transform(kind, n, rng)
     Y = cases.make_signals("normal", 50, n, dtype, rng)
@@ -30,8 +32,8 @@ def test_equals_brute_force(kind: str, n: int, dtype: type, seed: int) -> None:
 
 
 @pytest.mark.parametrize("m", [0, 1, 3, 8])
-def test_losses_are_real_errors(m: int) -> None:
-    """left_out(m) is what the best m orthogonal reflectors lack against all of them."""
+def test_truncation_loss_is_an_error(m: int) -> None:
+    """It is the error of the best m orthogonal reflectors less that of all of them."""
     n, s = 16, 3
     Y = brute.uneven_signals(n, 300, seed=0)
     start = fost.learn(Y, fost.Reflectors(8, orthogonal=True), s, max_iter=30)
@@ -44,7 +46,7 @@ def test_losses_are_real_errors(m: int) -> None:
         U = np.eye(n) - 2 * vectors[:, :count] @ vectors[:, :count].T
         return float(np.sum((p.Y - U @ p.X) ** 2) / np.sum(Y**2))
 
-    assert found.left_out(m) == pytest.approx(error(m) - error(found.n_negative), abs=1e-12)
+    assert found.truncation_loss(m) == pytest.approx(error(m) - error(found.n_negative), abs=1e-12)
     assert (np.diff(found.losses) <= 0).all()
 
 
@@ -55,24 +57,24 @@ def test_qh_dla_leaves_m_negative_eigenvalues_on_exact_data() -> None:
     Y = U.inverse(fost.select(rng.standard_normal((2000, 12)), 2).toarray())
     found = diagnostics.spectrum(U, Y, 2)
     assert found.n_negative == 3
-    assert found.suggested_m(0) == 3
+    assert found.suggested_n_reflectors(0) == 3
     # An exact factorisation: the nuclear norm of Z~ is 2 ||Y||_F^2 (section IV.B).
     assert np.abs(found.eigenvalues).sum() == pytest.approx(2 * np.sum(Y**2))
     assert diagnostics.symmetric_bound(U, Y, 2).symmetric_error == pytest.approx(0, abs=1e-12)
 
 
-def test_suggestion_agrees_with_auto() -> None:
+def test_suggested_number_of_reflectors_agrees_with_auto() -> None:
     Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 32)), axis=1)
     qh = fost.learn(Y, fost.Reflectors(16, orthogonal=True), 3, max_iter=10)
-    suggested = diagnostics.spectrum(qh, Y, 3).suggested_m()
+    suggested = diagnostics.spectrum(qh, Y, 3).suggested_n_reflectors()
     auto = fost.learn(Y, fost.Reflectors("auto"), 3, max_iter=1).transform
     assert isinstance(auto, fost.Householder)
     assert suggested == auto.n_reflectors
     found = diagnostics.spectrum(qh, Y, 3)
     for loss in (0.0, 0.001, 0.01, 0.1, 1.0):
-        m = found.suggested_m(loss)
-        assert found.left_out(m) <= loss + 1e-12
-        assert m == 0 or found.left_out(m - 1) > loss - 1e-12
+        m = found.suggested_n_reflectors(loss)
+        assert found.truncation_loss(m) <= loss + 1e-12
+        assert m == 0 or found.truncation_loss(m - 1) > loss - 1e-12
 
 
 def test_bases() -> None:
@@ -89,7 +91,7 @@ def test_bases() -> None:
     assert np.allclose(itself.eigenvalues, one.eigenvalues)
 
 
-def test_orthonormal_atoms_are_a_transform() -> None:
+def test_orthonormal_atoms_count_as_a_transform() -> None:
     Y = np.random.default_rng(0).standard_normal((100, 8))
     expected = diagnostics.spectrum(fost.DCT(8), Y, 2).eigenvalues
     atoms = fost.DCT(8).matrix.T
@@ -113,7 +115,7 @@ def test_general_atoms() -> None:
 def test_sentences() -> None:
     Y = np.diag([3.0, 2.0, 1.0])
     none = diagnostics.spectrum(fost.Householder(np.zeros((0, 3))), Y, 1)
-    assert none.n_negative == none.suggested_m() == 0
+    assert none.n_negative == none.suggested_n_reflectors() == 0
     assert "no reflector helps" in str(none)
     assert repr(none) == "Spectrum(n_negative=0, total=14)"
     one = diagnostics.spectrum(fost.Householder([[1.0, 0.0, 0.0]]), Y, 1)
@@ -126,7 +128,7 @@ def test_zero_and_huge_signals() -> None:
     zero = diagnostics.spectrum(fost.DCT(4), np.zeros((5, 4)), 1)
     assert zero.n_negative == 0
     assert not zero.normalised.any()
-    assert zero.left_out(0) == 0
+    assert zero.truncation_loss(0) == 0
     Y = np.random.default_rng(0).standard_normal((50, 8))
     plain, huge = (diagnostics.spectrum(fost.DCT(8), scale * Y, 2) for scale in (1, 1e100))
     assert np.allclose(plain.normalised, huge.normalised)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fost
-from fost import images
+from fost import restoration
 from fost.learning import InterruptedWarning
 from tests.learning.test_learn import correlated
 
@@ -75,6 +75,6 @@ def test_an_interrupt_ends_the_restoration_of_a_picture() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # and nothing else is said
         with pytest.raises(KeyboardInterrupt):
-            images.denoise(noisy, 10.0)
+            restoration.denoise(noisy, 10.0)
         with pytest.raises(KeyboardInterrupt):
-            images.inpaint(clean, np.random.default_rng(1).random(clean.shape) < 0.3)
+            restoration.inpaint(clean, np.random.default_rng(1).random(clean.shape) < 0.3)

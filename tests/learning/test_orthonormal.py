@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import fost
 from fost import _core
 from fost.learning.statistics import Statistic
-from fost.paper.pictures import signals
+from reproduction.data import signals
 from tests import reference_learning
 
 

@@ -9,7 +9,7 @@ import fost
 from fost.learning import as_training_data
 from fost.model_selection.candidates import relative_error
 from fost.selection import Rule
-from tests.gaps.test_learning import holed, walks
+from tests.imputation.test_fit import random_walks, with_missing
 
 OPTIONS = {"signal_shape": 16, "max_members": 2, "max_iter": 10, "random_state": 0}
 
@@ -19,8 +19,8 @@ def auto(n_nonzero_coefs: int | None = 2, **options: object) -> fost.AutoDiction
 
 
 def test_gaps_are_left_out() -> None:
-    Y = walks(600, 16)
-    X = holed(Y, 0.2)
+    Y = random_walks(600, 16)
+    X = with_missing(Y, 0.2)
     fitted = auto().fit(X)
     # On complete signals hardly worse than what was learned from these.
     errors = [relative_error(Y, one.dictionary_, 2) for one in (auto().fit(Y), fitted)]
@@ -31,7 +31,7 @@ def test_gaps_are_left_out() -> None:
 
 def test_weights_count() -> None:
     """Signals of two kinds, of which one does not count."""
-    smooth = walks(500, 16)
+    smooth = random_walks(500, 16)
     rough = smooth * (-1.0) ** np.arange(16)
     weights = np.repeat([1.0, 0.0], 500)
     both = auto(max_flops=400).fit(np.concatenate([smooth, rough]), sample_weight=weights)
@@ -46,7 +46,7 @@ def test_weights_count() -> None:
 
 
 def test_a_threshold_decides() -> None:
-    Y = walks(600, 16)
+    Y = random_walks(600, 16)
     fitted = auto(None, threshold=1.5).fit(Y)
     codes = fitted.transform(Y)
     assert np.abs(codes.data).min() > 1.5

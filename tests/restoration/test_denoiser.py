@@ -1,4 +1,4 @@
-"""A denoiser that is called again and again."""
+"""The reusable denoiser of plug-and-play methods."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from tests.restoration.test_denoising import ball, beats, rms
 
 
 @pytest.mark.parametrize("ndim", [1, 2, 3])
-def test_does_what_denoise_does(ndim):
+def test_agrees_with_denoise(ndim):
     clean = {1: beats(3000), 2: ball()[8] / 200, 3: ball() / 200}[ndim]
     noisy = clean + 0.1 * np.random.default_rng(0).standard_normal(clean.shape)
     ours = Denoiser(clean.shape)(noisy, 0.1)
     assert ours.dtype == np.float64
-    # Both in float32, of other ranges: coefficients at a threshold fall on either side of it.
+    # Both use float32 with different scales, so coefficients close to a threshold may differ.
     assert rms(ours - denoise(noisy, 0.1, quality="fast")) < 0.1 * rms(ours - clean)
 
 
-def test_keeps_what_it_has_learned():
+def test_transforms_are_kept_between_calls():
     clean = beats(3000)
     noisy = clean + 0.1 * np.random.default_rng(0).standard_normal(clean.shape)
     denoiser = Denoiser(clean.shape)
     first = denoiser(noisy, 0.1)
-    kept = [view.transform for view in denoiser._views[0]]
+    kept = [each.transform for each in denoiser._specs[0]]
     np.testing.assert_array_equal(denoiser(noisy, 0.1), first)
     other = denoiser(noisy[::-1], 0.05)
-    assert [view.transform for view in denoiser._views[0]] == kept
-    assert rms(other - noisy[::-1]) < rms(first - noisy)  # less is taken for noise
+    assert [each.transform for each in denoiser._specs[0]] == kept
+    assert rms(other - noisy[::-1]) < rms(first - noisy)  # with less noise, less changes
 
 
-def test_results_are_not_clipped_and_scale_with_the_array():
+def test_results_are_not_clipped_and_scale_with_the_input():
     array = np.random.default_rng(0).standard_normal((40, 40))
-    denoiser = Denoiser(array.shape, fost.DCT((8, 8)))
+    denoiser = Denoiser(array.shape, transform=fost.DCT((8, 8)))
     once = denoiser(array, 0.5)
     np.testing.assert_array_equal(
         denoiser(np.ldexp(array, 500), np.ldexp(0.5, 500)), np.ldexp(once, 500)
@@ -43,7 +43,7 @@ def test_results_are_not_clipped_and_scale_with_the_array():
     np.testing.assert_array_equal(denoiser(np.zeros((40, 40)), 1), 0)
 
 
-def test_colours():
+def test_colour_images():
     array = np.random.default_rng(0).random((40, 40, 3)).astype(np.float32)
     ours = Denoiser(array.shape, channel_axis=2)(array, 0.1)
     assert ours.dtype == np.float32
@@ -56,13 +56,13 @@ def test_colours():
         (lambda: Denoiser((2, 2, 2, 2)), ValueError, "shape must have one to three axes"),
         (lambda: Denoiser((2, 2), channel_axis=5), ValueError, "channel_axis must be between"),
         (lambda: Denoiser(0), ValueError, "shape must be between 1"),
-        (lambda: Denoiser(9, "dct"), TypeError, "dictionary must be a transform"),
-        (lambda: Denoiser(9)(np.ones(8), 1), ValueError, "array must have the shape"),
+        (lambda: Denoiser(9, transform="dct"), TypeError, "transform must be a transform"),
+        (lambda: Denoiser(9)(np.ones(8), 1), ValueError, "x must have the shape"),
         (lambda: Denoiser(9)(np.ones(9), -1), ValueError, "sigma must be at least 0"),
-        (lambda: Denoiser(9)(np.full(9, np.nan), 1), ValueError, "array contains NaN"),
+        (lambda: Denoiser(9)(np.full(9, np.nan), 1), ValueError, "x contains NaN"),
         (lambda: Denoiser(900, stride=65)(np.ones(900), 1), ValueError, "stride must be at most"),
     ],
 )
-def test_bad_input(call, error, message):
+def test_invalid_arguments_are_rejected(call, error, message):
     with pytest.raises(error, match=message):
         call()

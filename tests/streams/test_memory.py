@@ -86,15 +86,15 @@ from fost.restoration import denoising, inpainting, noise
 def peak():
     with open("/proc/self/status", encoding="utf-8") as file:
         return int(re.search(r"VmHWM:\\s+(\\d+)", file.read())[1]) / 2**10
-for module in (denoising, noise):  # what is learned from
-    module.MOST = 2**18
-inpainting.LEARNED_FROM = 2**18
+for module in (denoising, noise):  # the size of training regions
+    module.MAX_SAMPLES = 2**18
+inpainting.MAX_TRAINING_SAMPLES = 2**18
 small, gaps = np.random.default_rng(0).random((64, 64)), np.eye(64, dtype=bool)
 restoration.denoise(small, 0.1, tile=40)
 restoration.inpaint(small, gaps, tile=40)
-from fost.restoration import sources
-original = sources.sides_for
-sources.sides_for = lambda shape, channels: original(shape, channels, 2**17)
+from fost.restoration import tiling
+original = tiling.tile_sides
+tiling.tile_sides = lambda shape, channels: original(shape, channels, 2**17)
 Y = np.load("noisy.npy", mmap_mode="r")
 out = np.lib.format.open_memmap("out.npy", "w+", Y.dtype, Y.shape)
 before = peak()

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 import fost
 from fost._threads import at_most
-from fost.restoration.shrinkage import threshold_at
+from fost.restoration.shrinkage import hard_threshold_at
 from tests.cases import dtypes, random_orthonormal, random_pairs, random_vectors, seeds
 
 
@@ -152,7 +152,7 @@ def test_limits_of_threads_may_exceed_their_number(set_threads):
             codes = bank.encode(Y, 4)
             bank._plan.accumulate(Y, 4, M)
             tops, lefts = np.arange(193), np.arange(293)
-            shrunk = threshold_at(image, bank, (8, 8), (tops, lefts), 2.0)
+            shrunk = hard_threshold_at(image, bank, (8, 8), (tops, lefts), 2.0)
         results.append((codes.data, codes.indices, M, *shrunk))
     for one, several in zip(*results, strict=True):
         np.testing.assert_array_equal(one, several)

@@ -337,9 +337,9 @@ def test_other_parts_of_fost_know_them():
     codes = union.encode(Y, 3)
     error = np.linalg.norm(Y - union.decode(codes)) ** 2 / np.linalg.norm(Y) ** 2
     assert as_training_data(Y).relative_error(union, 3) == pytest.approx(error, rel=1e-9)
-    for restore in (fost.images.denoise, fost.images.inpaint):
-        with pytest.raises(TypeError, match="dictionary must be a transform or a bank, got Union"):
-            restore(np.ones((8, 8)), np.zeros((8, 8), bool), dictionary=union)
+    for restore in (fost.restoration.denoise, fost.restoration.inpaint):
+        with pytest.raises(TypeError, match="transform must be a transform or a bank, got Union"):
+            restore(np.ones((8, 8)), np.zeros((8, 8), bool), transform=union)
 
 
 def test_the_error_with_gaps_is_that_of_its_codes():

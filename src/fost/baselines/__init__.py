@@ -1,12 +1,12 @@
-"""General dictionaries, the strong and slow relatives that fost is compared with.
+"""Baselines: general (overcomplete, non-orthonormal) dictionaries to compare with.
 
-Their atoms are free: not orthonormal, and as many as one likes. Coding takes orthogonal
-matching pursuit (`fost.omp`) instead of a transform and a selection.
+Signals are coded in them by orthogonal matching pursuit (`fost.omp`), which is slower than the
+transform and selection of an orthonormal dictionary.
 """
 
-from fost.baselines.dictionary import GeneralDictionary
+from fost.baselines.general_dictionary import GeneralDictionary
 from fost.baselines.ksvd import KSVD
 from fost.baselines.mod import MOD
-from fost.baselines.stagewise import StagewiseKSVD
+from fost.baselines.stagewise_ksvd import StagewiseKSVD
 
 __all__ = ["KSVD", "MOD", "GeneralDictionary", "StagewiseKSVD"]

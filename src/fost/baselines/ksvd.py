@@ -6,49 +6,53 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost._random import RandomState
-from fost._typing import Floats
+from fost._typing import Floats, Mask
 from fost._validation import check_flag
 from fost.atoms import Atoms
-from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
-from fost.baselines.batches import BatchedFactorisation, check_batch_size
-from fost.baselines.factorisation import Factorisation, Gaps
+from fost.baselines.estimator import (
+    DictionaryCallback,
+    GeneralDictionaryEstimator,
+    check_iterations,
+    initial_atoms,
+)
+from fost.baselines.factorisation import BatchedFactorisation, Factorisation, check_batch_size
 from fost.estimators.weighted import WeightedFit
 
 
-class KSVD(WeightedFit, GeneralEstimator):
-    """A general dictionary, learned by K-SVD.
+class KSVD(WeightedFit, GeneralDictionaryEstimator):
+    r"""K-SVD for general dictionaries.
 
-    Minimises ||Y - X D||_F^2 over atoms D of norm one and codes X with at most
-    `n_nonzero_coefs` entries per signal. Each iteration codes all signals by orthogonal matching
-    pursuit, and then updates one atom after another, together with the coefficients of the
-    signals that use it, to the closest matrix of rank one.
+    Minimises :math:`\|Y - X D\|_F^2` over atoms D of norm one and codes X with at most
+    `n_nonzero_coefs` entries per signal. Each iteration encodes all signals by orthogonal matching
+    pursuit. Then it updates one atom after another, together with its coefficients, to the closest
+    matrix of rank one.
 
-    The first iterations take the signals in batches, and update the atoms after each: they are
-    several times as fast, and end in lower errors than those of all signals at once.
+    The first iterations divide the signals into batches and update the atoms after each batch.
+    They are several times as fast as full batches, and reach lower errors.
 
     Parameters
     ----------
     n_components : int, optional
-        Atoms, at most 32,768: the inner products of all pairs are kept. As many as there are
-        features if None.
+        Number of atoms, at most 32,768, since the inner products of all pairs are kept. If None,
+        the number of features.
     n_nonzero_coefs : int or None
-        Entries per code, s; if None a sixteenth of the features, at least 4 where there are 4.
+        Entries per code, s. If None, a sixteenth of the features, but at least 4 if possible.
     approximate : bool
-        One step of the power method per atom (Rubinstein, Zibulevsky and Elad, 2008) instead of
-        a singular value decomposition (Aharon, Elad and Bruckstein, 2006): much faster, and
-        hardly ever worse.
+        Update each atom by one step of the power method (Rubinstein, Zibulevsky and Elad, 2008)
+        instead of a singular value decomposition (Aharon, Elad and Bruckstein, 2006). This is much
+        faster and rarely worse.
     init : "signals", array-like of shape (n_components, n_features) or Atoms
-        Where learning starts: random signals, or given atoms.
+        Initial atoms: random signals, or the given ones.
     batch_size : "auto", int or None
-        Signals in each of the first batches. Every other iteration they become twice as many
-        (in each where `max_iter` is less than 20), until they are all. 48 uses of each atom,
-        and at most 64 batches, if "auto"; None always takes all signals at once, as published.
+        Signals in each of the first batches. The batches double in size in every second iteration
+        (in each one if `max_iter` is less than 20), up to all signals. "auto" means 48 uses of each
+        atom per batch, and at most 64 batches. None always uses full batches, as published.
     max_iter : int
-        Iterations at most.
+        Maximum number of iterations.
     tol : float
         Stop when the relative error changes by less than this; 0 never stops early.
     random_state : int, Generator, RandomState or None
-        For the start, and for the random signals in the place of atoms that are of no use.
+        For the initial atoms, and for the random signals that replace unused atoms.
     callback : callable, optional
         Called as ``callback(iteration, error, dictionary)``; stops learning by returning True.
     verbose : bool
@@ -61,17 +65,16 @@ class KSVD(WeightedFit, GeneralEstimator):
     dictionary_ : GeneralDictionary
         The learned dictionary.
     components_ : ndarray of shape (n_components, n_features)
-        Its atoms, in rows, of norm one.
+        Its atoms in rows, of norm one.
     n_nonzero_coefs_ : int
         Entries per code in `fit`.
     errors_ : ndarray of shape (n_iter_,)
-        Relative error after each iteration; while there are batches, that of each before its
-        update. Unlike that of an orthonormal dictionary it may rise: matching pursuit is not
-        exact.
+        Relative error after each iteration; during batches, that of each batch before its
+        update. It may rise, unlike that of an orthonormal dictionary: matching pursuit is greedy.
     start_error_ : float
-        Relative error of the start.
+        Relative error of the initial atoms.
     n_iter_ : int
-        Iterations done.
+        Number of iterations.
     interrupted_ : bool
         Whether Ctrl-C ended the learning.
 
@@ -97,7 +100,7 @@ class KSVD(WeightedFit, GeneralEstimator):
         max_iter: int = 50,
         tol: float = 1e-6,
         random_state: RandomState = None,
-        callback: Callback | None = None,
+        callback: DictionaryCallback | None = None,
         verbose: bool = False,
         sparse_output: bool = True,
     ) -> None:
@@ -116,53 +119,55 @@ class KSVD(WeightedFit, GeneralEstimator):
     def _n_steps(self, n_components: int, s: int) -> int:
         check_flag(self.approximate, "approximate")
         check_batch_size(self.batch_size)
-        return check_steps(self.max_iter, self.tol)
+        return check_iterations(self.max_iter, self.tol)
 
     def _start(
         self,
         Y: Floats,
-        missing: Gaps | None,
+        missing: Mask | None,
         n_components: int,
         s: int,
         random: np.random.Generator,
     ) -> Factorisation:
         atoms = initial_atoms(self.init, Y, n_components, random)
-        return BatchedFactorisation(Y, atoms, s, missing, self.batch_size, int(self.max_iter))
+        return BatchedFactorisation(
+            Y, atoms, s, missing, batch_size=self.batch_size, max_iter=int(self.max_iter)
+        )
 
     def _step(self, state: Factorisation, step: int, random: np.random.Generator) -> None:
-        assert isinstance(state, BatchedFactorisation), "as _start made it"
-        if state.is_whole:
-            # The start has been coded already.
-            improve(state, random, approximate=self.approximate, coded=step == 1)
+        assert isinstance(state, BatchedFactorisation), "_start returns one"
+        if state.is_full_batch:
+            # The start is encoded already.
+            ksvd_iteration(state, random, approximate=self.approximate, encoded=step == 1)
         else:
-            state.improve_in_batches(self._improve_batch, random)
+            state.update_in_batches(self._update_batch, random)
 
-    def _improve_batch(self, batch: Factorisation) -> None:
-        update(batch, np.arange(len(batch.atoms), dtype=np.int32), self.approximate)
+    def _update_batch(self, batch: Factorisation) -> None:
+        _update_atoms(batch, np.arange(len(batch.atoms), dtype=np.int32), self.approximate)
 
 
-def improve(
+def ksvd_iteration(
     state: Factorisation,
     random: np.random.Generator,
     *,
     approximate: bool = True,
-    coded: bool = False,
+    encoded: bool = False,
     only: NDArray[np.int32] | None = None,
 ) -> None:
-    """One iteration of K-SVD: codes, unless they are there already, then atoms (or `only` some).
+    """One iteration of K-SVD: encode, unless `encoded`, then update all atoms or `only` some.
 
-    Atoms that turn out to be of no use give their place to random signals first.
+    If all atoms are updated, random signals replace the unused ones first.
     """
-    if not coded:
-        state.code()
-    if only is None and state.replace_useless(random):
-        state.code()
+    if not encoded:
+        state.encode()
+    if only is None and state.replace_unused(random):
+        state.encode()
     order = np.arange(len(state.atoms), dtype=np.int32) if only is None else only
-    update(state, order, approximate)
+    _update_atoms(state, order, approximate)
 
 
-def update(state: Factorisation, order: NDArray[np.int32], approximate: bool) -> None:
-    """The atoms of `order`, one after another, with the coefficients of the codes at hand."""
+def _update_atoms(state: Factorisation, order: NDArray[np.int32], approximate: bool) -> None:
+    """Update the atoms of `order` one after another, with their coefficients."""
     if approximate:
         state.update_approximately(order)
     else:

@@ -1,4 +1,4 @@
-"""The method of optimal directions as a scikit-learn estimator."""
+"""Method of optimal directions (MOD) as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -6,38 +6,43 @@ import warnings
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fost._random import RandomState
-from fost._typing import Floats
+from fost._typing import Float64Array, Floats, Mask
 from fost.atoms import Atoms
-from fost.baselines.base import Callback, GeneralEstimator, check_steps, initial_atoms
-from fost.baselines.factorisation import Factorisation, Gaps, normalised
+from fost.baselines.estimator import (
+    DictionaryCallback,
+    GeneralDictionaryEstimator,
+    check_iterations,
+    initial_atoms,
+)
+from fost.baselines.factorisation import Factorisation, normalised
 from fost.decoding import decode_by_atoms
 from fost.estimators.weighted import WeightedFit
 
 
-class MOD(WeightedFit, GeneralEstimator):
-    """A general dictionary, learned by the method of optimal directions.
+class MOD(WeightedFit, GeneralDictionaryEstimator):
+    r"""Method of optimal directions (MOD) for general dictionaries.
 
-    Minimises ||Y - X D||_F^2 like `KSVD`, but updates all atoms at once, by least squares:
-    D = (X^T X)^-1 X^T Y (Engan, Aase and Husoy, 1999).
+    Minimises :math:`\|Y - X D\|_F^2` like `KSVD`, but updates all atoms at once by least squares:
+    :math:`D = (X^T X)^{-1} X^T Y` (Engan, Aase and Husoy, 1999).
 
     Parameters
     ----------
     n_components : int, optional
-        Atoms, at most 32,768: the inner products of all pairs are kept. As many as there are
-        features if None.
+        Number of atoms, at most 32,768, since the inner products of all pairs are kept. If None,
+        the number of features.
     n_nonzero_coefs : int or None
-        Entries per code, s; if None a sixteenth of the features, at least 4 where there are 4.
+        Entries per code, s. If None, a sixteenth of the features, but at least 4 if possible.
     init : "signals", array-like of shape (n_components, n_features) or Atoms
-        Where learning starts: random signals, or given atoms.
+        Initial atoms: random signals, or the given ones.
     max_iter : int
-        Iterations at most.
+        Maximum number of iterations.
     tol : float
         Stop when the relative error changes by less than this; 0 never stops early.
     random_state : int, Generator, RandomState or None
-        For the start, and for the random signals in the place of atoms that are of no use.
+        For the initial atoms, and for the random signals that replace unused atoms.
     callback : callable, optional
         Called as ``callback(iteration, error, dictionary)``; stops learning by returning True.
     verbose : bool
@@ -50,15 +55,15 @@ class MOD(WeightedFit, GeneralEstimator):
     dictionary_ : GeneralDictionary
         The learned dictionary.
     components_ : ndarray of shape (n_components, n_features)
-        Its atoms, in rows, of norm one.
+        Its atoms in rows, of norm one.
     n_nonzero_coefs_ : int
         Entries per code in `fit`.
     errors_ : ndarray of shape (n_iter_,)
         Relative error after each iteration. It may rise.
     start_error_ : float
-        Relative error of the start.
+        Relative error of the initial atoms.
     n_iter_ : int
-        Iterations done.
+        Number of iterations.
     interrupted_ : bool
         Whether Ctrl-C ended the learning.
 
@@ -80,7 +85,7 @@ class MOD(WeightedFit, GeneralEstimator):
         max_iter: int = 50,
         tol: float = 1e-6,
         random_state: RandomState = None,
-        callback: Callback | None = None,
+        callback: DictionaryCallback | None = None,
         verbose: bool = False,
         sparse_output: bool = True,
     ) -> None:
@@ -95,12 +100,12 @@ class MOD(WeightedFit, GeneralEstimator):
         self.sparse_output = sparse_output
 
     def _n_steps(self, n_components: int, s: int) -> int:
-        return check_steps(self.max_iter, self.tol)
+        return check_iterations(self.max_iter, self.tol)
 
     def _start(
         self,
         Y: Floats,
-        missing: Gaps | None,
+        missing: Mask | None,
         n_components: int,
         s: int,
         random: np.random.Generator,
@@ -108,26 +113,26 @@ class MOD(WeightedFit, GeneralEstimator):
         return Factorisation(Y, initial_atoms(self.init, Y, n_components, random), s, missing)
 
     def _step(self, state: Factorisation, step: int, random: np.random.Generator) -> None:
-        if step > 1:  # the start has been coded already
-            state.code()
-        if state.replace_useless(random):
-            state.code()
+        if step > 1:  # the start is encoded already
+            state.encode()
+        if state.replace_unused(random):
+            state.encode()
         solution = least_squares_atoms(state)
         state.residual = state.Y - decode_by_atoms(solution.astype(state.Y.dtype), state.codes)
         usable = np.linalg.norm(solution, axis=1) > 0
         state.atoms[usable] = normalised(solution)[usable]
 
 
-def least_squares_atoms(state: Factorisation) -> NDArray[np.float64]:
-    """The atoms D, of any norm, that minimise ||Y - X D||_F for the codes X."""
+def least_squares_atoms(state: Factorisation) -> Float64Array:
+    """The atoms D of any norm that minimise ||Y - X D||_F for the codes X."""
     codes = state.codes.astype(np.float64)
     inner = (codes.T @ codes).toarray()
     cross = codes.T @ state.Y
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", scipy.linalg.LinAlgWarning)  # it is an answer here
+            warnings.simplefilter("error", scipy.linalg.LinAlgWarning)  # an ill-conditioned system
             solution = scipy.linalg.solve(inner, cross, assume_a="pos")
     except (scipy.linalg.LinAlgError, scipy.linalg.LinAlgWarning):
-        # Atoms that are not used, or always used together.
+        # Some atoms are never used, or always used together.
         solution = scipy.linalg.lstsq(inner, cross)[0]
     return np.ascontiguousarray(solution, dtype=np.float64)

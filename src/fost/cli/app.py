@@ -12,13 +12,11 @@ import typer
 
 import fost
 from fost.cli.decode import decode
-from fost.cli.demo import demo
 from fost.cli.encode import encode
 from fost.cli.errors import Commands, UserError
 from fost.cli.fill import fill
 from fost.cli.info import info
 from fost.cli.learn import LearnCommand, learn
-from fost.cli.reproduce import reproduce
 from fost.cli.restore import denoise, inpaint
 
 app = typer.Typer(
@@ -37,7 +35,7 @@ def _help(command: Callable[..., None]) -> str:
 
 
 app.command(cls=LearnCommand, help=_help(learn))(learn)
-for command in (info, encode, decode, fill, inpaint, denoise, demo, reproduce):
+for command in (info, encode, decode, fill, inpaint, denoise):
     app.command(help=_help(command))(command)
 
 

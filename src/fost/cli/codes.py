@@ -12,7 +12,7 @@ An .npz file, which holds no pickles, with
     ``model`` (the checksum of the transform), ``sparsity``, ``relative_error``, ``dtype`` (of
     the picture or the array) and, for pictures, ``image_shape``, ``patch``, ``low``, ``high``
     (the values that were taken to 0 and 1) and ``psnr``. The patches of a picture do not
-    overlap, but for those at the right and lower border (see `fost.images.patches`).
+    overlap, but for those at the right and lower border (see `fost.restoration.patches`).
 """
 
 from __future__ import annotations

@@ -16,8 +16,9 @@ from fost.cli.errors import UserError, writing
 
 if TYPE_CHECKING:
     from fost._typing import Numbers
-    from fost.cli.codes import Codes
+    from fost.cli.codes import Codes, Picture
     from fost.cli.models import Model
+    from fost.restoration.patch_grid import PatchGrid
 
 # Entries of signals that are decoded at once.
 _BLOCK_ENTRIES = 2**22
@@ -105,7 +106,7 @@ def _holds(path: Path, picture: Numbers) -> bool:
 
 def _check_match(model: Model, codes: Codes, path: Path) -> None:
     """Raises a UserError for codes that another model made, or that do not hold together."""
-    from fost import decoding, images
+    from fost import decoding
     from fost.transforms.storage import checksum
 
     if codes.model != checksum(model.transform):
@@ -113,7 +114,7 @@ def _check_match(model: Model, codes: Codes, path: Path) -> None:
     try:
         decoding.check_codes(codes.codes, model.transform.n_atoms, "the model")
         if codes.picture is not None:
-            count = images.Assembler(codes.picture.image_shape, codes.picture.patch).n_patches
+            count = _patch_grid(codes.picture).n_patches
             if count != codes.codes.shape[0]:
                 raise ValueError(f"a picture of its shape has {count} patches")
             if codes.picture.patch[0] * codes.picture.patch[1] != model.transform.n_features:
@@ -126,16 +127,27 @@ def decoded_picture(model: Model, codes: Codes, quiet: bool) -> Numbers:
     """The picture that codes stand for, in its own type."""
     import numpy as np
 
-    from fost import images
     from fost.cli.signals import from_unit_planes
+    from fost.images import ImageFormat
+    from fost.restoration.arrays import join_channels
+    from fost.restoration.patches import PatchAssembler
 
     picture = codes.picture
     assert picture is not None
-    assembler = images.Assembler(picture.image_shape, picture.patch)
+    assembler = PatchAssembler(_patch_grid(picture))
     for where, rows in _decoded_blocks(model, codes, quiet):
         assembler.add(where, rows + codes.means[where, None].astype(rows.dtype))
-    form = images.PictureFormat(np.dtype(codes.dtype), picture.low, picture.high)
-    return from_unit_planes(assembler.result(), form)
+    form = ImageFormat(np.dtype(codes.dtype), picture.low, picture.high)
+    axis = None if len(picture.image_shape) == 2 else -1
+    return from_unit_planes(join_channels(assembler.result(), axis), form)
+
+
+def _patch_grid(picture: Picture) -> PatchGrid:
+    """The positions of the patches of a coded image."""
+    from fost.restoration.patches import assembly_grid
+
+    axis = None if len(picture.image_shape) == 2 else -1
+    return assembly_grid(picture.image_shape, picture.patch, None, axis)
 
 
 def _write_array(model: Model, codes: Codes, output: Path, quiet: bool) -> None:

@@ -18,7 +18,7 @@ from fost.cli.errors import UserError, reading, writing
 if TYPE_CHECKING:
     from fost._typing import DType, Floats, Numbers
     from fost.cli.signals import Rows
-    from fost.gaps import Mixture
+    from fost.imputation import Mixture
 
 _TABLES = (".csv", ".parquet")
 
@@ -109,7 +109,7 @@ def _fill_array(
     quiet: bool,
 ) -> Filled:
     """Fill the rows of an array, of which a part is in memory at a time."""
-    from fost import gaps
+    from fost import imputation
     from fost.cli.gaps import masks_of
     from fost.cli.signals import open_array
     from fost.learning import CheckpointError
@@ -118,7 +118,7 @@ def _fill_array(
     missing = masks_of(masks, [rows])[0] if masks else None
     with progress("learning", None, options.shown(quiet)):
         try:
-            mixture = gaps.learn(rows, members, missing=missing, checkpoint=checkpoint)
+            mixture = imputation.fit_mixture(rows, members, missing=missing, checkpoint=checkpoint)
         except CheckpointError as error:
             raise UserError(str(error)) from error
         except ValueError as error:

@@ -50,7 +50,7 @@ def _marked(marks: Numbers, path: Path) -> Numbers:
 
     values = np.unique(marks)
     if len(values) > 2 or (len(values) == 2 and values[0] != 0):
-        form = images.PictureFormat.of(marks)
+        form = images.ImageFormat.of(marks)
         half = (form.low + form.high) / 2
         complain(
             f"the mask {str(path)!r} has {len(values):,} values; pixels above {half:g}, half of "

@@ -48,14 +48,14 @@ Stride = Annotated[
 
 
 class Quality(StrEnum):
-    """Those of `fost.images.denoise`."""
+    """The qualities of `fost.restoration.denoise`."""
 
     best = "best"
     fast = "fast"
 
 
 class Method(StrEnum):
-    """The ways of `fost.images.inpaint`."""
+    """The methods of `fost.restoration.inpaint` for images."""
 
     shrinkage = "shrinkage"
     pursuit = "pursuit"
@@ -107,7 +107,7 @@ def inpaint(
     Which are missing says a mask, or a value that they have, which may be nan. The others stay as
     they are, and so do the type and the range. --method and --sparsity are for pictures.
     """
-    from fost import images
+    from fost import restoration
     from fost.cli.masks import read_mask, read_opaque
     from fost.cli.samples import holds_samples
 
@@ -134,11 +134,12 @@ def inpaint(
     start = time.perf_counter()
     try:
         shown = not quiet and sys.stderr.isatty()
-        restored = images.inpaint(
+        restored = restoration.inpaint(
             image,
             missing,
             n_nonzero_coefs=sparsity,
             stride=stride,
+            channel_axis=_channel_axis(image),
             method=method.value,
             verbose=shown,
             **dictionary,
@@ -185,7 +186,7 @@ def denoise(
 
     The type and the range stay what they are.
     """
-    from fost import images
+    from fost import restoration
     from fost.cli.samples import holds_samples
     from fost.cli.signals import read_picture
 
@@ -203,10 +204,16 @@ def denoise(
     dictionary = _dictionary(model)
     start = time.perf_counter()
     try:
-        level = images.noise_level(image) if sigma is None else sigma
-        shown = not quiet and sys.stderr.isatty()
-        restored = images.denoise(
-            image, level, stride=stride or 1, quality=quality, verbose=shown, **dictionary
+        axis = _channel_axis(image)
+        level = restoration.estimate_sigma(image, channel_axis=axis) if sigma is None else sigma
+        restored = restoration.denoise(
+            image,
+            level,
+            stride=stride or 1,
+            channel_axis=axis,
+            quality=quality,
+            verbose=not quiet and sys.stderr.isatty(),
+            **dictionary,
         )
     except ValueError as error:
         raise UserError(f"cannot denoise {str(picture)!r}: {error}") from error
@@ -230,9 +237,14 @@ def _dictionary(model: Path | None) -> dict[str, Any]:
     from fost.cli.models import load_model
 
     if model is None:
-        return {"dictionary": None}
+        return {}
     loaded = load_model(model)
-    return {"dictionary": loaded.transform, "patch": loaded.patch_or_complain("restoring pictures")}
+    shape = loaded.patch_or_complain("restoring images")
+    return {"transform": loaded.transform, "patch_shape": shape}
+
+
+def _channel_axis(image: Numbers) -> int | None:
+    return None if image.ndim == 2 else -1
 
 
 def _check_type(output: Path, image: Numbers) -> None:

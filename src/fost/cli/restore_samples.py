@@ -56,7 +56,7 @@ def denoise_samples(
     try:
         level = sigma
         if level is None:
-            level = restoration.noise_level(samples.array, channel_axis=axis)
+            level = restoration.estimate_sigma(samples.array, channel_axis=axis)
         with writing_samples(files.output, samples) as out:
             restoration.denoise(
                 samples.array,
@@ -143,7 +143,7 @@ def _dictionary(model: Path | None, samples: Samples) -> dict[str, Any]:
         return {}
     loaded = load_model(model)
     flat = len(samples.shape) - (samples.channel_axis is not None) == 2
-    return {"dictionary": loaded.transform, "patch": loaded.patch if flat else None}
+    return {"transform": loaded.transform, "patch_shape": loaded.patch if flat else None}
 
 
 def _report(

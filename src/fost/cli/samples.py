@@ -150,7 +150,7 @@ class Marked:
         """How many samples are marked."""
         import numpy as np
 
-        from fost.restoration.sources import Source
+        from fost.restoration.tiling import ArrayReader
 
-        mask = Source(self, "missing", None)
+        mask = ArrayReader(self, "mask", None)
         return sum(int(np.count_nonzero(mask.read(part))) for part in mask.parts())

@@ -16,7 +16,7 @@ from fost.cli.errors import UserError, reading
 
 if TYPE_CHECKING:
     from fost._typing import DType, Numbers
-    from fost.images import PictureFormat
+    from fost.images import ImageFormat
     from fost.learning.training_data import TrainingData
 
 Patch = tuple[int, int]
@@ -211,16 +211,16 @@ def read_picture(path: Path) -> Numbers:
         return images.read(path)
 
 
-def unit_planes(picture: Numbers) -> tuple[Numbers, PictureFormat]:
+def unit_planes(picture: Numbers) -> tuple[Numbers, ImageFormat]:
     """A picture as it is coded, from 0 to 1 and colours as luma and chroma, and its format."""
     from fost import images
 
-    form = images.PictureFormat.of(picture)
+    form = images.ImageFormat.of(picture)
     unit = form.to_unit(picture)
     return (images.to_luma_chroma(unit) if has_colours(picture.shape) else unit), form
 
 
-def from_unit_planes(planes: Numbers, form: PictureFormat) -> Numbers:
+def from_unit_planes(planes: Numbers, form: ImageFormat) -> Numbers:
     """Undoes `unit_planes`."""
     from fost import images
 
@@ -237,9 +237,13 @@ def picture_blocks(
     planes: Numbers, patch: Patch, stride: Patch | None, path: Path
 ) -> Iterator[tuple[slice, Numbers]]:
     """The patches of a picture, block by block; `path` is for complaints."""
-    from fost import images
+    from fost.restoration.arrays import split_channels
+    from fost.restoration.patch_grid import PatchGrid
+    from fost.restoration.patches import patch_blocks
 
+    channels = split_channels(planes, None if planes.ndim == 2 else -1)
     try:
-        yield from images.blocks(planes, patch, stride)
+        grid = PatchGrid.over(channels.shape[1:], patch, stride, "image", len(channels))
+        yield from patch_blocks(channels, grid)
     except ValueError as error:
         raise UserError(f"cannot use {str(path)!r}: {error}") from error

@@ -1,15 +1,18 @@
-"""How alike the atoms of a dictionary are."""
+"""Mutual coherence of the atoms of a dictionary."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fost._threads import single_threaded_blas
-from fost.diagnostics.coded import Dictionary, as_dictionary
+from fost._typing import Float64Array
+from fost.diagnostics.sums import canonical_dictionary
 
 
 def mutual_coherence(dictionary: object) -> float:
-    """The largest |d_i^T d_j| over i != j, of atoms at unit length: 0 if orthonormal, 1 at most.
+    r"""Mutual coherence of the atoms: the largest :math:`|d_i^T d_j|` over :math:`i \ne j`.
+
+    Atoms are normalised first. The coherence is 0 for orthonormal atoms and at most 1.
 
     Parameters
     ----------
@@ -26,11 +29,12 @@ def mutual_coherence(dictionary: object) -> float:
     >>> round(fost.diagnostics.mutual_coherence([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]]), 12)
     0.8
     """
-    return coherence_of(as_dictionary(dictionary))
+    return coherence_of_atoms(canonical_dictionary(dictionary).atoms)
 
 
 @single_threaded_blas
-def coherence_of(dictionary: Dictionary) -> float:
-    gram = np.abs(dictionary.atoms @ dictionary.atoms.T)
+def coherence_of_atoms(atoms: Float64Array) -> float:
+    """Mutual coherence of normalised atoms in rows."""
+    gram = np.abs(atoms @ atoms.T)
     np.fill_diagonal(gram, 0.0)
     return min(1.0, float(gram.max()))

@@ -1,4 +1,4 @@
-"""The paper's example in R^2: which reflectors and rotations help signals of two features."""
+"""The paper's example in R^2: reflectors and rotations for signals of two features."""
 
 from __future__ import annotations
 
@@ -6,56 +6,50 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fost._threads import single_threaded_blas
-from fost.diagnostics.coded import code
-from fost.diagnostics.findings import Finding, percent
-from fost.diagnostics.reflectors import one_more_reflector_of
-from fost.diagnostics.remarks import procrustes_of
+from fost._typing import Float64Array
+from fost.diagnostics.local_minima import procrustes_from_sums
+from fost.diagnostics.reflectors import one_more_reflector_from_sums
+from fost.diagnostics.result import DiagnosticResult, percent
+from fost.diagnostics.sums import coding_sums
 from fost.transforms import Householder
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#8a6d00")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plane(Finding):
+class Plane(DiagnosticResult):
     """Signals in R^2, the dictionary I, one entry per code (end of section IV of the paper).
 
     Attributes
     ----------
     first, second : float
-        ||y_11||^2 and ||y_22||^2, what the first and the second axis take.
+        ||y_11||^2 and ||y_22||^2, the energy of the coefficients of both axes.
     cross : float
-        y_11^T y_21 + y_22^T y_12, the off-diagonal of Z~.
+        y_11^T y_21 + y_22^T y_12, the off-diagonal entry of Z~.
     eigenvalues : tuple of float
-        Of Z~ = X Y^T + Y X^T, the lower first; their product is 4 first second - cross^2.
+        Of Z~ = X Y^T + Y X^T in ascending order; their product is 4 first second - cross^2.
     reflector : ndarray of shape (2,) or None
-        u of the best reflector I - 2 u u^T, where one helps.
+        u of the best reflector I - 2 u u^T; None if no reflector helps.
     reflector_gain, orthonormal_gain : float
-        By how much of ||Y||_F^2 the best reflector and the best orthonormal matrix lower the
-        error, codes fixed.
+        The gains of the best reflector and of the best orthonormal matrix for fixed codes,
+        divided by ||Y||_F^2.
     orthonormal : ndarray of shape (2, 2)
-        That matrix.
+        The best orthonormal matrix.
     signals : ndarray of shape (n_signals, 2)
-
-    Examples
-    --------
-    >>> import fost
-    >>> found = fost.diagnostics.plane([[4.0, 4.0], [2.0, 1.0], [0.0, 1.0]])
-    >>> found.reflector_helps, found.first, found.second
-    (True, 20.0, 1.0)
     """
 
     first: float
     second: float
     cross: float
     eigenvalues: tuple[float, float] = field(repr=False)
-    reflector: NDArray[np.float64] | None = field(repr=False)
+    reflector: Float64Array | None = field(repr=False)
     reflector_gain: float
     orthonormal_gain: float
-    orthonormal: NDArray[np.float64] = field(repr=False)
-    signals: NDArray[np.float64] = field(repr=False)
+    orthonormal: Float64Array = field(repr=False)
+    signals: Float64Array = field(repr=False)
 
     @property
     def reflector_helps(self) -> bool:
@@ -66,7 +60,7 @@ class Plane(Finding):
     def printed_condition(self) -> bool:
         """The paper's condition for "no reflector helps", with its inequalities as printed.
 
-        2 ||y_11||^2 < cross and 2 ||y_22||^2 < cross; it is never met, since the cross term is
+        2 ||y_11||^2 < cross and 2 ||y_22||^2 < cross. No signals meet it, since the cross term is
         at most the sum of the two squares.
         """
         return 2 * self.first < self.cross and 2 * self.second < self.cross
@@ -119,14 +113,15 @@ class Plane(Finding):
 
 
 def plane(Y: ArrayLike) -> Plane:
-    """The paper's example in R^2: Q = I, one entry per code; when does a reflector help?
+    r"""The paper's example in R^2: when a reflector helps for Q = I and one entry per code.
 
-    Each signal is coded by its larger entry. The rows of Y split into those parts that the codes
-    keep, y_11 and y_22, and those that they drop, y_21 and y_12, and
-    Z~ = [[2 ||y_11||^2, c], [c, 2 ||y_22||^2]] with c = y_11^T y_21 + y_22^T y_12. No reflector
-    helps if and only if Z~ is positive semidefinite: 2 ||y_11|| ||y_22|| >= |c|. The paper prints
-    < in place of >=, which cannot be (see `printed_condition`), and says that det Z~ is never
-    positive, which it is exactly where no reflector helps.
+    The code of a signal is its larger entry. The codes keep the parts y_11 and y_22 of the rows of
+    Y, and drop y_21 and y_12. Then
+    :math:`\tilde Z = [[2 \|y_{11}\|^2, c], [c, 2 \|y_{22}\|^2]]` with
+    :math:`c = y_{11}^T y_{21} + y_{22}^T y_{12}`. No reflector helps if and only if
+    :math:`\tilde Z` is positive semidefinite: :math:`2 \|y_{11}\| \|y_{22}\| \ge |c|`. The paper
+    prints < instead of >=, which is impossible (see `printed_condition`), and says that
+    :math:`\det \tilde Z` is never positive; it is positive exactly if no reflector helps.
 
     Parameters
     ----------
@@ -136,6 +131,8 @@ def plane(Y: ArrayLike) -> Plane:
     Returns
     -------
     Plane
+        `first`, `second` and `cross`, the `eigenvalues` of Z~, the best `reflector` and
+        `orthonormal` matrix with their gains, and the method `draw`.
 
     Examples
     --------
@@ -148,10 +145,10 @@ def plane(Y: ArrayLike) -> Plane:
     >>> round(found.reflector_gain, 4), round(found.orthonormal_gain, 4)
     (0.2722, 0.3505)
     """
-    coded = code(Householder(np.zeros((0, 2))), Y, 1)
+    sums = coding_sums(Householder(np.zeros((0, 2))), Y, 1)
     with single_threaded_blas:
-        M = coded.statistic
-        one, best = one_more_reflector_of(coded, 0.0), procrustes_of(coded, 0.0)
+        M = sums.statistic
+        one, best = one_more_reflector_from_sums(sums, 0.0), procrustes_from_sums(sums, 0.0)
         a, b, c = float(M[0, 0]), float(M[1, 1]), float(M[0, 1] + M[1, 0])
         half = float(np.hypot(a - b, c))
     helps = one.gain > 0

@@ -1,4 +1,4 @@
-"""Remark 4 and what follows from it: reflectors to add, to exchange, to do without."""
+"""Remark 4: the gain of one more reflector, and the value of each existing one."""
 
 from __future__ import annotations
 
@@ -6,17 +6,24 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fost._threads import single_threaded_blas
-from fost.diagnostics.coded import Coded, as_dictionary, code, split_reflectors
-from fost.diagnostics.findings import Finding, check_tolerance, counted, percent, percents
+from fost._typing import Float64Array
+from fost._validation import check_number
+from fost.diagnostics.result import DiagnosticResult, distinct_percents, percent, plural
+from fost.diagnostics.sums import (
+    CodingSums,
+    canonical_dictionary,
+    coding_sums,
+    split_reflectors,
+)
 from fost.learning.initialise import fixed_signs
 from fost.transforms import Bank, Chain, Coder, Householder, Transform
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OneMoreReflector(Finding):
+class OneMoreReflector(DiagnosticResult):
     """The best reflector in front of a dictionary (Remark 4).
 
     Attributes
@@ -24,35 +31,26 @@ class OneMoreReflector(Finding):
     lowest_eigenvalue : float
         Of Z_1 = D X Y^T + Y (D X)^T.
     gain : float
-        How much lower ||Y - U_1 D X||_F^2 is than ||Y - D X||_F^2: -2 times the lowest
-        eigenvalue, 0 if that is not negative. Coding again can only add to it.
+        The difference of ||Y - D X||_F^2 and ||Y - U_1 D X||_F^2: -2 times the lowest eigenvalue,
+        or 0 if that is not negative. Encoding again can only increase it.
     relative_gain : float
-        The gain over ||Y||_F^2.
+        The gain divided by ||Y||_F^2.
     error : float
         The relative error without the reflector.
     vector : ndarray of shape (n_features,)
         u_1, the unit eigenvector; zero if no reflector helps.
     eigenvalues : ndarray of shape (n_features,)
-        All of Z_1, from the lowest.
+        All eigenvalues of Z_1, in ascending order.
     tol : float
-        The relative gain up to which a reflector counts as no help.
-
-    Examples
-    --------
-    >>> import fost, numpy as np
-    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
-    >>> U = fost.learn(Y, fost.Reflectors(4), 2).transform
-    >>> found = fost.diagnostics.one_more_reflector(U, Y, 2)
-    >>> bool(found.helps == (found.relative_gain > found.tol))
-    True
+        The largest relative gain that counts as zero.
     """
 
     lowest_eigenvalue: float = field(repr=False)
     gain: float = field(repr=False)
     relative_gain: float
     error: float
-    vector: NDArray[np.float64] = field(repr=False)
-    eigenvalues: NDArray[np.float64] = field(repr=False)
+    vector: Float64Array = field(repr=False)
+    eigenvalues: Float64Array = field(repr=False)
     tol: float = field(repr=False)
 
     @property
@@ -65,24 +63,24 @@ class OneMoreReflector(Finding):
         """The reflector U_1 alone."""
         return Householder(self.vector[None, :])
 
-    def add_to(self, dictionary: object) -> Coder | NDArray[np.float64]:
+    def add_to(self, dictionary: object) -> Coder | Float64Array:
         """U_1 D: the dictionary with the reflector in front.
 
-        Of reflectors, alone or at the end of a chain, come reflectors; of any other transform a
-        chain, and of a bank one of these. Of other atoms that are not orthonormal come atoms, in
-        rows.
+        Reflectors, alone or at the end of a chain, become one more reflector. Any other transform
+        becomes a chain, and a bank becomes a bank of extended members. Atoms that are not
+        orthonormal become atoms in rows.
         """
-        form = as_dictionary(dictionary)
+        form = canonical_dictionary(dictionary)
         if form.n_features != len(self.vector):
             raise ValueError(
                 f"dictionary has {form.n_features} features, but the reflector {len(self.vector)}"
             )
         if form.coder is None:
             return form.atoms - 2 * np.outer(form.atoms @ self.vector, self.vector)
-        members = [self._in_front_of(member) for member in form.coder.members]
+        members = [self._extended(member) for member in form.coder.members]
         return Bank(members) if form.transform is None else members[0]
 
-    def _in_front_of(self, transform: Transform) -> Transform:
+    def _extended(self, transform: Transform) -> Transform:
         prefix, reflectors = split_reflectors(transform)
         if reflectors is None or reflectors.n_reflectors == reflectors.n_features:
             return Chain([self.transform, transform])
@@ -96,7 +94,7 @@ class OneMoreReflector(Finding):
         if not self.helps:
             return "No further reflector lowers the error: a local minimum in this sense."
         share = self.relative_gain / self.error if self.error > 0 else 0.0
-        before, after = percents(self.error, self.error - self.relative_gain)
+        before, after = distinct_percents(self.error, self.error - self.relative_gain)
         return (
             f"One more reflector would lower the error by {percent(share)}, from {before} to "
             f"{after} of the energy or less: not a local minimum."
@@ -106,12 +104,13 @@ class OneMoreReflector(Finding):
 def one_more_reflector(
     dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
 ) -> OneMoreReflector:
-    """Remark 4: can a reflector U_1 in front of the dictionary help, and by how much?
+    r"""Gain of the best reflector in front of the dictionary (Remark 4).
 
-    For fixed codes X, ||Y - U_1 D X||_F^2 - ||Y - D X||_F^2 = 2 u_1^T Z_1 u_1 with
-    Z_1 = D X Y^T + Y (D X)^T. No reflector helps if and only if Z_1 is positive semidefinite;
-    else the eigenvector of the lowest eigenvalue is the best one and gains -2 times that
-    eigenvalue. For a local minimum of D that is necessary, not sufficient.
+    For fixed codes X,
+    :math:`\|Y - U_1 D X\|_F^2 - \|Y - D X\|_F^2 = 2 u_1^T Z_1 u_1` with
+    :math:`Z_1 = D X Y^T + Y (D X)^T`. No reflector helps if and only if Z_1 is positive
+    semidefinite. Otherwise the eigenvector of the lowest eigenvalue is the best one, and it gains
+    -2 times that eigenvalue. The condition is necessary for a local minimum, not sufficient.
 
     Parameters
     ----------
@@ -122,11 +121,13 @@ def one_more_reflector(
     n_nonzero_coefs : int, optional
         Entries per code, s; by default the estimator's.
     tol : float
-        Relative gain that counts as none: the default is that at which `fost.learn` stops.
+        The largest relative gain that counts as zero; the default is the `tol` of `fost.learn`.
 
     Returns
     -------
     OneMoreReflector
+        Whether the reflector `helps`; its `vector`, `gain`, `relative_gain`, the relative `error`
+        before, and the method `add_to(dictionary)`.
 
     Examples
     --------
@@ -143,20 +144,21 @@ def one_more_reflector(
     >>> error <= found.error - found.relative_gain
     True
     """
-    return one_more_reflector_of(code(dictionary, Y, n_nonzero_coefs), check_tolerance(tol))
+    sums = coding_sums(dictionary, Y, n_nonzero_coefs)
+    return one_more_reflector_from_sums(sums, check_number(tol, "tol", 0))
 
 
 @single_threaded_blas
-def one_more_reflector_of(coded: Coded, tol: float) -> OneMoreReflector:
-    W = coded.reconstruction
+def one_more_reflector_from_sums(sums: CodingSums, tol: float) -> OneMoreReflector:
+    W = sums.reconstruction
     values, vectors = scipy.linalg.eigh(W + W.T, check_finite=False)
     lowest = float(values[0])
     gain = max(0.0, -2 * lowest)
     return OneMoreReflector(
         lowest_eigenvalue=lowest,
         gain=gain,
-        relative_gain=coded.relative(gain),
-        error=coded.relative(coded.error),
+        relative_gain=sums.relative(gain),
+        error=sums.relative(sums.error),
         vector=fixed_signs(vectors[:, :1])[:, 0] if gain > 0 else np.zeros(len(values)),
         eigenvalues=values,
         tol=tol,
@@ -164,30 +166,21 @@ def one_more_reflector_of(coded: Coded, tol: float) -> OneMoreReflector:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EachReflector(Finding):
-    """What each reflector of a dictionary is worth, and what the best one in its place is.
+class EachReflector(DiagnosticResult):
+    """Value of each reflector of a dictionary, and the gain of the best one in its place.
 
     Attributes
     ----------
     worth : ndarray of shape (n_reflectors,)
-        By how much the relative error would grow without u_j.
+        The increase of the relative error without u_j.
     gains : ndarray of shape (n_reflectors,)
-        By how much it would fall with the best reflector in place of u_j.
+        The decrease of the relative error with the best reflector in place of u_j.
     tol : float
-        The relative gain up to which a reflector counts as the best.
-
-    Examples
-    --------
-    >>> import fost, numpy as np
-    >>> Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
-    >>> U = fost.learn(Y, fost.Reflectors(4), 2).transform
-    >>> found = fost.diagnostics.each_reflector(U, Y, 2)
-    >>> len(found.worth), bool((found.gains < found.worth).all())
-    (4, True)
+        The largest relative gain that counts as zero.
     """
 
-    worth: NDArray[np.float64] = field(repr=False)
-    gains: NDArray[np.float64] = field(repr=False)
+    worth: Float64Array = field(repr=False)
+    gains: Float64Array = field(repr=False)
     tol: float = field(repr=False)
 
     @property
@@ -197,7 +190,7 @@ class EachReflector(Finding):
 
     @property
     def holds(self) -> bool:
-        """Whether no single exchange helps: a local minimum of H_m-DLA."""
+        """Whether no replacement of a single reflector helps: a local minimum of H_m-DLA."""
         return bool((self.gains <= self.tol).all())
 
     def __repr__(self) -> str:
@@ -213,7 +206,7 @@ class EachReflector(Finding):
             return "There are no reflectors."
         least = int(np.argmin(self.worth))
         text = (
-            f"The least valuable of {counted(self.n_reflectors, 'reflector')}, u_{least + 1}, is "
+            f"The least valuable of {plural(self.n_reflectors, 'reflector')}, u_{least + 1}, is "
             f"worth {percent(self.worth[least])} of the energy. "
         )
         if self.holds:
@@ -221,19 +214,19 @@ class EachReflector(Finding):
         j = int(np.argmax(self.gains))
         return text + (
             f"A better one in place of u_{j + 1} would lower the error by "
-            f"{percent(self.gains[j])} of the energy: learning is not done yet, or its "
-            "reflectors are bound to be orthogonal."
+            f"{percent(self.gains[j])} of the energy: learning has not converged, or its "
+            "reflectors are constrained to be orthogonal."
         )
 
 
 def each_reflector(
     dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None = None, *, tol: float = 1e-6
 ) -> EachReflector:
-    """Could any one reflector of U = U_m ... U_1 be exchanged for a better one?
+    r"""Value of each reflector of :math:`U = U_m \cdots U_1`, and the gain of replacing it.
 
-    With the codes and the other reflectors fixed, the objective depends on u_j by u_j^T Z u_j,
-    Z = 2 Z~ of equation (theSecondZ), and the lowest eigenvalue of Z says what the best reflector
-    would reach. H_m-DLA has converged where none can be improved.
+    For fixed codes and fixed other reflectors, the objective depends on u_j by :math:`u_j^T Z u_j`
+    with :math:`Z = 2 \tilde Z` of equation (theSecondZ). The best reflector attains the lowest
+    eigenvalue of Z. H_m-DLA has converged if no reflector can be improved.
 
     Parameters
     ----------
@@ -244,11 +237,13 @@ def each_reflector(
     n_nonzero_coefs : int, optional
         Entries per code, s; by default the estimator's.
     tol : float
-        Relative gain that counts as none: the default is that at which `fost.learn` stops.
+        The largest relative gain that counts as zero; the default is the `tol` of `fost.learn`.
 
     Returns
     -------
     EachReflector
+        The arrays `worth` and `gains`, one entry per reflector, and whether each reflector `holds`
+        its place.
 
     Examples
     --------
@@ -259,18 +254,19 @@ def each_reflector(
     >>> found.holds, bool((found.worth > 0).all())
     (True, True)
     """
-    return each_reflector_of(code(dictionary, Y, n_nonzero_coefs), check_tolerance(tol))
+    sums = coding_sums(dictionary, Y, n_nonzero_coefs)
+    return each_reflector_from_sums(sums, check_number(tol, "tol", 0))
 
 
 @single_threaded_blas
-def each_reflector_of(coded: Coded, tol: float) -> EachReflector:
-    prefix, reflectors = coded.dictionary.before_reflectors, coded.dictionary.reflectors
+def each_reflector_from_sums(sums: CodingSums, tol: float) -> EachReflector:
+    prefix, reflectors = sums.dictionary.split_reflectors()
     if reflectors is None:
         raise ValueError(
-            "dictionary must be made of reflectors, or be a chain that ends with them, "
-            f"got {coded.dictionary.name}"
+            "dictionary must consist of reflectors, or be a chain that ends with them, "
+            f"got {sums.dictionary.name}"
         )
-    R = coded.statistic if prefix is None else coded.statistic @ prefix
+    R = sums.statistic if prefix is None else sums.statistic @ prefix
     vectors = reflectors.vectors
     for u in vectors[:0:-1]:  # R_1 = M U_m ... U_2
         R = R - 2 * np.outer(R @ u, u)
@@ -279,8 +275,8 @@ def each_reflector_of(coded: Coded, tol: float) -> EachReflector:
         Z = R + R.T
         lowest = float(scipy.linalg.eigvalsh(Z, subset_by_index=[0, 0], check_finite=False).item())
         present = float(u @ Z @ u)
-        worth[j] = coded.relative(-2 * present)
-        gains[j] = coded.relative(max(0.0, 2 * (present - min(0.0, lowest))))
+        worth[j] = sums.relative(-2 * present)
+        gains[j] = sums.relative(max(0.0, 2 * (present - min(0.0, lowest))))
         if j + 1 < len(vectors):  # R_(j+1) = U_j R_j U_(j+1)
             R = R - 2 * np.outer(u, u @ R)
             R = R - 2 * np.outer(R @ vectors[j + 1], vectors[j + 1])

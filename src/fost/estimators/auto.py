@@ -344,4 +344,4 @@ class AutoDictionary(WeightedFit, CoderEstimator):
             self.error_, self.start_error_ = result.error, result.start_error
             self.errors_, self.n_iter_ = result.errors, result.n_iter
             self.interrupted_ = self.interrupted_ or result.interrupted
-            warn_unless_converged(result, self.max_iter, self.tol, stacklevel=5)
+            warn_unless_converged(result, self.max_iter, self.tol)

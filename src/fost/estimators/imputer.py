@@ -1,4 +1,4 @@
-"""Gaps of tables and signals, filled, as a scikit-learn transformer."""
+"""Mask of tables and signals, filled, as a scikit-learn transformer."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from fost._random import RandomState
-from fost._typing import Floats
+from fost._typing import Floats, Mask
 from fost._validation import check_flag, check_integer
 from fost.estimators.checks import naming_signals
-from fost.gaps import Mixture, learn
-from fost.gaps.conditioning import Gaps, blanked, merged
+from fost.imputation import Mixture, fit_mixture
+from fost.imputation.conditioning import keep_observed, zero_missing
 
 # Features whose largest entries differ by more than this power of two are scaled differently.
 _REACH = 100
@@ -26,9 +26,9 @@ _REACH = 100
 class Imputer(TransformerMixin, BaseEstimator):
     """Fill what is missing by its mean given what is observed of the same signal.
 
-    What is usual for signals is learned as a Gaussian or a mixture of them, from the data with
-    its gaps (see `fost.gaps.learn`). How many there are, and how far their correlations are to be
-    believed, is chosen by entries that the imputer hides from itself.
+    The prior is a Gaussian or a Gaussian mixture, fitted to the data with its missing entries (see
+    `fost.imputation.fit_mixture`). The number of members and the shrinkage of their correlations
+    are selected by the error of held-out entries.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         self._exponents = _exponents(signals, gaps)[self._seen]
         self.mixture_: Mixture | None = None
         if self._seen.any():
-            self.mixture_ = learn(
+            self.mixture_ = fit_mixture(
                 self._scaled(signals, gaps),
                 None if self.n_members is None else min(self.n_members, len(signals)),
                 random_state=self.random_state,
@@ -126,10 +126,10 @@ class Imputer(TransformerMixin, BaseEstimator):
         filled = np.zeros((len(signals), 0), signals.dtype)
         if self.mixture_ is not None:
             known, holes = self._observed(signals), self._observed(gaps)
-            values, _ = self.mixture_.filled(self._scaled(signals, gaps), holes)
+            values, _ = self.mixture_._fill_unchecked(self._scaled(signals, gaps), holes)
             with np.errstate(over="ignore"):
                 back = self._rescaled(values, self._exponents).astype(signals.dtype, copy=False)
-            filled = merged(back, known, holes)
+            filled = keep_observed(back, known, holes)
         if self.keep_empty_features and not self._seen.all():
             whole = np.where(gaps, signals.dtype.type(0), signals)
             whole[:, self._seen] = filled
@@ -155,7 +155,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         out = np.where(gaps, signals.dtype.type(np.nan), signals.dtype.type(0))
         if self.mixture_ is not None:
             scaled = self._scaled(signals, gaps)
-            _, std = self.mixture_.filled(scaled, self._observed(gaps), std=True)
+            _, std = self.mixture_._fill_unchecked(scaled, self._observed(gaps), std=True)
             out[:, self._seen] = self._rescaled(std, self._exponents)
         return out
 
@@ -186,7 +186,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         if not isinstance(self.missing_values, Real) or isinstance(self.missing_values, bool):
             raise TypeError(f"missing_values must be a number, got {self.missing_values!r}")
 
-    def _validated(self, X: ArrayLike, reset: bool) -> tuple[Floats, Gaps]:
+    def _validated(self, X: ArrayLike, reset: bool) -> tuple[Floats, Mask]:
         """Signals by scikit-learn's checks, and where they have gaps."""
         marks_nan = np.isnan(self.missing_values)
         finite = "allow-nan" if marks_nan else True
@@ -198,7 +198,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         gaps = np.isnan(signals) if marks_nan else signals == self.missing_values
         return signals, gaps
 
-    def _scaled(self, signals: Floats, gaps: Gaps) -> NDArray[np.float64]:
+    def _scaled(self, signals: Floats, gaps: Mask) -> NDArray[np.float64]:
         """Observed features in units that keep their squares within reach; gaps are NaN."""
         marked = signals if np.isnan(self.missing_values) else _marked(signals, gaps)
         seen = self._observed(marked).astype(np.float64, copy=False)
@@ -219,19 +219,19 @@ class Imputer(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _exponents(signals: Floats, gaps: Gaps) -> NDArray[np.int64]:
+def _exponents(signals: Floats, gaps: Mask) -> NDArray[np.int64]:
     """Powers of two, which change no digit, to keep squares of features within their type.
 
     The same for all features but those that are beyond comparison; none at all where
     squares are within it anyway.
     """
-    largest = np.abs(blanked(signals, gaps)).max(axis=0, initial=0).astype(np.float64)
+    largest = np.abs(zero_missing(signals, gaps)).max(axis=0, initial=0).astype(np.float64)
     own = np.frexp(largest)[1].astype(np.int64)
     if np.abs(own).max(initial=0) <= _REACH:
         return np.zeros_like(own)
     return np.asarray(np.where(own < own.max() - _REACH, own, own.max()))
 
 
-def _marked(signals: Floats, gaps: Gaps) -> Floats:
+def _marked(signals: Floats, gaps: Mask) -> Floats:
     """Signals with NaN for gaps, whatever stood for them."""
     return np.where(gaps, signals.dtype.type(np.nan), signals)

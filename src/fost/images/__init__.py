@@ -1,25 +1,15 @@
-"""Pictures: reading and writing them, cutting them into patches and putting them together.
+"""Images: files, numeric formats, colour transform and quality.
 
-Everything but `read` and `write` needs NumPy alone; these two need the extra ``fost[images]``.
+`fost.restoration` denoises and inpaints images, and extracts their patches: pass
+``channel_axis=-1`` for colour images. Only `read` and `write` need the extra ``fost[images]``.
 """
 
 from fost.images.files import read, write
-from fost.images.patches import Assembler, assemble, blocks, patches
-from fost.images.pictures import PictureFormat, from_luma_chroma, psnr, to_luma_chroma
-from fost.images.restoring import denoise, inpaint, noise_level
-from fost.restoration import pretrained
+from fost.images.pixels import ImageFormat, from_luma_chroma, psnr, to_luma_chroma
 
 __all__ = [
-    "Assembler",
-    "PictureFormat",
-    "assemble",
-    "blocks",
-    "denoise",
+    "ImageFormat",
     "from_luma_chroma",
-    "inpaint",
-    "noise_level",
-    "patches",
-    "pretrained",
     "psnr",
     "read",
     "to_luma_chroma",

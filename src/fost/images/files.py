@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from fost._files import open_file, write_atomically
 from fost._typing import Numbers
 from fost._validation import check_flag, check_path
-from fost.images.pictures import check_picture
+from fost.images.pixels import check_image
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -83,7 +83,7 @@ def read(path: str | os.PathLike[str]) -> Numbers:
             tiff = file.read(4) in _TIFF_BEGINS
             file.seek(0)
             image = _read_tiff(file, left_out) if tiff else _read_other(file, left_out)
-            image = check_picture(image, "it")
+            image = check_image(image, "it")
         except MemoryError:
             raise
         except Exception as error:  # decoders raise whatever a damaged file makes them
@@ -124,7 +124,7 @@ def write(path: str | os.PathLike[str], image: ArrayLike, *, overwrite: bool = T
     """
     check_path(path, "path")
     overwrite = check_flag(overwrite, "overwrite")
-    content = encoded(check_picture(image, "image"), path)
+    content = encoded(check_image(image, "image"), path)
     if not overwrite and os.path.lexists(path):
         raise FileExistsError(f"{os.fspath(path)!r} exists already")
     write_atomically(path, content)

@@ -1,24 +1,18 @@
-"""Signals, pictures and volumes made whole or clean: one restoration for one to three axes.
+"""Denoising and inpainting of signals, images and volumes by sparse coding of patches."""
 
-`fost.images` is the same for pictures, whose third axis are colours, and has their files.
-"""
-
-from fost.restoration.adaptation import pretrained
-from fost.restoration.assembly import Assembler, assemble
 from fost.restoration.denoiser import Denoiser
 from fost.restoration.denoising import denoise
 from fost.restoration.inpainting import inpaint
-from fost.restoration.noise import noise_level
-from fost.restoration.patches import blocks, patches
+from fost.restoration.noise import estimate_sigma
+from fost.restoration.patch_specs import pretrained
+from fost.restoration.patches import assemble, patches
 
 __all__ = [
-    "Assembler",
     "Denoiser",
     "assemble",
-    "blocks",
     "denoise",
+    "estimate_sigma",
     "inpaint",
-    "noise_level",
     "patches",
     "pretrained",
 ]

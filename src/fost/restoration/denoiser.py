@@ -1,4 +1,4 @@
-"""A denoiser that is made once and called again and again, as a part of other solvers."""
+"""A reusable denoiser for plug-and-play methods, which denoise in every step of a solver."""
 
 from __future__ import annotations
 
@@ -7,44 +7,50 @@ from numpy.typing import ArrayLike
 
 from fost._random import RandomState, as_generator
 from fost._typing import Floats
-from fost._validation import check_each, check_flag, check_number, check_real, check_sizes
+from fost._validation import check_flag, check_number, check_real, check_sizes
 from fost.restoration.arrays import (
-    channels_back,
-    channels_first,
     check_finite,
     check_samples,
-    cropped,
-    padded,
+    crop_to,
+    decorrelate,
+    join_channels,
+    pad_to,
+    recorrelate,
+    split_channels,
 )
-from fost.restoration.colour import recoloured
-from fost.restoration.grid import Sizes, check_covers, patch_shape
-from fost.restoration.views import View, learned_looks, looks_with, restored, views_of
+from fost.restoration.patch_grid import Sizes, check_stride, resolve_patch_shape
+from fost.restoration.patch_specs import (
+    LearnedPatchSpec,
+    PatchSpec,
+    denoise_patches,
+    learn_patch_specs,
+)
 from fost.transforms import Coder
 
 
 class Denoiser:
-    """Removes noise of any level from arrays of one shape, with transforms that it keeps.
+    """Removes noise of any level from arrays of one shape, with transforms that are kept.
 
-    For plug-and-play methods, which denoise in every step of a solver: patches, plans and learned
-    transforms are made in the first call, and the level of the noise is an argument of each.
-    Results are floats that are not clipped to any range.
+    Plug-and-play methods denoise in every step of a solver. The transforms are learned in the
+    first call, and the noise level is an argument of each call. Results are floats that are not
+    clipped to any range.
 
     Parameters
     ----------
     shape : tuple of int or int
-        Of the arrays: one to three axes, and one more for channels.
-    dictionary : Transform or Bank, optional
-        As for `denoise`. If None, transforms are learned from the first array.
+        The shape of the arrays: one to three spatial axes and at most one channel axis.
+    transform : Transform or Bank, optional
+        As for `denoise`. By default, transforms are learned from the first array.
     stride : int or sequence of int
-        Steps from one patch to the next along each axis.
+        Distance between neighbouring patches along each axis.
     channel_axis : int, optional
-        The axis of channels, as for `denoise`.
-    patch : int or sequence of int, optional
-        The shape of a patch, as for `denoise`.
+        The channel axis, as for `denoise`.
+    patch_shape : int or sequence of int, optional
+        The patch shape, as for `denoise`.
     second_pass : bool
-        Whether arrays are filtered once more by Wiener's filter.
+        Whether to apply the empirical Wiener filter in a second pass.
     random_state : int, Generator, RandomState or None
-        For the choice of the patches to learn from.
+        Seed for the choice of training patches.
 
     Examples
     --------
@@ -60,68 +66,62 @@ class Denoiser:
     def __init__(
         self,
         shape: tuple[int, ...] | int,
-        dictionary: Coder | None = None,
-        stride: Sizes = 1,
         *,
+        transform: Coder | None = None,
+        stride: Sizes = 1,
         channel_axis: int | None = None,
-        patch: Sizes | None = None,
+        patch_shape: Sizes | None = None,
         second_pass: bool = True,
         random_state: RandomState = 0,
     ) -> None:
         self._shape = check_sizes(shape, "shape")
-        like = np.broadcast_to(np.float32(0), self._shape)
-        channels = channels_first(check_samples(like, "shape", channel_axis), channel_axis)
-        ndim = channels.ndim - 1
+        check_samples(np.broadcast_to(np.float32(0), self._shape), "shape", channel_axis)
+        ndim = len(self._shape) - (channel_axis is not None)
         self._channel_axis = channel_axis
-        self._dictionary = dictionary
-        self._patch = patch_shape(patch, dictionary, ndim)
-        self._alone = patch is not None
-        self._stride = check_each(stride, "stride", ndim)
-        check_covers(self._patch, self._stride)
+        self._transform = transform
+        self._patch_shape = resolve_patch_shape(patch_shape, transform, ndim)
+        self._only_this_shape = patch_shape is not None
+        self._stride = check_stride(stride, self._patch_shape)
         self._second_pass = check_flag(second_pass, "second_pass")
         self._random = as_generator(random_state)
-        self._views: list[list[View]] = []
+        self._specs: list[list[LearnedPatchSpec]] = []  # by channel
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the arrays that it takes."""
+        """The shape of the arrays."""
         return self._shape
 
-    def __call__(self, array: ArrayLike, sigma: float) -> Floats:
-        """An array without noise of the standard deviation `sigma`; float32 or float64.
+    def __call__(self, x: ArrayLike, sigma: float) -> Floats:
+        """Remove white noise of standard deviation `sigma`.
 
-        The work is done in float32.
+        The result is float32 or float64, as `x`; computations are in float32.
         """
-        samples = check_finite(check_real(array, "array"), "array")
+        samples = check_finite(check_real(x, "x"), "x")
         if samples.shape != self._shape:
             raise ValueError(
-                f"array must have the shape {self._shape} of this denoiser, got {samples.shape}"
+                f"x must have the shape {self._shape} of this denoiser, got {samples.shape}"
             )
         sigma = check_number(sigma, "sigma", 0)
-        # Of numbers about 1, whatever the unit: squares neither overflow nor vanish.
+        # Scaling avoids overflow and underflow of squares.
         scale = float(max(np.abs(samples).max(), sigma))
         if sigma == 0 or scale == 0:
             return samples.copy()
-        channels = channels_first((samples / scale).astype(np.float32), self._channel_axis)
-        coloured = len(channels) == 3
-        planes = [padded(k, self._patch) for k in (recoloured(channels) if coloured else channels)]
-        if not self._views:
-            self._views = [self._views_of(plane, sigma / scale) for plane in planes]
-        clean = np.stack(
-            [
-                cropped(restored(plane, sigma / scale, views, self._second_pass), channel.shape)
-                for plane, views, channel in zip(planes, self._views, channels, strict=True)
-            ]
-        )
-        together = recoloured(clean, back=True) if coloured else clean
-        result: Floats = channels_back(together, self._channel_axis).astype(samples.dtype)
+        channels = split_channels((samples / scale).astype(np.float32), self._channel_axis)
+        planes = [pad_to(plane, self._patch_shape) for plane in decorrelate(channels)]
+        if not self._specs:
+            self._specs = [self._learn(plane, sigma / scale) for plane in planes]
+        clean = []
+        for plane, specs in zip(planes, self._specs, strict=True):
+            passes = self._stride, self._second_pass
+            found = denoise_patches(plane, sigma / scale, specs, *passes)
+            clean.append(crop_to(found, channels.shape[1:]))
+        result: Floats = join_channels(recorrelate(clean), self._channel_axis)
+        result = result.astype(samples.dtype)
         result *= scale
         return result
 
-    def _views_of(self, plane: Floats, sigma: float) -> list[View]:
-        if self._dictionary is not None:
-            looks = looks_with(self._dictionary, self._patch)
-        else:
-            options = self._patch, self._stride, self._alone, self._random
-            looks = learned_looks([plane], sigma, *options)
-        return views_of(looks, plane.shape, self._stride)
+    def _learn(self, plane: Floats, sigma: float) -> list[LearnedPatchSpec]:
+        if self._transform is not None:
+            return [LearnedPatchSpec(PatchSpec(self._patch_shape), self._transform)]
+        shapes = self._patch_shape, self._stride, self._only_this_shape
+        return learn_patch_specs([plane], sigma, *shapes, self._random)

@@ -1,97 +1,146 @@
-"""Noise out of signals, pictures and volumes, by shrinking overlapping patches in the domain of a
-transform."""
+"""Denoising of signals, images and volumes by shrinkage of overlapping patches.
+
+1. Validate the arguments (`DenoiseConfig.from_arguments`).
+2. Estimate the noise level and learn transforms, once (`DenoiseConfig.fit`).
+3. Denoise tile by tile (`TileDenoiser`): hard thresholding, empirical Wiener shrinkage, and for
+   the best quality the filtering of groups of similar patches.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from fost._progress import steps
 from fost._random import RandomState, as_generator
-from fost._validation import check_choice, check_each, check_number, check_verbose
-from fost.restoration.cleaning import Cleaning
-from fost.restoration.counts import Counts
-from fost.restoration.grid import Sizes
-from fost.restoration.sources import Source, Target, as_source, is_dask
-from fost.restoration.tiles import MOST, samples_of, sides_for, tiles, with_channels
+from fost._typing import DType, Numbers
+from fost._validation import check_choice, check_each, check_flag, check_number, check_verbose
+from fost.restoration.arrays import (
+    ArrayFormat,
+    crop_to,
+    decorrelate,
+    join_channels,
+    pad_to,
+    recorrelate,
+    split_channels,
+)
+from fost.restoration.group_filtering import GROUP_FILTERS, refine_by_groups
+from fost.restoration.noise import AnscombeTransform, sigma_of_parts
+from fost.restoration.patch_grid import Sizes, check_stride, resolve_patch_shape
+from fost.restoration.patch_specs import (
+    LearnedPatchSpec,
+    PatchSpec,
+    denoise_patches,
+    learn_patch_specs,
+)
+from fost.restoration.tiling import (
+    MAX_SAMPLES,
+    ArrayWriter,
+    insert_channels,
+    iterate_tiles,
+    open_reader,
+    tile_sides,
+)
+from fost.streams.arrays import is_dask
 from fost.transforms import Coder
+
+# The largest normalised noise level. Nothing of the array is left beyond it, and squares of larger
+# levels could overflow.
+_MAX_SIGMA = 1e8
+# Margins around tiles by quality and number of axes, chosen by tools/measure_seams.py: seams are
+# much smaller than the remaining noise. The margin for "fast" is two passes over the longest
+# patches; groups reach farther.
+MARGINS = {
+    "fast": {1: (256,), 2: (32, 32), 3: (8, 16, 16)},
+    "best": {1: (2**14,), 2: (48, 48), 3: (16, 16, 16)},
+}
 
 
 def denoise(
-    array: Any,
+    x: object,
     sigma: float | None = None,
-    dictionary: Coder | None = None,
-    stride: Sizes = 1,
     *,
+    transform: Coder | None = None,
+    stride: Sizes = 1,
     channel_axis: int | None = None,
-    patch: Sizes | None = None,
+    patch_shape: Sizes | None = None,
     second_pass: bool = True,
     quality: str | None = None,
     noise: str = "gaussian",
     gain: float = 1.0,
     random_state: RandomState = 0,
     tile: Sizes | None = None,
-    out: Any = None,
+    out: object = None,
     verbose: bool = False,
 ) -> Any:
-    """Remove noise from a signal, a picture or a volume.
+    """Remove noise from a signal, an image or a volume.
 
-    Every patch is transformed, small coefficients are set to zero, and the patches are put back,
-    those with few coefficients left counting more. The transforms are learned from a first result.
-    A second pass repeats this with Wiener's filter, which takes the result of the first for the
-    truth. For the best quality that is only the beginning: patches that resemble each other are
-    then filtered in groups, each under a Gaussian of its own.
+    All overlapping patches are transformed, small coefficients are set to zero, and the patches
+    are averaged; patches with few remaining coefficients have larger weights. The transforms are
+    learned from a first estimate. A second pass uses the empirical Wiener filter, with the result
+    of the first pass as pilot. For the best quality, groups of similar patches are then filtered
+    jointly, each under its own Gaussian.
 
     Parameters
     ----------
-    array : array-like of one to three axes, and one more for channels
-        Also one that is larger than memory: a memory map, an array of Zarr or HDF5, a path to a
-        ``.npy`` or ``.zarr`` file, or a Dask array.
+    x : array-like with one to three spatial axes and at most one channel axis
+        An array larger than memory is also accepted: a memory map, an array of Zarr or HDF5, a
+        path to a ``.npy`` or ``.zarr`` file, or a Dask array.
     sigma : float, optional
-        The standard deviation of the white noise, in the numbers of the array. If None it is
-        estimated by `noise_level`, and with ``noise="poisson"`` there is none.
-    dictionary : Transform or Bank, optional
-        For patches in rows, such as `fost.learn` gives, and then no other is used: what was learned
-        from one recording restores others of its kind. Of a bank all members are used for a patch,
-        most of all those that suit it. If None, transforms are learned from the array.
+        The standard deviation of the white noise, in the units of `x`. The default is the result
+        of `estimate_sigma`, or 0 with ``noise="poisson"``.
+    transform : Transform or Bank, optional
+        A transform of patches in rows, for example the result of `fost.learn`, instead of
+        transforms that are learned from `x`. A bank averages over its members, with larger
+        weights for members in which a patch is sparse.
     stride : int or sequence of int
-        Steps from one patch to the next along each axis. 1 is best; larger ones are faster.
+        Distance between neighbouring patches along each axis. 1 gives the best quality, larger
+        strides are faster.
     channel_axis : int, optional
-        The axis of channels, which are restored one by one, but three as luma and chroma. If None,
-        there is none.
-    patch : int or sequence of int, optional
-        The shape of a patch, and then no others are used. If None, that of the dictionary if its
-        sides are equal, else 32, 64 and 128 samples of signals, 8 x 8 and 16 x 16 pixels of
-        pictures, 4 x 8 x 8 and 4 x 4 x 4 voxels of volumes.
+        The channel axis: -1 for a colour image of shape (height, width, 3). Three channels are
+        processed as luma and chroma, any other number of channels separately. If None, there are
+        no channels.
+    patch_shape : int or sequence of int, optional
+        Use patches of this shape only. By default, the shape is that of the transform, if its
+        sides are equal. Without a transform, signals use 32, 64 and 128 samples, images 8 x 8 and
+        16 x 16 pixels, volumes 4 x 8 x 8 and 4 x 4 x 4 voxels.
     second_pass : bool
-        Whether the array is filtered once more, for twice the time.
+        Whether to apply the Wiener filter, which doubles the time.
     quality : {"best", "fast"}, optional
-        "best" looks at similar patches together, "fast" at each patch alone. "best" takes 4 to
-        18 % off the error of signals, gains 0.5 to 0.6 dB in the mean of pictures for five times
-        the time, and 0.4 to 2 dB of volumes for two to three times the time. If None, "fast"
-        where a dictionary, a stride, a patch or the second pass is chosen, else "best".
+        "best" filters groups of similar patches, "fast" processes each patch alone. The
+        documentation compares quality and time. The default is "best", but "fast" if `transform`,
+        `stride`, `patch_shape` or `second_pass` is given.
     noise : {"gaussian", "poisson"}
-        "poisson" is for what is counted, by detectors and cameras: samples are `gain` times a
-        number of events, which comes by chance, and white noise of `sigma`. It is made white by
-        the generalised Anscombe transform, and taken back by its exact unbiased inverse.
+        "poisson" is for photon or particle counts: a sample is `gain` times a Poisson count, plus
+        white noise of standard deviation `sigma`. The generalised Anscombe transform makes this
+        noise white; its exact unbiased inverse is applied to the result.
     gain : float
-        Of ``noise="poisson"``: the numbers of the array per event.
+        The value of a single count, for ``noise="poisson"``.
     random_state : int, Generator, RandomState or None
-        For the choice of the patches to learn from.
+        Seed for the choice of training patches.
     tile : int or sequence of int, optional
-        Samples along each axis that are restored at a time, with what lies around them, so that
-        memory stays bounded. If None, about 16 million in all. The level of the noise and the
-        transforms are those of the whole array, or of parts from all over a large one.
+        The size of the tiles that are processed one by one, with a margin, to limit memory. The
+        default is about 16 million samples. The noise level and the transforms are the same in
+        all tiles.
     out : ndarray, memory map or array of Zarr, optional
-        Of the type and shape of the array; the result goes there.
+        Where to store the result, of the shape and type of `x`.
     verbose : bool
         Show progress on stderr.
 
     Returns
     -------
     ndarray
-        Of the type and shape of the array, values in its range: that of its type, and for floats
-        and integers of more than 16 bits that of its values. `out`, if that is given, and for a
-        Dask array a lazy one, whose chunks are restored with what lies around them.
+        Of the shape, type and range of `x`. The range is that of the type, or of the values for
+        floats and for integers of more than 16 bits. Returns `out` if it is given. The result of a
+        Dask array is a lazy Dask array, whose chunks are processed with a margin.
+
+    See Also
+    --------
+    Denoiser : Repeated denoising with the same transforms.
 
     Examples
     --------
@@ -104,43 +153,175 @@ def denoise(
     True
     """
     gain = check_number(gain, "gain", above=0)
-    counts = None
+    anscombe = None
     if check_choice(noise, "noise", ("gaussian", "poisson")) == "poisson":
-        counts = Counts(gain, 0.0 if sigma is None else check_number(sigma, "sigma", 0))
-    options = dictionary, stride, channel_axis, patch, second_pass, quality, counts
-    if is_dask(array):
-        from fost.restoration.lazy import denoised_lazily
+        anscombe = AnscombeTransform(
+            gain, 0.0 if sigma is None else check_number(sigma, "sigma", 0)
+        )
+    configure = partial(
+        DenoiseConfig.from_arguments,
+        sigma=sigma,
+        transform=transform,
+        stride=stride,
+        channel_axis=channel_axis,
+        patch_shape=patch_shape,
+        second_pass=second_pass,
+        quality=quality,
+        anscombe=anscombe,
+    )
+    if is_dask(x):
+        from fost.restoration.dask_arrays import check_dask, denoise_dask
 
-        if out is not None or tile is not None:
-            raise ValueError("out and tile must be None for a Dask array, whose chunks are tiles")
-        return denoised_lazily(array, sigma, *options, random_state=random_state)
-    source = as_source(array, "array", channel_axis)
-    way = Cleaning.checked(len(source.spatial), sigma, *options)
-    return denoised(source, way, random_state, tile, out, verbose)
-
-
-def denoised(
-    source: Source,
-    way: Cleaning,
-    random_state: RandomState,
-    tile: Sizes | None,
-    out: Any,
-    verbose: bool,
-) -> Any:
-    """An array without noise, wherever it is, tile by tile."""
-    random = as_generator(random_state)
-    verbose = check_verbose(verbose)
-    shape, channels = source.spatial, source.channels
-    sides = sides_for(shape, channels) if tile is None else check_each(tile, "tile", len(shape))
-    places = list(tiles(shape, sides, way.overlap))
-    target = Target(out, source)
-    total = 1 + len(places) * way.passes(channels)
+        ndim = check_dask(x, channel_axis, out, tile)
+        return denoise_dask(x, configure(ndim), as_generator(random_state))
+    reader = open_reader(x, "x", channel_axis)
+    shape = reader.spatial_shape
+    config = configure(len(shape))
+    random, verbose = as_generator(random_state), check_verbose(verbose)
+    sides = tile_sides(shape, reader.n_channels)
+    if tile is not None:
+        sides = check_each(tile, "tile", len(shape))
+    tiles = list(iterate_tiles(shape, sides, config.margin))
+    writer = ArrayWriter(out, reader)
+    total = 1 + len(tiles) * config.n_passes(reader.n_channels)
     with steps("denoising, step", total, verbose) as done:
-        ends = source.extremes(way.counts is not None)
-        parts = [source.read(part) for part in samples_of(shape, channels, MOST)]
-        cleaner = way.learned(parts, source.dtype, ends, random)
+        ends = reader.value_range(required=anscombe is not None)
+        parts = [reader.read(part) for part in reader.regions(MAX_SAMPLES)]
+        denoiser = config.fit(parts, reader.dtype, ends, random)
         done()
-        for place in places:
-            clean = cleaner(source.read(place.outer), done)
-            target.write(place.core, clean[with_channels(place.inner, source.channel_axis)])
-    return target.array
+        for each in tiles:
+            clean = denoiser(reader.read(each.outer), done)
+            writer.write(each.core, clean[insert_channels(each.inner, channel_axis)])
+    return writer.array
+
+
+@dataclass(frozen=True, kw_only=True)
+class DenoiseConfig:
+    """Validated settings of `denoise`."""
+
+    sigma: float | None
+    transform: Coder | None
+    patch_shape: tuple[int, ...]
+    only_this_shape: bool  # no other patch shapes
+    stride: tuple[int, ...]
+    channel_axis: int | None
+    second_pass: bool
+    quality: str
+    anscombe: AnscombeTransform | None
+
+    @classmethod
+    def from_arguments(
+        cls,
+        ndim: int,
+        *,
+        sigma: float | None,
+        transform: Coder | None,
+        stride: Sizes,
+        channel_axis: int | None,
+        patch_shape: Sizes | None,
+        second_pass: bool,
+        quality: str | None,
+        anscombe: AnscombeTransform | None,
+    ) -> DenoiseConfig:
+        """Validate the arguments of `denoise` for arrays with `ndim` spatial axes."""
+        shape = resolve_patch_shape(patch_shape, transform, ndim)
+        second_pass = check_flag(second_pass, "second_pass")
+        step = check_stride(stride, shape)
+        default = transform is None and patch_shape is None and set(step) == {1} and second_pass
+        if quality is None:
+            quality = "best" if default else "fast"
+        return cls(
+            sigma=None if sigma is None else check_number(sigma, "sigma", 0),
+            transform=transform,
+            patch_shape=shape,
+            only_this_shape=patch_shape is not None,
+            stride=step,
+            channel_axis=channel_axis,
+            second_pass=second_pass,
+            quality=check_choice(quality, "quality", ("best", "fast")),
+            anscombe=anscombe,
+        )
+
+    @property
+    def margin(self) -> tuple[int, ...]:
+        """The margin around a tile along each axis."""
+        margin = MARGINS[self.quality][len(self.patch_shape)]
+        return tuple(max(k, 2 * n) for k, n in zip(margin, self.patch_shape, strict=True))
+
+    def n_passes(self, n_channels: int) -> int:
+        """The number of passes over each tile."""
+        passes = n_channels * (1 + self.second_pass)
+        if self.quality == "best":
+            n_groups = 1 if n_channels == 3 else n_channels
+            passes += GROUP_FILTERS[len(self.patch_shape)].n_passes * n_groups
+        return passes
+
+    def fit(
+        self,
+        parts: Sequence[Numbers],
+        dtype: DType,
+        ends: tuple[float, float],
+        random: np.random.Generator,
+    ) -> TileDenoiser:
+        """Learn from parts of an array of this type with these extreme values."""
+        form = result = ArrayFormat.from_range(dtype, *ends, "x")
+        sigma = self.sigma
+        if self.anscombe is not None:
+            parts = [self.anscombe.forward(part) for part in parts]
+            low, high = self.anscombe.forward(np.array(ends))
+            form = ArrayFormat.from_range(low.dtype, float(low), float(high), "x")
+            sigma = 1.0
+        elif sigma is None:
+            sigma = sigma_of_parts(parts, self.channel_axis)
+        level = min(sigma / form.scale, _MAX_SIGMA)
+        denoiser = TileDenoiser(self, result, form, level, ())
+        if level == 0:
+            return denoiser
+        split = [denoiser.planes(part) for part in parts]
+        specs = []
+        for planes in zip(*split, strict=True):
+            if self.transform is not None:
+                specs.append([LearnedPatchSpec(PatchSpec(self.patch_shape), self.transform)])
+                continue
+            padded = [pad_to(plane, self.patch_shape) for plane in planes]
+            shapes = self.patch_shape, self.stride, self.only_this_shape
+            specs.append(learn_patch_specs(padded, level, *shapes, random))
+        return TileDenoiser(self, result, form, level, tuple(specs))
+
+
+@dataclass(frozen=True)
+class TileDenoiser:
+    """Denoises any part of an array with the same noise level and transforms."""
+
+    config: DenoiseConfig
+    result: ArrayFormat  # of the array
+    form: ArrayFormat  # after the Anscombe transform, if any
+    sigma: float  # normalised
+    specs: tuple[list[LearnedPatchSpec], ...]  # by channel
+
+    def __call__(self, samples: Numbers, done: Callable[[], None] = lambda: None) -> Numbers:
+        """A part of the array without noise; `done` is called after each pass."""
+        config = self.config
+        if self.sigma == 0:
+            return samples.copy()
+        anscombe = config.anscombe
+        noisy = self.planes(samples if anscombe is None else anscombe.forward(samples))
+        clean: list[Numbers] = []
+        for plane, specs in zip(noisy, self.specs, strict=True):
+            padded = pad_to(plane, config.patch_shape)
+            passes = config.stride, config.second_pass, done
+            clean.append(crop_to(denoise_patches(padded, self.sigma, specs, *passes), plane.shape))
+        if config.quality == "best" and len(clean) == 3:  # groups are found in luma
+            clean = list(refine_by_groups(noisy, np.stack(clean), self.sigma, done))
+        elif config.quality == "best":
+            for k, pilot in enumerate(clean):
+                clean[k] = refine_by_groups(noisy[k][None], pilot[None], self.sigma, done)[0]
+        found = self.form.denormalize(join_channels(recorrelate(clean), config.channel_axis))
+        if anscombe is None:
+            return found
+        return self.result.denormalize(self.result.normalize(anscombe.unbiased_inverse(found)))
+
+    def planes(self, samples: Numbers) -> Numbers:
+        """Normalised channels, three of them as luma and chroma."""
+        unit = self.form.normalize_for_restoration(samples, self.sigma)
+        return decorrelate(split_channels(unit, self.config.channel_axis))

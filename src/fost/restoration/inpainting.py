@@ -1,166 +1,386 @@
-"""Missing samples of signals, pictures and volumes, filled in."""
+"""Inpainting: missing samples of signals, images and volumes are filled in.
+
+1. Validate the arguments (`InpaintConfig.from_arguments`).
+2. A small array is filled as a whole (`InpaintConfig.inpaint_array`).
+3. For a large array, a model is learned once from parts of it (`InpaintConfig.fit`), and applied
+   tile by tile (`TileInpainter`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from fost._progress import steps
 from fost._random import RandomState, as_generator
-from fost._validation import check_each, check_verbose
-from fost.restoration.formats import ArrayFormat
-from fost.restoration.gaps import Gapped
-from fost.restoration.grid import Sizes
-from fost.restoration.sources import Target, is_dask
-from fost.restoration.tiles import sides_for, tiles, with_channels
-from fost.restoration.ways import Way
+from fost._typing import Mask, Numbers
+from fost._validation import check_choice, check_each, check_integer, check_number, check_verbose
+from fost.restoration.arrays import ArrayFormat, join_channels, split_channels
+from fost.restoration.conditional_mean import AUTOREGRESSION_ORDERS, ConditionalMean
+from fost.restoration.iterative_thresholding import inpaint_by_thresholding
+from fost.restoration.masks import MaskedReader, replace_masked
+from fost.restoration.matching_pursuit import MatchingPursuit
+from fost.restoration.patch_grid import Sizes, resolve_patch_shape
+from fost.restoration.patch_specs import default_transform
+from fost.restoration.tiling import ArrayWriter, insert_channels, iterate_tiles, tile_sides
+from fost.streams.arrays import is_dask
 from fost.transforms import Coder
 
-# Samples of a large array that tell how to fill all of it, about.
-LEARNED_FROM = 2**20
-# The importance of an atom in pursuit is its typical coefficient to this power, which was chosen
-# on pictures of scikit-image by tools/choose_exponent.py.
+METHODS = ("shrinkage", "pursuit", "gaussian")
+# Samples of a large array from which the model is learned, approximately.
+MAX_TRAINING_SAMPLES = 2**20
+# The exponent of the prior of "pursuit", chosen on images of scikit-image by
+# python -m tools.choose_exponent.
 PRIOR = 0.2
+# The thresholds of all iterations are computed in advance, which limits their number.
+_MAX_ITER = 10**6
+# Patches for "shrinkage" if more than this fraction of samples is missing, by number of axes.
+_LARGE_PATCH_FRACTION = 0.6
+_LARGE_PATCH_SHAPES = {1: (64,), 2: (16, 16), 3: (4, 8, 8)}
+# Patches for "gaussian", whose conditional means gain from long windows, by number of axes.
+_GAUSSIAN_PATCH_SHAPES: dict[int, tuple[int, ...]] = {1: (128,)}
+# Margins around tiles by number of axes.
+_MARGINS = {1: (1024,), 2: (48, 48), 3: (16, 16, 16)}
+
+# A fitted model, which fills one channel.
+ChannelModel = Callable[[Numbers, Mask, np.random.Generator], Numbers]
 
 
 def inpaint(
-    array: Any,
-    missing: Any = None,
-    dictionary: Coder | None = None,
+    x: object,
+    mask: object = None,
+    *,
+    transform: Coder | None = None,
     n_nonzero_coefs: int = 6,
     stride: Sizes | None = None,
-    *,
     channel_axis: int | None = None,
     method: str | None = None,
-    patch: Sizes | None = None,
+    patch_shape: Sizes | None = None,
     max_iter: int | None = None,
     prior: float = PRIOR,
     random_state: RandomState = 0,
     tile: Sizes | None = None,
-    out: Any = None,
+    out: object = None,
     verbose: bool = False,
 ) -> Any:
-    """Fill in the missing samples of a signal, a picture or a volume.
+    """Fill in the missing samples of a signal, an image or a volume.
 
-    The method "shrinkage" starts from a smooth fill and passes over overlapping patches again
-    and again: transform, drop coefficients below a threshold that falls from pass to pass,
-    transform back, and take over the missing samples. Half-way a transform is learned from what
-    has been found, so that nothing but the damaged array is needed. This is done boldly, which
-    suits patterns, and gently, which suits what has none; how much of both is taken is found by
-    samples that are hidden for that.
+    The method "shrinkage" is iterative hard thresholding: it starts from a smooth fill, and in
+    each pass sets small coefficients of overlapping patches to zero and updates the missing
+    samples. The threshold decreases from pass to pass. After half of the passes, a transform is
+    learned from the estimate. Over-relaxed passes, which suit patterns, and plain passes, which
+    suit irregular texture, are combined such that the error of held-out samples is least.
 
-    The method "gaussian" learns from all patches, gaps and all, what is usual for them (see
-    `fost.gaps`), and fills each by what is to be expected given its observed samples. It is the
-    best for signals, where autoregressions compete with it: observed samples, hidden in gaps like
-    the others, choose.
+    The method "gaussian" learns a Gaussian mixture from all patches with missing samples (see
+    `fost.imputation`), and fills each patch by its conditional mean given its observed samples. It
+    is best for signals, where it competes with autoregressions: the model with the least error on
+    held-out samples is used.
 
-    The method "pursuit" codes each patch by orthogonal matching pursuit on its observed samples,
-    once.
+    The method "pursuit" codes each patch once by orthogonal matching pursuit on its observed
+    samples. With patches that do not overlap, a transform learned from clean data and
+    ``prior=0``, it is one reading of the inpainting experiment of the paper.
 
     Parameters
     ----------
-    array : array-like of one to three axes, and one more for channels
-        What it holds where samples are missing does not matter; NaN is fine there. The masked
-        samples of a masked array are missing. Also one that is larger than memory: a memory map, an
-        array of Zarr or HDF5, a path to a ``.npy`` or ``.zarr`` file, or a Dask array.
-    missing : array-like of bool of the shape of the array, or that of one channel; or "nan"
-        True where a sample is missing; ``"nan"``: where the array is NaN. May be left out for a
-        masked array. It may be anything that the array may be.
-    dictionary : Transform, Bank or, for the method "pursuit", Union, optional
-        For patches in rows, means removed. Of a bank, all members are used for a patch, most of
-        all those that suit it ("shrinkage"), or any of their atoms ("pursuit"). If None, one is
-        learned from the array, or a general one is used where too little of it is left.
+    x : array-like with one to three spatial axes and at most one channel axis
+        Values of missing samples are ignored, and may be NaN. Masked samples of a NumPy masked
+        array are missing. An array larger than memory is also accepted: a memory map, an array of
+        Zarr or HDF5, a path to a ``.npy`` or ``.zarr`` file, or a Dask array.
+    mask : array-like of bool, or "nan"
+        True where a sample is missing; of the shape of `x` or of one channel. ``"nan"``: samples
+        that are NaN are missing. A mask larger than memory is accepted in the same forms as `x`.
+        May be None for a masked array.
+    transform : Transform, Bank or, for the method "pursuit", Union, optional
+        A transform of patches in rows without their means. A bank averages over its members, with
+        larger weights for members in which a patch is sparse ("shrinkage"), or uses all of their
+        atoms ("pursuit"). By default, a transform is learned from `x`; if there are too few
+        patches, a general one is used.
     n_nonzero_coefs : int
-        Entries per code, of the method "pursuit".
+        Nonzero coefficients per patch, for "pursuit".
     stride : int or sequence of int, optional
-        Steps from one patch to the next. If None, a quarter of a patch for "pursuit" and an eighth
-        for "gaussian"; for "shrinkage" a patch, but one sample along the last axis, from another
-        random place in every pass.
+        Distance between neighbouring patches along each axis. The default is a quarter of a patch
+        for "pursuit" and an eighth for "gaussian". For "shrinkage" it is one sample along the last
+        axis and a patch along the others, with a random offset in each pass.
     channel_axis : int, optional
-        The axis of channels, which are filled one by one. If None, there is none.
+        The channel axis: -1 for a colour image of shape (height, width, 3). Channels are filled
+        separately. If None, there are no channels.
     method : {"shrinkage", "gaussian", "pursuit"}, optional
-        If None, "gaussian" for signals without a dictionary, else "shrinkage".
-    patch : int or sequence of int, optional
-        The shape of a patch. If None, that of the dictionary if its sides are equal, else 64
-        samples (128 for "gaussian"), 8 x 8 pixels (16 x 16 for "shrinkage" where more than 60 %
-        are missing) or 4 x 8 x 8 voxels.
+        The default is "gaussian" for signals without a transform, otherwise "shrinkage".
+    patch_shape : int or sequence of int, optional
+        The patch shape. The default is that of the transform, if its sides are equal. Without a
+        transform it is 64 samples (128 for "gaussian"), 8 x 8 pixels (16 x 16 for "shrinkage" if
+        more than 60 % are missing) or 4 x 8 x 8 voxels.
     max_iter : int, optional
-        Passes of "shrinkage", for those in a hurry: all bold, and no samples are hidden. If None,
-        36 to 80 bold ones, more the more is missing, and up to 40 more as long as they pay; and a
-        quarter as many gentle ones.
+        The number of passes of "shrinkage", all over-relaxed and without held-out samples. By
+        default there are 36 to 80 over-relaxed passes, depending on the fraction of missing
+        samples, up to 40 more while the held-out error decreases, and a quarter as many plain
+        passes.
     prior : float
-        Of "pursuit": how much it prefers atoms that other patches use with large coefficients,
-        from 0 (not at all) to 1.
+        For "pursuit": the preference for atoms with large coefficients in other patches, from 0
+        (none) to 1. The default is best for overlapping patches; without overlap, 0.6 is better.
     random_state : int, Generator, RandomState or None
-        For the places of patches and those to learn from.
+        Seed for the positions of patches, held-out samples and training patches.
     tile : int or sequence of int, optional
-        Samples along each axis that are filled at a time, with what lies around them, so that
-        memory stays bounded. If None, about 16 million in all. How to fill them is then learned
-        from parts from all over the array. Around a hole as large as a tile more is looked at.
+        The size of the tiles that are processed one by one, with a margin, to limit memory. The
+        default is about 16 million samples. The model is then learned from random regions. The
+        margin grows if a hole is as large as a tile.
     out : ndarray, memory map or array of Zarr, optional
-        Of the type and shape of the array; the result goes there.
+        Where to store the result, of the shape and type of `x`.
     verbose : bool
         Show progress on stderr.
 
     Returns
     -------
     ndarray
-        Of the type and shape of the array; observed samples are what they were. `out`, if that is
-        given, and for a Dask array a lazy one, whose chunks are filled with what lies around them.
+        Of the shape and type of `x`, with unchanged observed samples. Returns `out` if it is
+        given. The result of a Dask array is a lazy Dask array, whose chunks are processed with a
+        margin.
 
     Examples
     --------
     >>> import fost, numpy as np
     >>> clean = np.sin(np.arange(3000) / 9)
-    >>> missing = np.random.default_rng(0).random(3000) < 0.4
-    >>> restored = fost.restoration.inpaint(np.where(missing, np.nan, clean), "nan")
+    >>> mask = np.random.default_rng(0).random(3000) < 0.4
+    >>> restored = fost.restoration.inpaint(np.where(mask, np.nan, clean), mask)
     >>> bool(np.abs(restored - clean).max() < 0.05)
     True
     """
-    options = method, dictionary, patch, stride, n_nonzero_coefs, max_iter, prior
-    if is_dask(array):
-        from fost.restoration.lazy import filled_lazily
+    configure = partial(
+        InpaintConfig.from_arguments,
+        method=method,
+        transform=transform,
+        patch_shape=patch_shape,
+        stride=stride,
+        n_nonzero_coefs=n_nonzero_coefs,
+        max_iter=max_iter,
+        prior=prior,
+    )
+    if is_dask(x):
+        from fost.restoration.dask_arrays import check_dask, inpaint_dask
 
-        if out is not None or tile is not None:
-            raise ValueError("out and tile must be None for a Dask array, whose chunks are tiles")
-        return filled_lazily(array, missing, channel_axis, *options, random_state=random_state)
-    gapped = Gapped.of(array, missing, channel_axis)
-    way = Way.checked(len(gapped.source.spatial), *options)
-    return filled(gapped, way, random_state, tile, out, verbose)
-
-
-def filled(
-    gapped: Gapped,
-    way: Way,
-    random_state: RandomState,
-    tile: Sizes | None,
-    out: Any,
-    verbose: bool,
-    what: str = "samples",
-) -> Any:
-    """An array without gaps, wherever it is, tile by tile; `what` errors call its samples."""
-    random = as_generator(random_state)
-    verbose = check_verbose(verbose)
-    source = gapped.source
-    shape, channels, axis = source.spatial, source.channels, source.channel_axis
-    sides = sides_for(shape, channels) if tile is None else check_each(tile, "tile", len(shape))
-    places = list(tiles(shape, sides, way.overlap))
-    survey = gapped.survey(what)
-    target = Target(out, source)
-    form = ArrayFormat.between(source.dtype, survey.low, survey.high, source.name)
-    if len(places) == 1 or survey.total == 0:
-        for part in source.parts() if survey.total == 0 else [places[0].core]:
-            target.write(part, way.whole(*gapped.read(part), axis, form, random, verbose))
-        return target.array
-    with steps("filling, step", 1 + len(places), verbose) as done:
-        shares = [float(count) / prod(shape) for count in survey.missing]
-        fillers = way.learned(gapped.samples(LEARNED_FROM), axis, form, shares, random)
-        done()
-        for place in places:
-            samples, gaps, around = gapped.read_around(place, way.overlap)
-            inner = with_channels(around.inner, axis)
-            if gaps[inner].any():
-                samples = fillers(samples, gaps, place.number)
-            target.write(place.core, samples[inner])
+        ndim = check_dask(x, channel_axis, out, tile)
+        random = as_generator(random_state)
+        return inpaint_dask(x, mask, channel_axis, configure(ndim), random)
+    masked = MaskedReader.open(x, mask, channel_axis)
+    reader, shape = masked.reader, masked.reader.spatial_shape
+    config = configure(len(shape))
+    random, verbose = as_generator(random_state), check_verbose(verbose)
+    sides = tile_sides(shape, reader.n_channels)
+    if tile is not None:
+        sides = check_each(tile, "tile", len(shape))
+    tiles = list(iterate_tiles(shape, sides, config.margin))
+    summary = masked.summary()
+    writer = ArrayWriter(out, reader)
+    form = ArrayFormat.from_range(reader.dtype, summary.low, summary.high, "x")
+    if summary.total == 0:
+        for part in reader.parts():
+            writer.write(part, reader.read(part))
+    elif len(tiles) == 1:
+        part = tiles[0].core
+        filled = config.inpaint_array(*masked.read(part), channel_axis, form, random, verbose)
+        writer.write(part, filled)
+    else:
+        with steps("filling, step", 1 + len(tiles), verbose) as done:
+            fractions = [float(count) / prod(shape) for count in summary.n_missing]
+            parts = masked.training_parts(MAX_TRAINING_SAMPLES)
+            inpainter = config.fit(parts, channel_axis, form, fractions, random)
             done()
-    return target.array
+            for each in tiles:
+                samples, holes, around = masked.read_around(each, config.margin)
+                inner = insert_channels(around.inner, channel_axis)
+                if holes[inner].any():
+                    samples = inpainter(samples, holes, each.index)
+                writer.write(each.core, samples[inner])
+                done()
+    return writer.array
+
+
+@dataclass(frozen=True, kw_only=True)
+class InpaintConfig:
+    """Validated settings of `inpaint`."""
+
+    ndim: int
+    method: str
+    transform: Coder | None
+    patch_shape: Sizes | None
+    stride: Sizes | None
+    n_nonzero_coefs: int
+    max_iter: int | None
+    prior: float
+
+    @classmethod
+    def from_arguments(
+        cls,
+        ndim: int,
+        *,
+        method: str | None,
+        transform: Coder | None,
+        patch_shape: Sizes | None,
+        stride: Sizes | None,
+        n_nonzero_coefs: int,
+        max_iter: int | None,
+        prior: float,
+    ) -> InpaintConfig:
+        """Validate the arguments of `inpaint` for arrays with `ndim` spatial axes."""
+        if method is None:
+            method = "gaussian" if ndim == 1 and transform is None else "shrinkage"
+        check_choice(method, "method", METHODS)
+        if max_iter is not None:
+            max_iter = check_integer(max_iter, "max_iter", 0, _MAX_ITER)
+        resolve_patch_shape(patch_shape, transform, ndim, allow_union=method == "pursuit")
+        if method == "gaussian" and transform is not None:
+            raise ValueError("transform must be None for method='gaussian', which learns its own")
+        return cls(
+            ndim=ndim,
+            method=method,
+            transform=transform,
+            patch_shape=patch_shape,
+            stride=None if stride is None else check_each(stride, "stride", ndim),
+            n_nonzero_coefs=check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, 2**31 - 1),
+            max_iter=max_iter,
+            prior=check_number(prior, "prior", 0, 1),
+        )
+
+    @property
+    def _default_shape(self) -> tuple[int, ...]:
+        """The patch shape, unless the method has another default."""
+        return resolve_patch_shape(
+            self.patch_shape, self.transform, self.ndim, allow_union=self.method == "pursuit"
+        )
+
+    @property
+    def margin(self) -> tuple[int, ...]:
+        """The margin around a tile along each axis."""
+        pairs = zip(_MARGINS[self.ndim], self._default_shape, strict=True)
+        return tuple(max(k, 4 * n) for k, n in pairs)
+
+    def inpaint_array(
+        self,
+        samples: Numbers,
+        mask: Mask,
+        channel_axis: int | None,
+        form: ArrayFormat,
+        random: np.random.Generator,
+        verbose: bool,
+    ) -> Numbers:
+        """Fill an array by models that are learned from it."""
+        filled = []
+        for plane, holes in zip(*self.planes(samples, mask, channel_axis, form), strict=True):
+            model, found = self._fit_channel(plane, holes, None, random, verbose)
+            filled.append(model(plane, holes, random) if found is None else found)
+        return self.join(samples, mask, filled, channel_axis, form)
+
+    def fit(
+        self,
+        parts: Sequence[tuple[Numbers, Mask]],
+        channel_axis: int | None,
+        form: ArrayFormat,
+        missing_fractions: Sequence[float],
+        random: np.random.Generator,
+    ) -> TileInpainter:
+        """Learn one model per channel from parts of an array.
+
+        `missing_fractions` are those of the channels of the whole array.
+        """
+        split = [self.planes(*part, channel_axis, form) for part in parts]
+        models = []
+        for channel, fraction in enumerate(missing_fractions):
+            some = [(planes[channel], holes[channel]) for planes, holes in split]
+            plane, holes = self._stack(some)
+            models.append(self._fit_channel(plane, holes, float(fraction), random, False)[0])
+        return TileInpainter(self, tuple(models), channel_axis, form, int(random.integers(2**63)))
+
+    def planes(
+        self, samples: Numbers, mask: Mask, channel_axis: int | None, form: ArrayFormat
+    ) -> tuple[list[Numbers], list[Mask]]:
+        """Normalised channels with zeros for missing samples, and their masks."""
+        known = replace_masked(samples, mask)
+        unit = form.normalize(known) if self._unclipped else form.normalize_for_restoration(known)
+        each = (split_channels(array, channel_axis) for array in (unit, mask))
+        planes, holes = ([np.ascontiguousarray(k) for k in array] for array in each)
+        return planes, holes
+
+    def join(
+        self,
+        samples: Numbers,
+        mask: Mask,
+        planes: list[Numbers],
+        channel_axis: int | None,
+        form: ArrayFormat,
+    ) -> Numbers:
+        """The samples with missing ones from normalised channels: the inverse of `planes`."""
+        found = form.denormalize(join_channels(planes, channel_axis), clip=not self._unclipped)
+        return replace_masked(samples, mask, found)
+
+    @property
+    def _unclipped(self) -> bool:
+        """Whether missing samples may exceed the range of the observed ones."""
+        return self.method == "gaussian"
+
+    def _stack(self, parts: list[tuple[Numbers, Mask]]) -> tuple[Numbers, Mask]:
+        """Parts along the first axis, with missing samples between them.
+
+        The distance is such that no patch covers samples of two parts.
+        """
+        if len(parts) == 1:
+            return parts[0]
+        plane = parts[0][0]
+        longest = _GAUSSIAN_PATCH_SHAPES.get(self.ndim, (0,))[0]
+        between = (max(self.margin[0] // 4, longest), *plane.shape[1:])
+        empty = np.zeros(between, plane.dtype), np.ones(between, bool)
+        rows = [each for part in parts for each in (part, empty)][:-1]
+        planes, holes = zip(*rows, strict=True)
+        return np.concatenate(planes), np.concatenate(holes)
+
+    def _fit_channel(
+        self,
+        plane: Numbers,
+        mask: Mask,
+        missing_fraction: float | None,
+        random: np.random.Generator,
+        verbose: bool,
+    ) -> tuple[ChannelModel, Numbers | None]:
+        """A model for arrays like `plane`, and `plane` without missing samples, if computed."""
+        shape = self._default_shape
+        if self.method == "gaussian":
+            if self.patch_shape is None:
+                shape = _GAUSSIAN_PATCH_SHAPES.get(plane.ndim, shape)
+            with steps("filling, step", 1 + len(AUTOREGRESSION_ORDERS), verbose) as done:
+                return ConditionalMean.fit(plane, mask, shape, self.stride, random, done), None
+        if self.method == "pursuit":
+            transform = self.transform if self.transform is not None else default_transform(shape)
+            options = self.stride, self.n_nonzero_coefs, self.prior
+            return MatchingPursuit.fit(plane, mask, transform, shape, *options), None
+        fraction = mask.mean() if missing_fraction is None else missing_fraction
+        default = self.patch_shape is None and self.transform is None
+        if default and fraction > _LARGE_PATCH_FRACTION:
+            shape = _LARGE_PATCH_SHAPES[plane.ndim]
+        passes = self.stride, self.max_iter, random, verbose, missing_fraction
+        filled, model = inpaint_by_thresholding(plane, mask, self.transform, shape, *passes)
+        return model, filled
+
+
+@dataclass(frozen=True)
+class TileInpainter:
+    """Fills any part of an array by the same models."""
+
+    config: InpaintConfig
+    models: tuple[ChannelModel, ...]  # by channel
+    channel_axis: int | None
+    form: ArrayFormat
+    seed: int
+
+    def __call__(self, samples: Numbers, mask: Mask, index: tuple[int, ...]) -> Numbers:
+        """A part without missing samples; its index determines its random numbers."""
+        random = np.random.default_rng((self.seed, *index))
+        planes, holes = self.config.planes(samples, mask, self.channel_axis, self.form)
+        filled = [
+            model(plane, hole, random)
+            for model, plane, hole in zip(self.models, planes, holes, strict=True)
+        ]
+        return self.config.join(samples, mask, filled, self.channel_axis, self.form)

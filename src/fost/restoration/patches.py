@@ -1,14 +1,9 @@
-"""Arrays as patches in rows; `assembly` makes arrays of them again.
+"""Arrays as patches in rows, and arrays assembled from them.
 
-Patches lie on a grid: they begin at every `stride`-th place along each axis, and where the last
-would leave a border uncovered there is one more, shifted inwards so that it ends at the border. So
-every sample is covered. Their order is that of the array, the last axis first; a patch is a row of
-its samples in row-major order. Channels are arrays of their own: all patches of the first come
-first, then those of the second, and so on.
-
-Arrays may be larger than memory would allow their patches to be: `blocks` cuts out some rows of
-patches at a time, and an `Assembler` takes them back. `patches` and `assemble` are these two in one
-call each.
+Patches are ordered as in `PatchGrid`: in row-major order, and channel after channel. A patch is a
+row of its samples in row-major order. `patches` and `assemble` process all patches at once;
+`patch_blocks` and `PatchAssembler` process some rows of patches at a time, so that memory stays
+bounded.
 """
 
 from __future__ import annotations
@@ -21,137 +16,236 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
-from fost._typing import Numbers
-from fost._validation import check_integer, float_type
-from fost.restoration.arrays import channels_first, check_samples
-from fost.restoration.grid import Grid, Sizes
+from fost._typing import DType, Numbers
+from fost._validation import check_integer, check_real, check_sizes, float_type
+from fost.restoration.arrays import check_samples, join_channels, spatial_shape, split_channels
+from fost.restoration.patch_grid import PatchGrid, Sizes, check_stride
 
-# Entries of a block of patches where the caller does not say: 4 MB of float32.
+# Entries of a block of patches: 4 MB of float32.
 _BLOCK_ENTRIES = 2**20
 
 
 def patches(
-    array: ArrayLike,
-    shape: Sizes,
+    x: ArrayLike,
+    patch_shape: Sizes,
     stride: Sizes | None = None,
     *,
     channel_axis: int | None = None,
 ) -> Numbers:
-    """All patches of a signal, a picture or a volume, in rows.
+    """All patches of a signal, an image or a volume, in rows.
 
     Parameters
     ----------
-    array : array-like of one to three axes, and one more for channels
-        NaN and infinity are kept.
-    shape : int or sequence of int
-        Of a patch; an integer is for all axes.
+    x : array-like with one to three spatial axes and at most one channel axis
+        NaN and infinity are allowed.
+    patch_shape : int or sequence of int
+        The shape of a patch. An integer applies to all axes.
     stride : int or sequence of int, optional
-        Steps from one patch to the next along each axis. None means `shape`: patches that do not
-        overlap, but for the last ones where the array's sides are no multiples.
+        Distance between the starts of neighbouring patches along each axis. The default is
+        `patch_shape`, for patches that do not overlap, except for the last ones along an axis
+        whose length is not a multiple of the patch.
     channel_axis : int, optional
-        The axis of channels, which follow each other. If None, there is none.
+        The channel axis. The patches of the first channel precede those of the second, and so on.
+        If None, there are no channels.
 
     Returns
     -------
     ndarray of shape (n_patches, samples of a patch)
-        float32 for arrays that float32 holds exactly (8 and 16 bits, float32), else float64;
-        values are not scaled.
+        float32 for types that float32 represents exactly (8- and 16-bit integers, float32),
+        otherwise float64. Values are not scaled.
+
+    See Also
+    --------
+    assemble : The inverse.
 
     Examples
     --------
     >>> import fost, numpy as np
-    >>> fost.restoration.patches(np.arange(5.0), shape=3, stride=1)
+    >>> fost.restoration.patches(np.arange(5.0), 3, stride=1)
     array([[0., 1., 2.],
            [1., 2., 3.],
            [2., 3., 4.]])
-    >>> fost.restoration.patches(np.zeros((9, 30, 40)), shape=(4, 8, 8), stride=4).shape
-    (189, 256)
+    >>> colour_image = np.zeros((30, 40, 3), dtype=np.uint8)
+    >>> fost.restoration.patches(colour_image, 8, channel_axis=-1).shape
+    (60, 64)
     """
-    samples = check_samples(array, "array", channel_axis)
-    return all_patches(samples, shape, stride, channel_axis, "array")
+    samples = check_samples(x, "x", channel_axis)
+    channels = split_channels(samples, channel_axis)
+    grid = PatchGrid.over(channels.shape[1:], patch_shape, stride, "x", len(channels))
+    return _extract(channels, grid, 0, grid.n_rows)
 
 
-def all_patches(
-    samples: Numbers, shape: Sizes, stride: Sizes | None, channel_axis: int | None, name: str
-) -> Numbers:
-    channels, grid = _on_grid(samples, shape, stride, channel_axis, name)
-    return _cut(channels, grid, 0, grid.n_rows)
-
-
-def blocks(
-    array: ArrayLike,
-    shape: Sizes,
+def assemble(
+    patches: ArrayLike,
+    shape: tuple[int, ...],
+    patch_shape: Sizes,
     stride: Sizes | None = None,
-    rows_per_block: int | None = None,
     *,
+    weights: ArrayLike | None = None,
     channel_axis: int | None = None,
-) -> Iterator[tuple[slice, Numbers]]:
-    """The patches of an array, some rows of patches at a time.
+) -> Numbers:
+    """The array that patches form: the (weighted) mean of all patches that cover a sample.
+
+    This is the inverse of `patches`, and exact where patches do not overlap. Apart from the
+    patches themselves, it needs memory for a few copies of the array only.
 
     Parameters
     ----------
-    array, shape, stride, channel_axis
-        As for `patches`. A memory map is read block by block.
-    rows_per_block : int, optional
-        Rows of patches, along the last axis, in a block; None means about a million entries.
+    patches : array-like of shape (n_patches, samples of a patch)
+        In the order of `fost.restoration.patches`.
+    shape : tuple of int
+        The shape of the array, including its channel axis if it has one.
+    patch_shape : int or sequence of int
+        The shape of a patch. An integer applies to all axes.
+    stride : int or sequence of int, optional
+        As for `fost.restoration.patches`, and at most `patch_shape`.
+    weights : array-like, optional
+        One nonnegative weight per patch, shape (n_patches,), or per entry of `patches`.
+    channel_axis : int, optional
+        The channel axis of the array.
 
-    Yields
-    ------
-    where : slice
-        Which rows of ``patches(array, shape, stride)`` these are; `Assembler.add` takes it.
-    block : ndarray
-        These rows.
+    Returns
+    -------
+    ndarray of this shape
+        float32 or float64, as the patches.
 
     Examples
     --------
     >>> import fost, numpy as np
-    >>> volume = np.random.default_rng(0).random((6, 20, 30))
-    >>> assembler = fost.restoration.Assembler(volume.shape, 4, stride=2)
-    >>> for where, block in fost.restoration.blocks(volume, 4, stride=2, rows_per_block=2):
-    ...     assembler.add(where, 1 - block)
-    >>> np.allclose(assembler.result(), 1 - volume)
+    >>> signal = np.random.default_rng(0).random(100)
+    >>> rows = fost.restoration.patches(signal, 16, stride=1)
+    >>> np.allclose(fost.restoration.assemble(rows, signal.shape, 16, stride=1), signal)
     True
     """
-    samples = check_samples(array, "array", channel_axis)
-    return in_blocks(samples, shape, stride, rows_per_block, channel_axis, "array")
+    rows = check_real(patches, "patches")
+    grid = assembly_grid(shape, patch_shape, stride, channel_axis)
+    wanted = (grid.n_patches, prod(grid.patch_shape))
+    if rows.shape != wanted:
+        raise ValueError(
+            f"patches must have shape {wanted} for an array of shape {shape} and stride={stride}, "
+            f"got {rows.shape}"
+        )
+    scale = None if weights is None else _check_weights(weights, wanted)
+    assembler = PatchAssembler(grid)
+    assembler.add(slice(0, len(rows)), rows, scale)
+    return join_channels(assembler.result(), channel_axis)
 
 
-def in_blocks(
-    samples: Numbers,
-    shape: Sizes,
-    stride: Sizes | None,
-    rows_per_block: int | None,
-    channel_axis: int | None,
-    name: str,
+def assembly_grid(
+    shape: tuple[int, ...], patch_shape: Sizes, stride: Sizes | None, channel_axis: int | None
+) -> PatchGrid:
+    """The validated grid of the patches that form an array of this shape."""
+    sizes = check_sizes(shape, "shape", (1, 2, 3) if channel_axis is None else (2, 3, 4))
+    n_channels = 1
+    if channel_axis is not None:
+        check_integer(channel_axis, "channel_axis", -len(sizes), len(sizes) - 1)
+        n_channels = sizes[channel_axis]
+    spatial = spatial_shape(sizes, channel_axis)
+    grid = PatchGrid.over(spatial, patch_shape, stride, "shape", n_channels)
+    check_stride(grid.stride, grid.patch_shape)
+    return grid
+
+
+def patch_blocks(
+    channels: Numbers, grid: PatchGrid, rows_per_block: int | None = None
 ) -> Iterator[tuple[slice, Numbers]]:
-    channels, grid = _on_grid(samples, shape, stride, channel_axis, name)
-    if rows_per_block is None:
-        step = max(1, _BLOCK_ENTRIES // (grid.per_row * prod(grid.shape)))
-    else:
-        step = check_integer(rows_per_block, "rows_per_block", 1, 2**31 - 1)
-    return _blocks(channels, grid, step)
+    """The patches of an array with its channels first, some rows of patches at a time.
 
-
-def _on_grid(
-    samples: Numbers, shape: Sizes, stride: Sizes | None, channel_axis: int | None, name: str
-) -> tuple[Numbers, Grid]:
-    channels = channels_first(samples, channel_axis)
-    return channels, Grid.over(channels.shape[1:], shape, stride, name, len(channels))
-
-
-def _blocks(channels: Numbers, grid: Grid, step: int) -> Iterator[tuple[slice, Numbers]]:
+    Yields the indices of these patches among all patches, and the patches. A memory map is read
+    block by block.
+    """
+    step = rows_per_block
+    if step is None:
+        step = max(1, _BLOCK_ENTRIES // (grid.per_row * prod(grid.patch_shape)))
     for first in range(0, grid.n_rows, step):
         last = min(first + step, grid.n_rows)
-        yield slice(first * grid.per_row, last * grid.per_row), _cut(channels, grid, first, last)
+        where = slice(first * grid.per_row, last * grid.per_row)
+        yield where, _extract(channels, grid, first, last)
 
 
-def _cut(channels: Numbers, grid: Grid, first: int, last: int) -> Numbers:
+def _extract(channels: Numbers, grid: PatchGrid, first: int, last: int) -> Numbers:
     """The patches in the rows `first` to `last` of the grid."""
-    out = np.empty((last - first, grid.per_row, *grid.shape), float_type(channels.dtype))
-    windows_of = lru_cache(1)(lambda k: sliding_window_view(channels[k], grid.shape))
+    shape = (last - first, grid.per_row, *grid.patch_shape)
+    out = np.empty(shape, float_type(channels.dtype))
+    windows_of = lru_cache(1)(lambda k: sliding_window_view(channels[k], grid.patch_shape))
     for number in range(first, last):
         channel, lead = grid.row(number)
         windows = windows_of(channel)[lead]
-        for part, places in grid.regular(0, grid.per_row):
+        for part, places in grid.runs(0, grid.per_row):
             out[number - first, part] = windows[places]
-    return out.reshape(-1, prod(grid.shape))
+    return out.reshape(-1, prod(grid.patch_shape))
+
+
+class PatchAssembler:
+    """Accumulates weighted sums of patches, some at a time, and divides them by their weights.
+
+    Sums are in float64. Blocks of whole rows of patches, added in order, give bit-identical
+    results for any number of rows per block.
+    """
+
+    def __init__(self, grid: PatchGrid) -> None:
+        self._grid = grid
+        self._sums = np.zeros((grid.n_channels, *grid.array_shape))
+        self._weights = np.zeros_like(self._sums)
+        self._dtype: DType | None = None
+
+    def add(self, where: slice, rows: Numbers, weights: Numbers | None = None) -> None:
+        """Add the patches number where.start to where.stop.
+
+        Weights, if any, are nonnegative and multiply the rows: of shape (n, 1) or that of `rows`.
+        """
+        start, stop = where.start, where.stop
+        self._dtype = np.promote_types(rows.dtype, self._dtype or rows.dtype)
+        while start < stop:
+            # One row of patches, or the rest of it.
+            count = min(stop - start, self._grid.per_row - start % self._grid.per_row)
+            part = slice(None, count)
+            try:
+                with np.errstate(over="raise"):
+                    self._add_row(start, rows[part], None if weights is None else weights[part])
+            except FloatingPointError:
+                raise ValueError("patches are too large: their sums overflow float64") from None
+            rows, weights = rows[count:], None if weights is None else weights[count:]
+            start += count
+
+    def _add_row(self, first: int, rows: Numbers, scale: Numbers | None) -> None:
+        """Add patches of one row: one strided sum for each sample of the last patch axis."""
+        grid = self._grid
+        number, column = divmod(first, grid.per_row)
+        channel, lead = grid.row(number)
+        band = tuple(slice(k, k + n) for k, n in zip(lead, grid.patch_shape, strict=False))
+        sums, weights = self._sums[channel][band], self._weights[channel][band]
+        if scale is not None:
+            rows = np.multiply(rows, scale, dtype=np.float64)
+            scale = np.broadcast_to(scale, rows.shape).reshape(-1, *grid.patch_shape)
+        values = rows.reshape(-1, *grid.patch_shape)
+        for part, places in grid.runs(column, len(rows)):
+            for k in range(grid.patch_shape[-1]):
+                columns = slice(places.start + k, places.stop + k, places.step)
+                sums[..., columns] += np.moveaxis(values[part, ..., k], 0, -1)
+                weights[..., columns] += (
+                    1.0 if scale is None else np.moveaxis(scale[part, ..., k], 0, -1)
+                )
+
+    def result(self) -> Numbers:
+        """The array with its channels first, float64 if any of the patches was, else float32.
+
+        Raises a ValueError if a sample is covered by no patch with a positive weight.
+        """
+        empty = int(np.count_nonzero(self._weights == 0))
+        if empty:
+            raise ValueError(f"{empty} samples were covered by no patch with a positive weight")
+        channels = np.empty(self._sums.shape, self._dtype)
+        np.divide(self._sums, self._weights, out=channels, casting="same_kind")
+        return channels
+
+
+def _check_weights(weights: ArrayLike, shape: tuple[int, int]) -> Numbers:
+    """Weights that multiply patches: of shape (n_patches, 1) or that of the patches."""
+    checked = check_real(weights, "weights")
+    if checked.shape not in (shape[:1], shape):
+        raise ValueError(f"weights must have shape {shape[:1]} or {shape}, got {checked.shape}")
+    # NaN propagates to the minimum and the maximum, without a boolean array of the same size.
+    if checked.size and not (checked.min() >= 0 and checked.max() < np.inf):
+        raise ValueError("weights must be nonnegative and finite")
+    return checked[:, None] if checked.ndim == 1 else checked

@@ -10,12 +10,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fost._typing import Floats, Numbers
+from fost._typing import Floats, Numbers, SlicedArray
 from fost._validation import check_array, check_choice, check_real, not_in_rows
 from fost.streams.base import Pass, Stream, Sums, Weights, add
 
@@ -79,7 +79,7 @@ def _lazy_stream(Y: object, name: str) -> Stream | None:
         from fost.streams.dask import DaskStream
 
         return DaskStream(Y, name)
-    if _is_chunked(Y):
+    if is_sliced(Y):
         return ChunkedStream(Y, name)
     return BlockStream(Y, name) if is_blocks(Y) else None
 
@@ -105,11 +105,11 @@ def _is_read_in_blocks(Y: object) -> bool:
         return False
     from fost.streams.blocks import is_blocks
 
-    return _is_chunked(Y) or is_blocks(Y)
+    return is_sliced(Y) or is_blocks(Y)
 
 
-def _is_chunked(Y: object) -> bool:
-    """Whether Y is like an array of Zarr or HDF5, whose chunks are read when it is sliced."""
+def is_sliced(Y: object) -> TypeGuard[SlicedArray]:
+    """Whether Y is an array of Zarr or HDF5, or any object whose parts are read by slicing."""
     return isinstance(getattr(Y, "dtype", None), np.dtype) and hasattr(Y, "chunks")
 
 
@@ -180,10 +180,8 @@ class MemoryMapStream(_FileStream):
         for start in range(0, self.n_signals, step):
             self._announce(start + step, step)
             yield self._block(start, step)
-            if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
-                # The pages leave this process but stay in the system's cache. Shared maps lose
-                # no data.
-                mapping.madvise(mmap.MADV_DONTNEED)
+            if mapping is not None:
+                release_pages(mapping)
 
     def take(self, rows: NDArray[np.int64]) -> Numbers:
         return check_real(self._array[rows], self.name)
@@ -223,6 +221,12 @@ def mapping_of(array: Numbers) -> mmap.mmap | None:
         found = found.base
     # Maps of mode "c" keep changes in this process only, so their pages must stay.
     return found if isinstance(found, mmap.mmap) and mode in ("r", "r+", "w+") else None
+
+
+def release_pages(mapping: mmap.mmap) -> None:
+    """Drop the pages of a memory map from this process; they stay in the system's page cache."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED)
 
 
 def read_ahead(items: Iterable[T]) -> Iterator[T]:

@@ -33,10 +33,9 @@ def name_of(number: int) -> str:
         coding,
         diagnostics,
         estimators,
-        gaps,
         images,
+        imputation,
         learning,
-        paper,
         restoration,
         transforms,
     )

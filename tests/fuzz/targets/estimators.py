@@ -148,7 +148,9 @@ def auto(fuzz: Fuzz, n: int) -> Any:
         fuzz.integer("n_nonzero_coefs", 1, n),
         shape,
         max_flops=None if fuzz.chance(0.3) else fuzz.number("max_flops", 8 * n, 1e6, least=1),
-        max_relative_error=None if fuzz.chance(0.7) else fuzz.number("max_relative_error", 1, 1, least=0, most=1),
+        max_relative_error=None
+        if fuzz.chance(0.7)
+        else fuzz.number("max_relative_error", 1, 1, least=0, most=1),
         max_members=fuzz.integer("max_members", 1, 2, 2**20),
         validation_fraction=fuzz.number("validation_fraction", 0.1, 0.9, least=0, most=1),
         max_iter=fuzz.integer("max_iter", 0, 1, 2**31 - 1),

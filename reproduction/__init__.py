@@ -1,0 +1,1 @@
+"""The tables, figures and claims of the paper, computed again: ``python -m reproduction``."""

@@ -1,2 +1,0 @@
-#define FOST_NAMESPACE avx2
-#include "kernels.inl"

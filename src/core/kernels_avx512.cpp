@@ -1,2 +1,0 @@
-#define FOST_NAMESPACE avx512
-#include "kernels.inl"

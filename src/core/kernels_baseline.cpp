@@ -1,2 +1,0 @@
-#define FOST_NAMESPACE baseline
-#include "kernels.inl"
