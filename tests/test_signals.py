@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fost
-from tests.learning.test_loop import correlated
+from tests.learning.test_learn import correlated
 
 Y = correlated(300, 8)
 

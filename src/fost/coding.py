@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -92,22 +91,6 @@ def encode_within(
     index_type = np.int32 if len(values) <= _INT32_MAX else np.int64
     codes = indices.astype(index_type, copy=False), indptr.astype(index_type, copy=False)
     return _sorted_csr(values, *codes, (len(Y), plan.n_atoms))
-
-
-def statistic(
-    plan: _core.Coder, Y: Floats, n_nonzero_coefs: int, name: str = "Y"
-) -> tuple[NDArray[np.float64], float]:
-    """M = X Y^T and ||X||_F^2 of validated signals, X = T_s(U^T Y) never stored.
-
-    Row i of M belongs to entry i of the codes. The sums are in float64, and the number of
-    threads does not change them by a bit.
-    """
-    matrix = np.empty((plan.n_atoms, Y.shape[1]))
-    with blas_threads(plan):
-        energy = plan.accumulate(Y, n_nonzero_coefs, matrix)
-    if not (isfinite(energy) and np.isfinite(matrix).all()):
-        raise not_finite(Y, name)
-    return matrix, energy
 
 
 def shrink(

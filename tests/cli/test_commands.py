@@ -15,7 +15,7 @@ from fost import images, restoration
 from fost.cli.info import atoms_image
 from fost.transforms import read_metadata
 from tests.cli.conftest import Run, make_image
-from tests.test_auto_banks import walks_and_spikes
+from tests.model_selection.test_banks import walks_and_spikes
 
 
 def test_learn_from_an_image(run: Run) -> None:
@@ -210,7 +210,7 @@ def test_encode_gives_the_codes_of_the_library(run: Run) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
 def test_encode_and_decode_an_array(run: Run, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fost.streams.local._BLOCK_BYTES", 1000)
+    monkeypatch.setattr("fost.streams.arrays._BLOCK_BYTES", 1000)
     monkeypatch.setattr("fost.cli.decode._BLOCK_ENTRIES", 500)
     signals = (100 * np.load("signals.npy")).astype(dtype)
     np.save("in.npy", signals)

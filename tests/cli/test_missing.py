@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fost
-from fost.learning import as_source
+from fost.learning import as_training_data
 from tests.cli.conftest import Run
 from tests.imputation.test_fit import with_missing
 
@@ -61,7 +61,7 @@ def test_codes_by_pursuit(run: Run, options: list[str]) -> None:
     lost = np.sum(left**2) / np.nansum(X**2)
     assert report["relative_error"] == pytest.approx(lost, rel=1e-6)
     if not options:
-        told = as_source(X, "nan").relative_error(model, 3)
+        told = as_training_data(X, "nan").relative_error(model, 3)
         assert report["relative_error"] == pytest.approx(told, rel=1e-6)
     run(
         "encode", "new.safetensors", "signals.npy", "--missing", "mask.npy", "-o", "m.npz", *options

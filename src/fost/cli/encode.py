@@ -143,9 +143,9 @@ def _encode_array(
             codes, error = _encode_on_cluster(model, signals, rule, quiet)
         else:
             source = signals.source
-            blocks = source.blocks()
+            blocks = source.stream.blocks()
             codes, error = _encode_blocks(
-                model, blocks, signals.n_signals, rule, quiet, source.gaps
+                model, blocks, signals.n_signals, rule, quiet, source.has_missing
             )
     return _saved(model, codes, np.zeros(0), rule, error, codes.dtype.name)
 
@@ -156,8 +156,8 @@ def _encode_on_cluster(
     import dask
     import numpy as np
 
-    from fost.learning.sources import share_lost
-    from fost.streams.cluster import explained_errors
+    from fost.learning.statistics import error_from_energy
+    from fost.streams.dask import explained_errors
     from fost.transforms import Union
 
     if isinstance(model.transform, Union):
@@ -169,7 +169,7 @@ def _encode_on_cluster(
             return codes, signals.source.relative_error(model.transform, rule)
         codes, total = dask.compute(codes, (signals.rows.astype(np.float64) ** 2).sum())
     kept = float(np.sum(np.square(codes.data, dtype=np.float64)))
-    return codes, share_lost(kept, float(total))
+    return codes, error_from_energy(kept, float(total))
 
 
 def _encode_image(model: Model, path: Path, rule: Rule, quiet: bool) -> tuple[SavedCodes, Numbers]:
@@ -232,7 +232,7 @@ def _encode_blocks(
     import numpy as np
     from scipy.sparse import vstack
 
-    from fost.learning.sources import share_lost
+    from fost.learning.statistics import error_from_energy
 
     parts, total, kept, done = [], 0.0, 0.0, 0
     with progress("encoding", count, options.shown(quiet)) as advance:
@@ -249,7 +249,7 @@ def _encode_blocks(
             done += len(block)
             advance(done, "")
     stacked = parts[0] if len(parts) == 1 else vstack(parts, format="csr")
-    return stacked, share_lost(kept, total)
+    return stacked, error_from_energy(kept, total)
 
 
 def _describe_codes(saved: SavedCodes) -> tuple[dict[str, str], dict[str, object]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +19,7 @@ from fost.cli.models import check_base, make_base, reference_dct, save_model
 from fost.cli.signals import Signals, dask_cluster, load_signals
 
 if TYPE_CHECKING:
-    from fost.learning.registry import Kind
+    from fost.learning.registry import RegisteredStructure
     from fost.learning.structure import Structure
     from fost.selection import Rule
     from fost.transforms import Coder
@@ -45,7 +44,7 @@ class LearnCommand(options.DocumentedCommand):
 def explain_structures(command: TyperCommand) -> None:
     """Add the names and summaries of all structures to the help of `--structure`."""
     summaries = {
-        **{name: kind.summary for name, kind in sorted(known_kinds().items())},
+        **{name: kind.summary for name, kind in sorted(known_structures().items())},
         _BANK: f"several of {_MEMBER}, each signal uses the best",
         _UNION: f"several of {_MEMBER}, each signal mixes atoms of all by matching pursuit",
         _AUTO: "the best of all these on held-out signals",
@@ -57,23 +56,16 @@ def explain_structures(command: TyperCommand) -> None:
             parameter.help = f"{summary}: {names}."
 
 
-def known_kinds() -> dict[str, Kind]:
+def known_structures() -> dict[str, RegisteredStructure]:
     """The registered structures by name, including those of other packages."""
-    from fost.learning.registry import kinds
+    from fost.learning.registry import load_entry_points, registered_structures
 
-    _load_entry_points()
-    return kinds()
-
-
-@cache
-def _load_entry_points() -> None:
-    from fost.learning.registry import load_announced
-
-    load_announced()
+    load_entry_points()
+    return registered_structures()
 
 
 def _structure_names() -> list[str]:
-    return [*sorted(known_kinds()), _BANK, _UNION, _AUTO]
+    return [*sorted(known_structures()), _BANK, _UNION, _AUTO]
 
 
 def learn_command(
@@ -237,7 +229,7 @@ class LearnConfig:
         given = [option for option, size in self.sizes.items() if size is not None]
         if len(given) > 1:
             raise UserError(f"give only one of {' and '.join(given)}")
-        parts = {name: kind.structure.parts for name, kind in known_kinds().items()}
+        parts = {name: kind.structure.parts for name, kind in known_structures().items()}
         parts[_BANK] = parts[_UNION] = parts[_MEMBER]
         for option in given:
             names = [
@@ -258,11 +250,11 @@ class LearnConfig:
             )
         if self.size is None:
             return
-        ladder = self._kind.structure.ladder(n_features, self.base_name != "none")
-        if ladder is not None and self.size > ladder.most:
+        sizes = self._kind.structure.candidate_sizes(n_features, self.base_name != "none")
+        if sizes is not None and self.size > sizes.max_size:
             option = next(option for option, size in self.sizes.items() if size is not None)
             raise UserError(
-                f"{option} must be at most {ladder.most} for signals of {n_features} entries, "
+                f"{option} must be at most {sizes.max_size} for signals of {n_features} entries, "
                 f"got {self.size}"
             )
 
@@ -278,9 +270,9 @@ class LearnConfig:
         return next((size for size in self.sizes.values() if size is not None), None)
 
     @property
-    def _kind(self) -> Kind:
+    def _kind(self) -> RegisteredStructure:
         """The structure, or that of the members of a bank or union."""
-        return known_kinds()[_MEMBER if self.structure in (_BANK, _UNION) else self.structure]
+        return known_structures()[_MEMBER if self.structure in (_BANK, _UNION) else self.structure]
 
     @property
     def base_name(self) -> str:
@@ -293,7 +285,7 @@ class LearnConfig:
         """The structure as `fost.learn` takes it."""
         import fost
 
-        member = self._kind.made(self.size, n_features)
+        member = self._kind.of_size(self.size, n_features)
         count = self.n_members or _N_MEMBERS
         if self.structure == _UNION:
             return fost.UnionOf(member, count)
@@ -380,7 +372,7 @@ def _learn_best(config: LearnConfig, signals: Signals, quiet: bool) -> LearnedMo
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the user chose --max-iter
-        auto.fit(signals.rows if signals.missing is None else signals.source)
+        auto.fit(signals.rows if signals.missing is None else signals.source.stream)
     error = auto.error_
     if rule.threshold is not None:  # without the cost of entries
         error = signals.source.relative_error(auto.dictionary_, rule)
@@ -395,7 +387,7 @@ def _usage(coder: Coder, signals: Signals, rule: Rule) -> list[float] | None:
 
     if not isinstance(coder, Bank):
         return None
-    rows = signals.source.sample(_USAGE_SIGNALS).in_memory()
+    rows = signals.source.sample(_USAGE_SIGNALS).rows()
     missing = None if signals.missing is None else "nan"
     members = coder.chosen(coder.encode(rows, rule.s, threshold=rule.threshold, missing=missing))
     counts = np.bincount(members, minlength=coder.n_members)

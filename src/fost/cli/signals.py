@@ -19,7 +19,7 @@ from fost.io.samples import file_format, open_array
 if TYPE_CHECKING:
     from fost._typing import Numbers, SlicedArray
     from fost.images import ImageFormat
-    from fost.learning import Source
+    from fost.learning.training_data import TrainingData
 
 Shape = tuple[int, int]
 DEFAULT_PATCH_SHAPE = (8, 8)
@@ -39,10 +39,11 @@ class Signals:
     missing: Any = None
 
     @property
-    def source(self) -> Source:
-        from fost.learning import as_source
+    def source(self) -> TrainingData:
+        """The signals as learning sees them."""
+        from fost.learning import as_training_data
 
-        return as_source(self.rows, self.missing)
+        return as_training_data(self.rows, self.missing)
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from fost._scaling import within_reach
 from fost._typing import Floats
 from fost.estimators.checks import checked, makes_frames
 from fost.estimators.defaults import default_entries
-from fost.learning import as_source
+from fost.learning import as_training_data
 from fost.selection import Rule, check_rule
 from fost.streams import Stream
-from fost.streams.local import Array
+from fost.streams.arrays import ArrayStream
 from fost.transforms import Coder
 
 # What estimators take for signals.
@@ -65,8 +65,8 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         Parameters
         ----------
         X : array-like of shape (n_signals, n_features)
-            Signals in rows, or anything else that `fost.learning.as_source` takes: memory maps,
-            arrays of Zarr, Dask arrays, iterables of blocks.
+            Signals in rows, in any form that `fost.learning.as_training_data` takes: memory
+            maps, arrays of Zarr, Dask arrays, iterables of blocks.
         y : None
             Ignored.
 
@@ -104,7 +104,7 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         Parameters
         ----------
         X : array-like of shape (n_signals, n_features)
-            Or anything else that `fost.learning.as_source` takes.
+            Or anything else that `fost.learning.as_training_data` takes.
 
         Returns
         -------
@@ -203,16 +203,16 @@ class CoderEstimator(DictionaryEstimator):
         Parameters
         ----------
         X : array-like of shape (n_signals, n_features)
-            Or anything else that `fost.learning.as_source` takes.
+            Or anything else that `fost.learning.as_training_data` takes.
         y : None
             Ignored.
         """
         check_is_fitted(self, "dictionary_")
         signals, rule = checked(self, X, reset=False), self._rule
-        if isinstance(signals, Array) and rule.is_fixed:
+        if isinstance(signals, ArrayStream) and rule.is_fixed:
             # A power of two, which changes no relative error.
-            signals = Array(within_reach(signals.rows), signals.name)
-        return -as_source(signals).relative_error(self.dictionary_, rule)
+            signals = ArrayStream(within_reach(signals.rows), signals.name)
+        return -as_training_data(signals).relative_error(self.dictionary_, rule)
 
 
 def _dense(block: Any) -> Floats:

@@ -7,7 +7,7 @@ import warnings
 from sklearn.exceptions import ConvergenceWarning
 
 from fost._warnings import external_stacklevel
-from fost.learning import LearningResult
+from fost.learning.state import LearningResult
 
 
 def warn_unless_converged(result: LearningResult, max_iter: int, tol: float) -> None:

@@ -9,9 +9,10 @@ from fost._random import RandomState
 from fost._validation import check_integer
 from fost.estimators.defaults import default_reflectors
 from fost.estimators.learned import LearnedDictionary
-from fost.learning import Reflectors, Structure
-from fost.learning.loop import Callback
+from fost.learning import Structure
+from fost.learning.learn import Callback
 from fost.learning.online import Forgetting
+from fost.learning.reflectors import Reflectors
 from fost.learning.structure import check_count
 from fost.transforms import Coder, Householder, Transform
 

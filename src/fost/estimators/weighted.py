@@ -21,9 +21,9 @@ class WeightedFit(DictionaryEstimator):
         Parameters
         ----------
         X : array-like of shape (n_signals, n_features)
-            Signals in rows, or anything else that `fost.learning.as_source` takes: memory maps,
-            arrays of Zarr, Dask arrays, iterables of blocks. Entries that are NaN are missing, and
-            the error on the others is minimised.
+            Signals in rows, in any form that `fost.learning.as_training_data` takes: memory
+            maps, arrays of Zarr, Dask arrays, iterables of blocks. Entries that are NaN are
+            missing, and the error on the others is minimised.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_signals,), optional

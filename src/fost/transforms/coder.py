@@ -102,7 +102,7 @@ class Coder(Described, ABC):
         Parameters
         ----------
         Y : array-like of shape (n_signals, n_features)
-            Or anything else that `fost.learning.as_source` takes: memory maps, arrays of Zarr,
+            Or any form that `fost.learning.as_training_data` takes: memory maps, arrays of Zarr,
             Dask arrays, iterables of blocks.
         n_nonzero_coefs : int, optional
             Entries to keep per signal, s; a limit where `max_error` or `threshold` is given.
@@ -222,7 +222,7 @@ class Coder(Described, ABC):
                 f"{stream.name} has {stream.n_features} features, but {self._owner} was built "
                 f"for {n}"
             )
-        return stream.map_blocks(partial(self._encode_block, rule, stream.gaps, stream.name))
+        return stream.map_blocks(partial(self._encode_block, rule, stream.has_missing, stream.name))
 
     def _encode_block(self, rule: Rule, gaps: bool, name: str, block: Numbers) -> csr_array:
         if gaps and np.isnan(block).any():

@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import fost
-from fost.learning.frontier import Frontier, relative_error
+from fost.model_selection.candidates import Frontier, relative_error
 from tests.learning.test_rotations import smooth_patches
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import fost
 from fost import _core
 from fost._threads import single_threaded_blas
-from fost.learning.sources import ArraySource
+from fost.learning.training_data import TrainingData
 from tests import cases, reference
 
 Array = NDArray[Any]
@@ -92,13 +92,13 @@ def test_seen_through_a_base(kind: str) -> None:
     base, learned = fost.DCT(40), cases.make_transform(kind, 40, rng)
     for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-6)):
         Y = cases.make_signals("normal", 300, 40, dtype, rng)
-        ours = ArraySource(Y).statistic(base, learned, 5)
+        ours = TrainingData.from_rows(Y).statistic(base, learned, 5)
         Z = base.forward(Y)
         expected, energy = reference.statistic(Z, 5, learned.forward)
         scale = np.abs(expected).max()
         np.testing.assert_allclose(ours.matrix, expected, rtol=0, atol=tolerance * scale)
         assert ours.energy == pytest.approx(energy, rel=tolerance)
-        gram = ArraySource(Y).gram(base)
+        gram = TrainingData.from_rows(Y).gram(base)
         np.testing.assert_allclose(
             gram, Z.T @ Z, rtol=0, atol=1e-4 if dtype == np.float32 else 1e-10
         )

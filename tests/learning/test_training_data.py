@@ -16,10 +16,10 @@ import pytest
 import zarr
 
 import fost
-from fost.learning import as_source
-from fost.streams import as_stream, is_lazy, local
+from fost.learning import as_training_data
+from fost.streams import arrays, as_stream, is_lazy
 from tests import cases
-from tests.learning.test_loop import correlated
+from tests.learning.test_learn import correlated
 
 N, n, S = 3001, 16, 3
 
@@ -70,24 +70,24 @@ places = pytest.mark.parametrize("place", list(PLACES))
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_BLOCK_BYTES", 10_000)
+    monkeypatch.setattr(arrays, "_BLOCK_BYTES", 10_000)
 
 
 @places
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, ">f4"])
 def test_sums_do_not_depend_on_the_place(place: str, dtype: Any, tmp_path: Path) -> None:
     Y = (10 * correlated(N, n)).astype(dtype)
-    here, there = as_source(Y), as_source(PLACES[place](Y, tmp_path))
+    here, there = as_training_data(Y), as_training_data(PLACES[place](Y, tmp_path))
     assert (there.n_signals, there.n_features, there.rounding) == (N, n, here.rounding)
     for base in (None, fost.DCT((4, 4))):
         a = here.statistic(base, fost.DCT(n), S)
-        b = there.statistic(base, fost.DCT(n), S, with_total=True)
+        b = there.statistic(base, fost.DCT(n), S, with_energy=True)
         # A sum of N products rounds to about sqrt(N) 1e-16 of the largest.
         assert np.abs(a.matrix - b.matrix).max() <= 1e-12 * np.abs(a.matrix).max()
         assert b.energy == pytest.approx(a.energy, rel=1e-12)
-        assert b.total == pytest.approx(np.sum(Y.astype(float) ** 2), rel=1e-12)
+        assert b.signal_energy == pytest.approx(np.sum(Y.astype(float) ** 2), rel=1e-12)
         np.testing.assert_allclose(here.gram(base), there.gram(base), rtol=1e-12, atol=1e-6)
-    np.testing.assert_array_equal(here.sample(50).in_memory(), there.sample(50).in_memory())
+    np.testing.assert_array_equal(here.sample(50).rows(), there.sample(50).rows())
 
 
 @places
@@ -148,12 +148,12 @@ def test_auto_chooses_on_a_sample_and_learns_on_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Y = correlated(2000, 8)
-    monkeypatch.setattr("fost.estimators.auto._EXPLORED", 500)
+    monkeypatch.setattr("fost.estimators.auto._MAX_EXPLORED", 500)
     settings = {"signal_shape": 8, "max_flops": 120, "max_iter": 5, "random_state": 0}
     auto = fost.AutoDictionary(2, **settings).fit(mapped(Y, tmp_path))
     assert auto.dictionary_.flops <= 120
     assert -auto.score(Y) == pytest.approx(auto.error_, rel=1e-9)
-    sampled = as_source(Y).sample(500).in_memory()
+    sampled = as_training_data(Y).sample(500).rows()
     alone = fost.AutoDictionary(2, **settings).fit(sampled)
     assert [row.structure for row in auto.frontier_] == [row.structure for row in alone.frontier_]
     assert auto.chosen_.held_out_error == alone.chosen_.held_out_error
@@ -161,7 +161,7 @@ def test_auto_chooses_on_a_sample_and_learns_on_all(
 
 def test_each_pass_reads_once() -> None:
     blocks = OddBlocks(correlated(N, n))
-    source = as_source(blocks)
+    source = as_training_data(blocks)
     assert blocks.passes == 1, "the first block, for its size"
     fost.learn(source, fost.Reflectors(3), S, max_iter=4, tol=0)
     assert blocks.passes == 1 + 1 + 5, "the Gram matrix, the start and four iterations"
@@ -176,7 +176,7 @@ def test_the_next_block_is_read_meanwhile() -> None:
             assert k < 2 or used[k - 2].wait(60), "block 2 is not read before block 0 is in use"
             yield k
 
-    for k in local.read_ahead(blocks()):
+    for k in arrays.read_ahead(blocks()):
         used[k].set()
     assert all(event.is_set() for event in used)
 
@@ -268,25 +268,26 @@ def test_buffers_are_arrays_and_not_blocks() -> None:
     view = memoryview(Y)
     codes = fost.DCT(4).encode(view, 2)
     assert cases.same_codes(codes, fost.DCT(4).encode(Y, 2))
-    assert as_source(view).n_signals == 20
+    assert as_training_data(view).n_signals == 20
     assert np.array_equal(
         fost.learn(view, fost.Orthonormal(), 2).errors, fost.learn(Y, fost.Orthonormal(), 2).errors
     )
     with pytest.raises(
         ValueError, match=r"Y must have shape \(n_signals, n_features\), got \(3,\)"
     ):
-        as_source(array.array("d", [1.0, 2.0, 3.0]))
+        as_training_data(array.array("d", [1.0, 2.0, 3.0]))
 
 
-def test_a_source_is_a_stream(tmp_path: Path) -> None:
+def test_the_stream_of_training_data_is_accepted_as_signals(tmp_path: Path) -> None:
     Y = correlated(N, n)
     transform = fost.DCT(n)
     expected = transform.encode(Y, S)
     for signals in (Y, PLACES["memmap"](Y, tmp_path)):
-        source = as_source(signals)
+        data = as_training_data(signals)
+        assert as_training_data(data) is data
+        source = data.stream
         assert as_stream(source) is source
         assert is_lazy(source)
-        assert as_source(source) is source
         assert (transform.encode(source, S) != expected).nnz == 0
         estimator = fost.OrthonormalDictionary(S, max_iter=2).fit(source)
         again = fost.OrthonormalDictionary(S, max_iter=2).fit(signals)

@@ -266,10 +266,10 @@ def test_a_structure_that_makes_things_worse_is_noticed():
         def flops(self, n_features):
             return 0
 
-        def initial(self, problem, init):
-            return fost.Orthonormal().initial(problem, init)
+        def initialise(self, problem, init):
+            return fost.Orthonormal().initialise(problem, init)
 
-        def restart(self, problem, transform):
+        def build(self, problem, transform):
             return transform
 
         def update(self, problem, statistic, current):

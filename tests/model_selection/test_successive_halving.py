@@ -10,9 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fost
-from fost.estimators.auto_choice import Wish
-from fost.learning.contest import Contest, _steps, rounds
-from fost.learning.frontier import Candidate, Frontier, relative_error, rungs
+from fost.model_selection.candidates import Candidate, Frontier, candidate_specs, relative_error
+from fost.model_selection.criteria import SelectionCriterion
+from fost.model_selection.successive_halving import (
+    SuccessiveHalving,
+    _steps_to,
+    halving_schedule,
+)
 from tests.learning.test_bank import mixed
 
 BASES = {"": None, "DCT 16": fost.DCT(16)}
@@ -23,15 +27,15 @@ def walks(count: int, n: int = 16, seed: int = 0) -> np.ndarray:
 
 
 def held(train: np.ndarray, held_out: np.ndarray) -> list[Candidate]:
-    todo = rungs(16, BASES, max_members=2)
-    contest = Contest(train, held_out, 3, 100, 1e-6, np.random.default_rng(0))
-    plan = rounds(*train.shape, len(todo))
-    return list(contest.held(todo, plan, Wish(held_out, 3, None).order))
+    specs = candidate_specs(16, BASES, max_members=2)
+    search = SuccessiveHalving(train, held_out, 3, 100, 1e-6, np.random.default_rng(0))
+    plan = halving_schedule(*train.shape, len(specs))
+    return list(search.run(specs, plan, SelectionCriterion(held_out, 3, None).rank))
 
 
 @given(st.integers(1, 200_000), st.integers(1, 2000), st.integers(1, 200))
 def test_rounds_go_from_a_sample_to_all(n_signals, n_features, n_candidates):
-    plan = rounds(n_signals, n_features, n_candidates)
+    plan = halving_schedule(n_signals, n_features, n_candidates)
     assert len(plan) >= 2
     assert plan[0].n_candidates == n_candidates
     assert plan[-1].n_signals == n_signals
@@ -42,13 +46,13 @@ def test_rounds_go_from_a_sample_to_all(n_signals, n_features, n_candidates):
 
 def test_few_go_on_to_all_signals():
     rows = held(walks(20_000), walks(2_000, seed=1))
-    todo = rungs(16, BASES, max_members=2)
-    plan = rounds(20_000, 16, len(todo))
+    specs = candidate_specs(16, BASES, max_members=2)
+    plan = halving_schedule(20_000, 16, len(specs))
     assert [each.n_signals for each in plan] == [4096, 20_000]
     expected = [each.n_signals for each in plan for _ in range(each.n_candidates)]
     assert [row.n_signals for row in rows] == [*expected, 20_000], "the winner once more"
     last = {row.structure: row for row in rows}
-    assert len(last) == len(todo)
+    assert len(last) == len(specs)
     finalists = [row for row in rows if row.n_signals == 20_000]
     dropped = [row for row in last.values() if row.n_signals == 4096 and row.n_members == 1]
     # Nobody who was left behind is better by more than the sample can be misleading about.
@@ -63,12 +67,12 @@ def test_errors_are_those_of_the_transforms():
         assert row.train_error == relative_error(train[: row.n_signals], row.transform, 3)
 
 
-def test_more_signals_are_foreseen_to_close_the_gap():
-    contest = Contest(walks(1_000), walks(10), 3, 1, 0.0, np.random.default_rng(0))
+def test_more_signals_are_predicted_to_close_the_gap():
+    search = SuccessiveHalving(walks(1_000), walks(10), 3, 1, 0.0, np.random.default_rng(0))
     row = Candidate("", "", 1, 1, 0.1, 0.3, 0.0, fost.DCT(16), 100)
-    assert contest._foreseen(row) == pytest.approx(0.2 + 0.1 * 0.1)
+    assert search._predicted_error(row) == pytest.approx(0.2 + 0.1 * 0.1)
     seen = Candidate("", "", 1, 1, 0.1, 0.3, 0.0, fost.DCT(16), 1_000)
-    assert contest._foreseen(seen) == pytest.approx(0.3)
+    assert search._predicted_error(seen) == pytest.approx(0.3)
 
 
 def test_those_that_nearly_reach_an_error_go_on():
@@ -77,10 +81,10 @@ def test_those_that_nearly_reach_an_error_go_on():
     rows = [
         Candidate(name, "", flops[name], 0, 0.0, errors[name], 0.0, fost.DCT(16)) for name in flops
     ]
-    wish = Wish(walks(10), 3, 0.1)
-    ordered = wish.order(rows, [row.held_out_error for row in rows])
+    criterion = SelectionCriterion(walks(10), 3, 0.1)
+    ordered = criterion.rank(rows, [row.held_out_error for row in rows])
     assert [row.structure for row in ordered] == ["near", "good", "dear", "cheap"]
-    assert wish.best(Frontier(rows)).structure == "good", "in the end nearly is not enough"
+    assert criterion.best(Frontier(rows)).structure == "good", "in the end nearly is not enough"
 
 
 def test_the_number_of_threads_changes_nothing(set_threads):
@@ -95,12 +99,12 @@ def test_the_number_of_threads_changes_nothing(set_threads):
 
 
 def test_a_winner_is_learned_again_from_what_it_cannot_begin_without() -> None:
-    todo = rungs(16, {"": None, "DCT": fost.DCT(16)}, None, 8)
+    specs = candidate_specs(16, {"": None, "DCT": fost.DCT(16)}, None, 8)
 
     def steps(name: str) -> list[str]:
-        return [rung.name for rung in _steps(todo, name)]
+        return [spec.name for spec in _steps_to(specs, name)]
 
-    banks = [rung.name for rung in todo if rung.ladder.startswith("DCT + banks")][:3]
+    banks = [spec.name for spec in specs if spec.series.startswith("DCT + banks")][:3]
     assert [name.split(" x ")[0] for name in banks] == ["DCT + 2", "DCT + 4", "DCT + 8"]
     assert steps(banks[2]) == banks
     assert steps(banks[0]) == banks[:1]

@@ -21,11 +21,11 @@ import zarr
 from distributed import Client
 
 import fost
-from fost.learning import as_source
-from fost.streams import cluster
+from fost.learning import as_training_data
+from fost.streams import dask as dask_stream
 from tests.cases import same_bits
 from tests.cli.conftest import process
-from tests.learning.test_loop import correlated
+from tests.learning.test_learn import correlated
 
 pytestmark = [
     # One cluster for all of them.
@@ -52,7 +52,7 @@ def same_results(a: fost.LearningResult, b: fost.LearningResult) -> bool:
 
 
 def test_any_workers_and_chunks(client: Client, signals: np.ndarray) -> None:
-    here, M = learn(signals), as_source(signals).statistic(None, fost.DCT(n), S).matrix
+    here, M = learn(signals), as_training_data(signals).statistic(None, fost.DCT(n), S).matrix
     expected = here.transform.encode(signals, S)
     results: dict[Any, list[fost.LearningResult]] = {}
     for workers in (1, 2, 4):
@@ -62,7 +62,7 @@ def test_any_workers_and_chunks(client: Client, signals: np.ndarray) -> None:
             Y = da.from_array(
                 signals, chunks=chunks if chunks != (8000, 1, 7000, 4999) else (chunks, n)
             )
-            found = as_source(Y).statistic(None, fost.DCT(n), S).matrix
+            found = as_training_data(Y).statistic(None, fost.DCT(n), S).matrix
             assert np.abs(found - M).max() <= 1e-10 * np.abs(M).max()
             result = learn(Y)
             np.testing.assert_allclose(result.errors, here.errors, rtol=0, atol=1e-8)
@@ -96,17 +96,17 @@ def test_signals_stay_on_the_workers_if_they_fit(
     client: Client, signals: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for share, kept in ((0.5, True), (0.0, False)):
-        monkeypatch.setattr(cluster, "_KEPT_SHARE", share)
-        source = as_source(da.from_array(signals, chunks=(1000, n)))
+        monkeypatch.setattr(dask_stream, "_KEPT_SHARE", share)
+        source = as_training_data(da.from_array(signals, chunks=(1000, n)))
         source.statistic(None, fost.DCT(n), S)
         assert (len(client.futures) >= 20) == kept, "one future per chunk"
         del source
 
 
 def test_tasks_use_one_thread(client: Client) -> None:
-    assert cluster.threads_per_task() == 1
+    assert dask_stream.threads_per_task() == 1
     with dask.config.set({"fost.threads-per-task": 3}):
-        assert cluster.threads_per_task() == 3
+        assert dask_stream.threads_per_task() == 3
 
 
 def test_a_worker_without_fost(client: Client, signals: np.ndarray) -> None:
@@ -186,7 +186,7 @@ def test_a_lost_scheduler_and_the_checkpoint(
 
     with Client(address) as client:
         client.wait_for_workers(1)
-        with pytest.raises(ConnectionError, match="Dask cluster was lost; what a checkpoint hold"):
+        with pytest.raises(ConnectionError, match="Dask cluster was lost; a run with a checkpoint"):
             learn(Y, checkpoint=path, callback=kill)
     iterations: list[int] = []
     # Without a cluster Dask runs in this process; the chunks are the same, so the bits are.

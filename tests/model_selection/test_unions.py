@@ -10,16 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fost
-from fost.estimators.auto_choice import Wish
-from fost.learning.frontier import Candidate, relative_error
-from fost.learning.union_rungs import union_rungs
+from fost.model_selection.candidates import Candidate, relative_error, union_specs
+from fost.model_selection.criteria import SelectionCriterion
 from tests.learning.test_union import spikes_and_waves
 
 
 @given(st.integers(2, 100), st.integers(1, 20), st.integers(1, 200_000), st.integers(1, 40))
 def test_the_pursuit_counts(n, s, limit, most):
     s = min(s, n)
-    found = list(union_rungs(n, s, {"": None, "DCT": fost.DCT(n)}, limit, most))
+    found = list(union_specs(n, s, {"": None, "DCT": fost.DCT(n)}, limit, most))
     assert len({rung.name for rung in found}) == len(found)
     for rung in found:
         count = rung.structure.n_members
@@ -71,7 +70,7 @@ def test_a_union_pays_for_the_names_of_its_atoms():
     rng = np.random.default_rng(0)
     held_out = np.cumsum(rng.standard_normal((50, 16)), axis=1)
     members = [fost.Dense(np.linalg.qr(rng.standard_normal((16, 16)))[0]) for _ in range(4)]
-    wish = Wish(held_out, 3, None)
+    wish = SelectionCriterion(held_out, 3, None)
 
     def row(name, coder, error):
         return Candidate(name, name, coder.flops, 1, error, error, 0.0, coder)

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import fost
-from fost.learning import as_source, moments
-from fost.learning.filling import Prior
-from fost.learning.passes import Coding
+from fost.learning import as_training_data, statistics
+from fost.learning.missing import GaussianPrior
+from fost.learning.statistics import BlockEncoder
 from fost.selection import Rule
 from tests import cases
-from tests.learning.test_loop import STRUCTURES, correlated, structures
-from tests.learning.test_sources import PLACES, OddBlocks
+from tests.learning.test_learn import STRUCTURES, correlated, structures
+from tests.learning.test_training_data import PLACES, OddBlocks
 
 
 def smooth(count: int = 600, n: int = 16, seed: int = 0, dtype: Any = np.float64) -> Any:
@@ -61,7 +61,7 @@ def test_gaps_cost_less_than_zeros_do(structure):
 
         def error(Y: Any, others: Any = others, **gaps: Any) -> float:
             coder = fost.learn(Y, structure, 3, random_state=0, **gaps).transform
-            return fost.learning.as_source(others).relative_error(coder, 3)
+            return fost.learning.as_training_data(others).relative_error(coder, 3)
 
         errors.append((error(Y), error(np.where(missing, 0, Y)), error(Y, missing=missing)))
     whole, zeros, gaps = np.mean(errors, axis=0)
@@ -84,27 +84,27 @@ def test_banks_learn_from_gaps():
 @pytest.mark.parametrize("refills", [1, 3])
 def test_a_pass_equals_its_twin(isa, refills):
     Y, missing = smooth(200)
-    source, coder = as_source(Y, missing), fost.DCT(16)
-    found = source.statistic(None, coder, 3, with_total=True, refills=refills)
-    filled = source.prior.filled(Y, missing)
+    source, coder = as_training_data(Y, missing), fost.DCT(16)
+    found = source.statistic(None, coder, 3, with_energy=True, refills=refills)
+    filled = source.prior.fill(Y, missing)
     U = coder.matrix
     for _ in range(refills):
         X = fost.select(filled @ U, 3).toarray()
         filled = np.where(missing, X @ U.T, Y)
     np.testing.assert_allclose(found.matrix, X.T @ filled, rtol=1e-9, atol=1e-8)
     known = np.where(missing, 0, Y)
-    assert found.total == pytest.approx(np.sum(known**2), rel=1e-12)
+    assert found.signal_energy == pytest.approx(np.sum(known**2), rel=1e-12)
     left = np.sum(np.where(missing, 0, Y - X @ U.T) ** 2)
-    assert found.total - found.energy == pytest.approx(left, rel=1e-9)
+    assert found.signal_energy - found.energy == pytest.approx(left, rel=1e-9)
 
 
 def test_refills_never_raise_what_is_lost():
     Y, missing = smooth(300)
     marked = np.where(missing, np.nan, Y)
-    prior = as_source(Y, missing).prior
+    prior = as_training_data(Y, missing).prior
     for rule in (Rule(3), Rule(16, threshold=1.0)):
         lost = [
-            Coding(fost.DCT(16), rule, "Y", prior, refills).coded(marked).lost
+            BlockEncoder(fost.DCT(16), rule, "Y", prior, refills).encode(marked).errors
             for refills in (1, 2, 3, 6, 12)
         ]
         assert np.diff(lost, axis=0).max() <= 1e-9 * np.max(lost)
@@ -116,7 +116,7 @@ def test_first_guesses_are_conditional_means(rng):
     prior = np.eye(n) + A @ A.T
     Y, missing = smooth(40, n)
     missing[0] = True
-    filled = Prior(prior, np.linalg.inv(prior)).filled(Y, missing)
+    filled = GaussianPrior(prior, np.linalg.inv(prior)).fill(Y, missing)
     for row, gaps, found in zip(Y, missing, filled, strict=True):
         seen = ~gaps
         want = prior[np.ix_(gaps, seen)] @ np.linalg.solve(prior[np.ix_(seen, seen)], row[seen])
@@ -126,7 +126,7 @@ def test_first_guesses_are_conditional_means(rng):
 
 def test_moments_are_means_over_pairs():
     Y, missing = smooth(400, 6)
-    sums, counts = moments.pair_moments(np.where(missing, np.nan, Y), None)
+    sums, counts = statistics.pairwise_moments(np.where(missing, np.nan, Y), None)
     for i, j in ((0, 0), (2, 5)):
         both = ~(missing[:, i] | missing[:, j])
         assert counts[i, j] == both.sum()
@@ -135,7 +135,7 @@ def test_moments_are_means_over_pairs():
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fost.streams.local._BLOCK_BYTES", 3000)
+    monkeypatch.setattr("fost.streams.arrays._BLOCK_BYTES", 3000)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -144,25 +144,29 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sums_do_not_depend_on_the_place(place: str, as_mask: bool, tmp_path: Path) -> None:
     Y, missing = smooth(3001)
     marked = np.where(missing, np.nan, Y)
-    want = as_source(Y, missing).statistic(None, fost.DCT(16), 3, with_total=True)
+    want = as_training_data(Y, missing).statistic(None, fost.DCT(16), 3, with_energy=True)
     if as_mask:
         (tmp_path / "mask").mkdir()
-        source = as_source(PLACES[place](Y, tmp_path), PLACES[place](missing, tmp_path / "mask"))
+        source = as_training_data(
+            PLACES[place](Y, tmp_path), PLACES[place](missing, tmp_path / "mask")
+        )
     else:
-        source = as_source(PLACES[place](marked, tmp_path), "nan")
-    found = source.statistic(None, fost.DCT(16), 3, with_total=True)
+        source = as_training_data(PLACES[place](marked, tmp_path), "nan")
+    found = source.statistic(None, fost.DCT(16), 3, with_energy=True)
     largest = np.abs(want.matrix).max()
     assert np.abs(found.matrix - want.matrix).max() <= 1e-10 * largest
     assert found.energy == pytest.approx(want.energy, rel=1e-10)
-    assert found.total == pytest.approx(want.total, rel=1e-10)
+    assert found.signal_energy == pytest.approx(want.signal_energy, rel=1e-10)
 
 
 def test_masks_may_come_in_other_blocks() -> None:
     Y, missing = smooth(100)
-    want = as_source(Y, missing).statistic(None, fost.DCT(16), 3)
-    found = as_source(OddBlocks(Y), OddBlocks(missing[:, :])).statistic(None, fost.DCT(16), 3)
+    want = as_training_data(Y, missing).statistic(None, fost.DCT(16), 3)
+    found = as_training_data(OddBlocks(Y), OddBlocks(missing[:, :])).statistic(
+        None, fost.DCT(16), 3
+    )
     np.testing.assert_allclose(found.matrix, want.matrix, rtol=1e-9, atol=1e-8)
-    whole = as_source(OddBlocks(Y), missing).statistic(None, fost.DCT(16), 3)
+    whole = as_training_data(OddBlocks(Y), missing).statistic(None, fost.DCT(16), 3)
     np.testing.assert_array_equal(whole.matrix, found.matrix)
 
 
@@ -197,8 +201,8 @@ def test_signals_without_observed_entries_contribute_nothing(rng) -> None:
     Y, missing = smooth(300)
     blank = np.concatenate([missing, np.ones((40, 16), bool)])
     more = np.concatenate([Y, rng.standard_normal((40, 16))])
-    a = as_source(Y, missing).statistic(None, fost.DCT(16), 3)
-    b = as_source(more, blank).statistic(None, fost.DCT(16), 3)
+    a = as_training_data(Y, missing).statistic(None, fost.DCT(16), 3)
+    b = as_training_data(more, blank).statistic(None, fost.DCT(16), 3)
     np.testing.assert_allclose(a.matrix, b.matrix, rtol=1e-10, atol=1e-9)
     assert a.energy == pytest.approx(b.energy, rel=1e-12)
     codes = fost.DCT(16).encode(more, 3, missing=blank)
@@ -335,10 +339,14 @@ def test_estimators_take_nan() -> None:
 def test_dask_carries_masks() -> None:
     da = pytest.importorskip("dask.array")
     Y, missing = smooth(500)
-    want = as_source(Y, missing).statistic(None, fost.DCT(16), 3)
+    want = as_training_data(Y, missing).statistic(None, fost.DCT(16), 3)
     lazy, mask = da.from_array(Y, chunks=(130, 16)), da.from_array(missing, chunks=(77, 4))
     marked = da.where(mask, np.nan, lazy)
-    for source in (as_source(lazy, mask), as_source(lazy, missing), as_source(marked, "nan")):
+    for source in (
+        as_training_data(lazy, mask),
+        as_training_data(lazy, missing),
+        as_training_data(marked, "nan"),
+    ):
         found = source.statistic(None, fost.DCT(16), 3)
         assert np.abs(found.matrix - want.matrix).max() <= 1e-10 * np.abs(want.matrix).max()
     codes = fost.DCT(16).encode(lazy, 3, missing=mask)
@@ -351,6 +359,6 @@ def test_dask_carries_masks() -> None:
     other = fost.OrthonormalDictionary(3, max_iter=3).fit(np.where(missing, np.nan, Y))
     np.testing.assert_allclose(fitted.errors_, other.errors_, rtol=1e-8)
     with pytest.raises(ValueError, match="missing must have shape"):
-        as_source(lazy, mask[:100])
+        as_training_data(lazy, mask[:100])
     with pytest.raises(TypeError, match="missing must be boolean"):
-        as_source(lazy, lazy)
+        as_training_data(lazy, lazy)

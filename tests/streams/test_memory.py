@@ -24,8 +24,8 @@ ROOM = 64
 LEARN = """
 import re, sys
 import numpy as np, fost
-from fost.streams import local
-local._BLOCK_BYTES = 2**23
+from fost.streams import arrays
+arrays._BLOCK_BYTES = 2**23
 def peak():
     # Not ru_maxrss, which a process inherits from the one that started it.
     with open("/proc/self/status", encoding="utf-8") as file:

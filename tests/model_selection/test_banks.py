@@ -17,8 +17,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import fost
-from fost.estimators.auto_choice import Wish
-from fost.learning.frontier import Candidate, Frontier, rungs
+from fost.model_selection.candidates import Candidate, Frontier, candidate_specs
+from fost.model_selection.criteria import SelectionCriterion
 from tests.learning.test_bank import mixed
 from tests.learning.test_rotations import smooth_patches
 
@@ -106,7 +106,7 @@ def test_the_budget_is_never_exceeded(budget, most, shape, seed):
 @given(st.integers(1, 300), st.none() | st.integers(1, 200_000), st.integers(1, 40), st.booleans())
 def test_rungs(n, limit, most, with_base):
     bases = {"": None} | ({"DCT": fost.DCT(n)} if with_base else {})
-    singles, todo = rungs(n, bases, limit), rungs(n, bases, limit, most)
+    singles, todo = candidate_specs(n, bases, limit), candidate_specs(n, bases, limit, most)
     assert todo[: len(singles)] == singles, "banks come after all single transforms"
     banks = todo[len(singles) :]
     assert not any(isinstance(rung.structure, fost.BankOf) for rung in singles)
@@ -114,7 +114,7 @@ def test_rungs(n, limit, most, with_base):
     assert all(1 < rung.structure.n_members <= most for rung in banks)
     assert bool(banks) == (most > 1)
     for before, rung in pairwise(banks):
-        if before.ladder == rung.ladder:
+        if before.series == rung.series:
             assert before.structure.member == rung.structure.member
             assert before.structure.n_members < rung.structure.n_members
         else:
@@ -122,7 +122,9 @@ def test_rungs(n, limit, most, with_base):
 
 
 def test_a_limit_is_used_up():
-    names = {rung.name: rung.flops for rung in rungs(16, BASES, 400, 6) if rung.flops <= 400}
+    names = {
+        rung.name: rung.flops for rung in candidate_specs(16, BASES, 400, 6) if rung.flops <= 400
+    }
     base = fost.DCT(16).flops
     for count in (2, 4, 6):
         g = (400 - base) // (6 * count)
@@ -130,7 +132,7 @@ def test_a_limit_is_used_up():
         alone = 400 // (6 * count)
         assert names[f"{count} x {alone} rotations"] == 6 * count * alone
     assert names["2 x 3 reflectors"] == 2 * 3 * 64
-    free = {rung.name for rung in rungs(16, BASES, None, 6)}
+    free = {rung.name for rung in candidate_specs(16, BASES, None, 6)}
     assert {"DCT 16 + 6 x 16 rotations", "2 x 1 reflector", "4 x dense"} <= free
 
 
@@ -176,7 +178,7 @@ def test_float32_and_signals_that_are_not_in_memory(fitted, tmp_path, monkeypatc
         def __iter__(self):
             yield from np.array_split(Y, 7)
 
-    monkeypatch.setattr("fost.estimators.auto._EXPLORED", 1000)
+    monkeypatch.setattr("fost.estimators.auto._MAX_EXPLORED", 1000)
     for there in (np.load(tmp_path / "Y.npy", mmap_mode="r"), Blocks()):
         auto = clone(fitted).fit(there)
         assert isinstance(auto.dictionary_, fost.Bank)
@@ -208,7 +210,7 @@ def test_a_bank_must_pay_for_its_bits(errors, max_relative_error, expected):
         )
         for b, e in errors.items()
     ]
-    assert Wish(Y, 1, max_relative_error).best(Frontier(rows)).n_members == expected
+    assert SelectionCriterion(Y, 1, max_relative_error).best(Frontier(rows)).n_members == expected
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -216,7 +218,7 @@ def test_interrupting_banks_leaves_the_single_ones(monkeypatch):
     def interrupted(self, *arguments):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(fost.BankOf, "initial", interrupted)
+    monkeypatch.setattr(fost.BankOf, "initialise", interrupted)
     auto = fost.AutoDictionary(3, 16, max_flops=400, max_iter=2, random_state=0)
     with pytest.warns(RuntimeWarning, match="interrupted after .* candidates"):
         auto.fit(walks_and_spikes())
@@ -258,7 +260,7 @@ def test_plot_of_banks(fitted):
 
 
 def test_the_examples_of_the_guide_run():
-    guide = Path(__file__).parents[1] / "docs" / "banks.md"
+    guide = Path(__file__).parents[2] / "docs" / "banks.md"
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL):
         exec(block, names)
