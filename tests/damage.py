@@ -36,7 +36,7 @@ import scipy.sparse
 import fost
 from fost import images
 from fost.transforms import storage
-from fost.transforms.kinds import rebuilt
+from fost.transforms.registry import unpickle
 
 # Bytes beyond what the process has when it starts, and seconds, for one file.
 MEMORY = 2**31
@@ -181,7 +181,7 @@ def use_sparse(path: Path) -> str:
 def use_pickle(path: Path) -> str:
     """The arguments of a pickled transform."""
     kind, arguments = pickle.loads(path.read_bytes())
-    transform = rebuilt(kind, arguments)
+    transform = unpickle(kind, arguments)
     Y = np.random.default_rng(2).standard_normal((5, transform.n_features))
     check(np.allclose(transform.inverse(transform.forward(Y)), Y, atol=1e-3), "not orthonormal")
     return "result"

@@ -87,7 +87,7 @@ def test_equals_the_reference_transforms(isa: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", cases.KINDS)
-def test_seen_through_a_base(kind: str) -> None:
+def test_statistic_with_a_base(kind: str) -> None:
     rng = np.random.default_rng(0)
     base, learned = fost.DCT(40), cases.make_transform(kind, 40, rng)
     for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-6)):
@@ -111,7 +111,7 @@ def test_rows_are_coefficients_and_columns_are_features() -> None:
     assert energy == 25
 
 
-def test_energy_is_that_of_the_codes() -> None:
+def test_energy_equals_that_of_the_codes() -> None:
     rng = np.random.default_rng(0)
     Y = cases.make_signals("normal", 300, 40, np.float64, rng)
     transform = cases.make_transform("chain", 40, rng)

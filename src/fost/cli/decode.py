@@ -92,7 +92,7 @@ def _is_exact(path: Path, image: Numbers) -> bool:
 
 def _check_match(model: Model, saved: SavedCodes, path: Path) -> None:
     """Raise a UserError if codes belong to another model or are inconsistent."""
-    from fost.decoding import check_codes
+    from fost.coding.decode import check_codes
     from fost.transforms.storage import checksum
 
     if saved.model != checksum(model.transform):

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from fost._typing import Numbers
+    from fost.coding.selection import SelectionRule
     from fost.io.codes import SavedCodes
-    from fost.selection import Rule
 
 
 def encode_command(
@@ -106,9 +106,9 @@ def encode_command(
 
 def _rule(
     n_nonzero_coefs: int | None, max_error: float | None, threshold: float | None, model: Model
-) -> Rule:
+) -> SelectionRule:
     """The selection rule that the options ask for, or that of the training."""
-    from fost.selection import check_rule
+    from fost.coding.selection import check_rule
 
     n = model.transform.n_features
     if n_nonzero_coefs is not None and n_nonzero_coefs > n:
@@ -124,7 +124,7 @@ def _rule(
 
 
 def _encode_array(
-    model: Model, path: Path, masks: list[Path], rule: Rule, on_cluster: bool, quiet: bool
+    model: Model, path: Path, masks: list[Path], rule: SelectionRule, on_cluster: bool, quiet: bool
 ) -> SavedCodes:
     """The codes of signals in the rows of an array, encoded block by block or on a cluster."""
     import numpy as np
@@ -151,7 +151,7 @@ def _encode_array(
 
 
 def _encode_on_cluster(
-    model: Model, signals: Signals, rule: Rule, quiet: bool
+    model: Model, signals: Signals, rule: SelectionRule, quiet: bool
 ) -> tuple[csr_array, float]:
     import dask
     import numpy as np
@@ -172,7 +172,9 @@ def _encode_on_cluster(
     return codes, error_from_energy(kept, float(total))
 
 
-def _encode_image(model: Model, path: Path, rule: Rule, quiet: bool) -> tuple[SavedCodes, Numbers]:
+def _encode_image(
+    model: Model, path: Path, rule: SelectionRule, quiet: bool
+) -> tuple[SavedCodes, Numbers]:
     """The codes of the patches of an image, which do not overlap, and its pixels."""
     import numpy as np
 
@@ -196,7 +198,7 @@ def _encode_image(model: Model, path: Path, rule: Rule, quiet: bool) -> tuple[Sa
 
 
 def _saved(
-    model: Model, codes: csr_array, means: Numbers, rule: Rule, error: float, dtype: str
+    model: Model, codes: csr_array, means: Numbers, rule: SelectionRule, error: float, dtype: str
 ) -> SavedCodes:
     from fost.io.codes import SavedCodes
     from fost.transforms.storage import checksum
@@ -214,7 +216,7 @@ def _decoded_psnr(model: Model, saved: SavedCodes, pixels: Numbers) -> float | N
     return psnr if isfinite(psnr) else None
 
 
-def _encode_rows(model: Model, rows: object, rule: Rule, missing: object) -> csr_array:
+def _encode_rows(model: Model, rows: object, rule: SelectionRule, missing: object) -> csr_array:
     return model.transform.encode(
         rows, rule.s, max_error=rule.max_error, threshold=rule.threshold, missing=missing
     )
@@ -224,7 +226,7 @@ def _encode_blocks(
     model: Model,
     blocks: Iterable[Numbers],
     count: int,
-    rule: Rule,
+    rule: SelectionRule,
     quiet: bool,
     has_missing: bool = False,
 ) -> tuple[csr_array, float]:

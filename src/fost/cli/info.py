@@ -60,7 +60,7 @@ def info_command(
 def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     """A model in lines for people, and as data."""
     from fost.transforms import Chain, Union
-    from fost.transforms.orthonormal import dense_flops
+    from fost.transforms.coder import dense_flops
 
     coder, shape, n = model.transform, model.known_patch_shape, model.transform.n_features
     members, dct = coder.members, reference_dct(shape or n)

@@ -19,9 +19,9 @@ from fost.cli.models import check_base, make_base, reference_dct, save_model
 from fost.cli.signals import Signals, dask_cluster, load_signals
 
 if TYPE_CHECKING:
+    from fost.coding.selection import SelectionRule
     from fost.learning.registry import RegisteredStructure
     from fost.learning.structure import Structure
-    from fost.selection import Rule
     from fost.transforms import Coder
 
 # Values of --structure besides the names of registered structures.
@@ -258,12 +258,12 @@ class LearnConfig:
                 f"got {self.size}"
             )
 
-    def rule(self, n_features: int) -> Rule:
+    def rule(self, n_features: int) -> SelectionRule:
         """The selection rule of codes."""
-        from fost.selection import Rule
+        from fost.coding.selection import SelectionRule
 
         default = _N_NONZERO_COEFS if self.threshold is None else n_features
-        return Rule(self.n_nonzero_coefs or default, threshold=self.threshold)
+        return SelectionRule(self.n_nonzero_coefs or default, threshold=self.threshold)
 
     @property
     def size(self) -> int | None:
@@ -379,7 +379,7 @@ def _learn_best(config: LearnConfig, signals: Signals, quiet: bool) -> LearnedMo
     return LearnedModel(auto.dictionary_, error, auto.n_iter_, None, auto.interrupted_)
 
 
-def _usage(coder: Coder, signals: Signals, rule: Rule) -> list[float] | None:
+def _usage(coder: Coder, signals: Signals, rule: SelectionRule) -> list[float] | None:
     """The share of signals that use each member of a bank, from a sample."""
     import numpy as np
 
@@ -395,10 +395,10 @@ def _usage(coder: Coder, signals: Signals, rule: Rule) -> list[float] | None:
 
 
 def _describe_learned(
-    learned: LearnedModel, signals: Signals, rule: Rule
+    learned: LearnedModel, signals: Signals, rule: SelectionRule
 ) -> tuple[dict[str, str], dict[str, object]]:
     """A learned transform in lines for people, and as data."""
-    from fost.transforms.orthonormal import dense_flops
+    from fost.transforms.coder import dense_flops
 
     transform, n = learned.transform, signals.n_features
     dct = reference_dct(signals.patch_shape or n)

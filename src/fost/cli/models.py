@@ -22,7 +22,7 @@ from fost.cli.errors import UserError, writing
 from fost.cli.options import format_shape, parse_shape
 
 if TYPE_CHECKING:
-    from fost.selection import Rule
+    from fost.coding.selection import SelectionRule
     from fost.transforms import DCT, Coder, Transform
 
 _DEFAULT_NONZERO_COEFS = 4
@@ -121,7 +121,7 @@ def save_model(
     *,
     signals: str,
     patch_shape: tuple[int, int] | None,
-    rule: Rule,
+    rule: SelectionRule,
     relative_error: float,
     usage: list[float] | None = None,
 ) -> None:

@@ -194,7 +194,7 @@ def _load(archive: zipfile.ZipFile, file_size: int) -> SavedCodes:
     from scipy.sparse import csr_array
 
     from fost._validation import check_integer, check_number
-    from fost.decoding import check_codes
+    from fost.coding.decode import check_codes
 
     names = set(archive.namelist())
     if "metadata.npy" not in names:

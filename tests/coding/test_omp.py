@@ -47,7 +47,7 @@ def test_equals_scikit_learn(isa, seed, size):
 
 
 @given(seeds, sizes(), st.floats(0, 0.9), st.booleans())
-def test_missing_entries_equal_the_twin(isa, seed, size, share, normalize):
+def test_missing_entries_equal_the_reference(isa, seed, size, share, normalize):
     n, n_atoms, s, count = size
     rng, Y, D = problem(seed, n, n_atoms, min(count, 9))
     missing = rng.random(Y.shape) < share
@@ -82,7 +82,7 @@ def test_missing_entries_equal_scikit_learn_on_the_rest(normalize):
 
 
 @given(seeds, sizes(), st.floats(0, 1), st.booleans())
-def test_tolerance_ends_a_pursuit(seed, size, share, masked):
+def test_error_limit_stops_the_pursuit(seed, size, share, masked):
     n, n_atoms, s, count = size
     rng, Y, D = problem(seed, n, n_atoms, min(count, 9))
     missing = rng.random(Y.shape) < 0.3 if masked else None
@@ -94,7 +94,7 @@ def test_tolerance_ends_a_pursuit(seed, size, share, masked):
         np.testing.assert_array_equal(np.flatnonzero(code), np.flatnonzero(theirs))
 
 
-def test_tolerance_alone_is_enough():
+def test_error_limit_without_a_number_of_entries():
     _, Y, D = problem(0, 20, 50, 30)
     codes = fost.omp(Y, D, max_error=1e-3)
     assert (np.square(Y - codes @ D).sum(axis=1) <= 1e-3 + 1e-12).all()
@@ -167,7 +167,7 @@ def test_layout_of_the_signals_does_not_matter(masked):
     np.testing.assert_array_equal(fost.omp(frozen, D, 3, missing=missing).toarray(), wanted)
 
 
-def test_signals_that_are_sparse_already_get_no_more_entries_than_they_need():
+def test_sparse_signals_get_no_extra_entries():
     rng = np.random.default_rng(0)
     D = random_vectors(rng, 30, 40)
     X = np.zeros((20, 30))
@@ -388,10 +388,10 @@ def test_atoms_beyond_the_type_of_the_signals():
     np.testing.assert_allclose(codes.toarray(), 1e-7 * Y / 8, rtol=1e-6)
 
 
-def test_codes_that_cannot_be_held_are_errors():
+def test_codes_that_overflow_or_underflow_are_errors():
     with pytest.raises(ValueError, match="Y is too large for these atoms: its codes overflow"):
         fost.omp([[1e200, 0.0]], 1e-200 * np.eye(2), 1)
-    with pytest.raises(ValueError, match="Y is too small for these atoms: its codes vanish"):
+    with pytest.raises(ValueError, match="Y is too small for these atoms: its codes underflow"):
         fost.omp([[1e-200, 0.0]], 1e200 * np.eye(2), 1)
 
 
@@ -456,7 +456,7 @@ def test_prepared_atoms_are_a_copy():
     assert repr(atoms) == "Atoms(n_atoms=3, n_features=3)"
 
 
-def test_prepared_atoms_are_taken_where_atoms_are(set_threads):
+def test_prepared_atoms_are_accepted_as_atoms(set_threads):
     _, Y, D = problem(1, 8, 20, 200)
     atoms = fost.Atoms(D)
     dictionary = fost.baselines.GeneralDictionary(atoms)
@@ -472,7 +472,7 @@ def test_prepared_atoms_are_taken_where_atoms_are(set_threads):
     assert fost.diagnostics.mutual_coherence(atoms) == fost.diagnostics.mutual_coherence(D)
 
 
-def test_prepared_atoms_are_pickled_without_what_they_keep():
+def test_pickles_of_prepared_atoms_have_no_caches():
     _, Y, D = problem(1, 16, 100, 5)
     atoms = fost.Atoms(D)
     before = len(pickle.dumps(atoms))
@@ -512,7 +512,7 @@ def test_threads_do_not_change_codes_in_prepared_atoms(isa, set_threads, count):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_atoms", [5, 8, 55])
 @pytest.mark.parametrize("n", [1, 3, 8, 31, 33, 1030])
-def test_few_signals_find_the_inner_products_of_prepared_atoms(isa, n, n_atoms, dtype):
+def test_few_signals_use_the_inner_products_of_prepared_atoms(isa, n, n_atoms, dtype):
     """A row of inner products alone is that of all of them, to the last bit."""
     _, Y, D = problem(n, n, n_atoms, 7)
     Y, D = Y.astype(dtype), D.astype(dtype)

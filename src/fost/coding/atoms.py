@@ -1,34 +1,32 @@
-"""A general dictionary made ready for pursuit: atoms and their inner products."""
+"""General dictionaries prepared for orthogonal matching pursuit."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array
 
 from fost import _core
-from fost._scaling import REACH, shifts
+from fost._scaling import SAFE_EXPONENT, scaling_exponents
 from fost._typing import DType, Floats
 from fost._validation import check_real
-from fost.coding import collect
+from fost.coding.encode import collect_codes
 
-# The least and the largest of some numbers.
+# Smallest and largest squared norm of some atoms.
 Range = tuple[float, float]
 
 
 class Atoms:
-    """A dictionary that is used more than once: atoms in rows, and what pursuit needs of them.
+    """A general dictionary with precomputed inner products, for repeated calls of `omp`.
 
-    `omp` and everything else that takes atoms takes these. What does not depend on the signals,
-    the checks and the inner products of all pairs of atoms, is then done once instead of in
-    every call, which is most of the work where signals are few.
+    `omp` and all other functions that take atoms accept an `Atoms` object. The checks and the inner
+    products of all pairs of atoms, which dominate the time for few signals, are then computed once
+    instead of in every call.
 
     Parameters
     ----------
     atoms : array-like of shape (n_atoms, n_features)
-        None of them zero. They are copied.
+        The atoms in rows, none of them zero. They are copied.
 
     Examples
     --------
@@ -41,9 +39,9 @@ class Atoms:
     """
 
     def __init__(self, atoms: ArrayLike | Atoms) -> None:
-        self._atoms = np.array(check_atoms(atoms), order="C")
+        self._atoms = np.array(check_atom_rows(atoms), order="C")
         self._atoms.flags.writeable = False
-        # For each type of signals and way to compare correlations, when it is asked for.
+        # By type of the signals, normalize and masked; filled on first use.
         self._prepared: dict[tuple[DType, bool, bool], PreparedAtoms] = {}
 
     @property
@@ -53,21 +51,23 @@ class Atoms:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_atoms, n_features)"""
+        """The pair (n_atoms, n_features)."""
         return self.n_atoms, self.n_features
 
     @property
     def n_atoms(self) -> int:
+        """Number of atoms."""
         return len(self._atoms)
 
     @property
     def n_features(self) -> int:
+        """Number of entries per atom."""
         return int(self._atoms.shape[1])
 
     def __len__(self) -> int:
         return self.n_atoms
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Floats:
         if copy or (dtype is not None and np.dtype(dtype) != self._atoms.dtype):
             return np.array(self._atoms, dtype=dtype)
         return self._atoms
@@ -79,20 +79,20 @@ class Atoms:
         return f"Atoms(n_atoms={self.n_atoms}, n_features={self.n_features})"
 
     def prepared(self, dtype: DType, normalize: bool, masked: bool) -> PreparedAtoms:
-        """The atoms as the kernels take them for signals of this type."""
+        """The atoms in the form that the kernels take for signals of this type."""
         key = dtype, normalize, masked
         if key not in self._prepared:
-            made = PreparedAtoms(self._atoms, *key)
+            prepared = PreparedAtoms(self._atoms, *key)
             if not masked:
-                made.add_products()
-            self._prepared[key] = made
+                prepared.add_inner_products()
+            self._prepared[key] = prepared
         return self._prepared[key]
 
 
 class PreparedAtoms:
-    """Atoms as the kernels take them, within reach.
+    """Atoms in the form that the kernels take, scaled to a safe range.
 
-    Without `add_products` every pursuit computes the inner products that it needs.
+    Without `add_inner_products`, every pursuit computes the inner products that it needs.
     """
 
     def __init__(
@@ -105,10 +105,10 @@ class PreparedAtoms:
     ) -> None:
         if squares is None:
             squares = _squares(atoms)
-        # Exponents, one per atom; None where they are within reach as they are.
-        self.taken_out = _exponents(atoms, squares, dtype)
-        if self.taken_out is not None:
-            atoms = np.ldexp(atoms.astype(np.float64), -self.taken_out[:, None])
+        # Atom k is stored times 2**-exponents[k]; None for no scaling.
+        self.exponents = _exponents(atoms, squares, dtype)
+        if self.exponents is not None:
+            atoms = np.ldexp(atoms.astype(np.float64), -self.exponents[:, None])
         pitch = -(-len(atoms) // _core.PITCH) * _core.PITCH
         self._rows = np.ascontiguousarray(atoms, dtype=dtype)
         self._gram: Floats | None = None
@@ -118,15 +118,15 @@ class PreparedAtoms:
         elif normalize:
             norms = np.linalg.norm(atoms.astype(np.float64, copy=False), axis=1)
             self._scales = _padded(1 / norms, pitch, dtype)
-        elif self.taken_out is not None and np.ptp(self.taken_out) > 0:
-            # Correlations are compared as if nothing had been taken out, but for atoms so much
-            # smaller than others that the type cannot tell: these count as equally small.
-            least = -2 * REACH[dtype]
-            apart = np.maximum(self.taken_out - self.taken_out.max(), least)
-            self._scales = _padded(np.ldexp(1.0, apart), pitch, dtype)
+        elif self.exponents is not None and np.ptp(self.exponents) > 0:
+            # Correlations are compared as those of the original atoms. Differences of exponents
+            # are limited, so that the scales do not underflow.
+            least = -2 * SAFE_EXPONENT[dtype]
+            relative = np.maximum(self.exponents - self.exponents.max(), least)
+            self._scales = _padded(np.ldexp(1.0, relative), pitch, dtype)
 
-    def add_products(self) -> None:
-        """Keep the inner products of all pairs from now on."""
+    def add_inner_products(self) -> None:
+        """Compute the inner products of all pairs of atoms and keep them."""
         n_atoms = len(self._rows)
         pitch = -(-n_atoms // _core.PITCH) * _core.PITCH
         gram = np.empty((n_atoms, pitch), self._rows.dtype)
@@ -134,27 +134,28 @@ class PreparedAtoms:
         self._gram = gram
 
     def pursue(
-        self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, tol: float
+        self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, max_error: float
     ) -> csr_array | None:
-        """Codes in these atoms; None where signals are not finite or not within reach."""
+        """Codes in these atoms; None if signals are not finite or not in the safe range."""
         D, G, scales, squares = self._rows, self._gram, self._scales, self._squares
-        return collect(
-            lambda *out: _core.pursue(D, G, scales, squares, Y, missing, s, tol, *out),
+        return collect_codes(
+            lambda *out: _core.pursue(D, G, scales, squares, Y, missing, s, max_error, *out),
             (len(Y), len(D)),
             s,
             Y.dtype,
         )
 
 
-def check_atoms(atoms: ArrayLike | Atoms, name: str = "atoms") -> Floats:
-    """Atoms in rows, finite and none of them zero."""
-    return atoms.atoms if isinstance(atoms, Atoms) else examine(atoms, name)[0]
+def check_atom_rows(atoms: ArrayLike | Atoms, name: str = "atoms") -> Floats:
+    """Finite nonzero atoms in rows."""
+    return atoms.atoms if isinstance(atoms, Atoms) else check_atoms_and_norms(atoms, name)[0]
 
 
-def examine(atoms: ArrayLike, name: str = "atoms") -> tuple[Floats, Range]:
-    """Atoms in rows, finite and none of them zero, and the range of their squared norms.
+def check_atoms_and_norms(atoms: ArrayLike, name: str = "atoms") -> tuple[Floats, Range]:
+    """Finite nonzero atoms in rows, and the range of their squared norms.
 
-    These may overflow or vanish; where they do not, they are all there is to look at.
+    The squared norms may overflow or underflow. If they do not, the atoms are finite and nonzero,
+    and no other check is needed.
     """
     D = check_real(atoms, name)
     if D.ndim != 2 or 0 in D.shape:
@@ -171,15 +172,15 @@ def examine(atoms: ArrayLike, name: str = "atoms") -> tuple[Floats, Range]:
 
 
 def _exponents(atoms: Floats, squares: Range, dtype: DType) -> NDArray[np.int64] | None:
-    """`shifts` of the atoms, without a look at every entry where squared norms tell enough."""
-    most = 4.0 ** (REACH[dtype] - 1)
+    """`scaling_exponents` of the atoms; the squared norms often show that none are needed."""
+    most = 4.0 ** (SAFE_EXPONENT[dtype] - 1)
     if squares[0] > atoms.shape[1] / most and squares[1] < most:
         return None
-    return shifts(np.abs(atoms).max(axis=1).astype(np.float64), dtype)
+    return scaling_exponents(np.abs(atoms).max(axis=1).astype(np.float64), dtype)
 
 
 def _squares(atoms: Floats) -> Range:
-    """The range of squared norms, which may overflow or vanish."""
+    """The range of squared norms, which may overflow or underflow."""
     return _core.squared_norms(np.ascontiguousarray(atoms))
 
 

@@ -1,4 +1,4 @@
-"""Fixed transforms as products of rotations, which the kernel of `Givens` runs."""
+"""Fixed transforms as products of rotations, applied by the kernel of `Givens`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _SWAP = np.array([[0.0, 1.0], [1.0, 0.0]])
 Slots = NDArray[np.int32]
 
 
-class Network:
-    """Layers of rotations of signals of a shape, in the order in which `forward` applies them.
+class RotationNetwork:
+    """Layers of rotations of a signal, in the order in which `forward` applies them.
 
-    Rotations work in place, in slots. What has another place afterwards is renumbered, not moved,
-    until all is done: then `place` brings each coefficient to its own slot.
+    Rotations work in place on slots. Intermediate permutations only renumber slots; `place` moves
+    each coefficient to its final slot at the end.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -29,7 +29,7 @@ class Network:
         self._pairs = [np.empty((0, 2), np.int32)]
         self._blocks = [np.empty((0, 2, 2))]
 
-    def turn(self, first: Slots, second: Slots, block: NDArray[np.float64]) -> None:
+    def rotate(self, first: Slots, second: Slots, block: NDArray[np.float64]) -> None:
         """(y_i, y_j) <- block (y_i, y_j) for all i in `first` and j in `second`, disjoint pairs."""
         self._pairs.append(np.stack([first.ravel(), second.ravel()], axis=1))
         self._blocks.append(np.broadcast_to(block, (first.size, 2, 2)))
@@ -37,10 +37,10 @@ class Network:
     def place(self, where: Slots) -> None:
         """Move the coefficient in slot where[i] to slot i, in two layers of swaps."""
         for layer in _involutions(where.ravel()):
-            self.turn(layer[:, 0], layer[:, 1], _SWAP)
+            self.rotate(layer[:, 0], layer[:, 1], _SWAP)
 
     def rotations(self) -> tuple[Slots, NDArray[np.float64]]:
-        """Pairs and blocks of `Givens`, whose `forward` applies the last one first, transposed."""
+        """Pairs and blocks for `Givens`: `forward` applies the last block first, transposed."""
         pairs, blocks = np.concatenate(self._pairs), np.concatenate(self._blocks)
         return (
             np.ascontiguousarray(pairs[::-1]),
@@ -48,21 +48,22 @@ class Network:
         )
 
 
-class Factored(Transform):
+class RotationProduct(Transform):
     """A fixed transform that is a product of rotations."""
 
     @abstractmethod
-    def _network(self) -> Network:
-        """Its rotations."""
+    def _network(self) -> RotationNetwork:
+        """The rotations."""
 
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_rotations(*self._network().rotations())
 
 
 def _involutions(where: Slots) -> Iterator[Slots]:
-    """Two layers of disjoint swaps that move what is in slot where[i] to slot i.
+    """Two layers of disjoint swaps that move the coefficient in slot where[i] to slot i.
 
-    In a cycle c_0 -> c_1 -> ... of moves, to turn by one is to reflect twice: k to -k, to 1 + k.
+    Every cycle c_0 -> c_1 -> ... of a permutation is a product of two reflections, k -> -k and
+    k -> 1 - k.
     """
     target = np.empty_like(where)
     target[where] = np.arange(len(where))

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
-from fost.estimators.defaults import default_entries, default_reflectors
+from fost.estimators.base import default_entries, default_reflectors
 from tests.learning.test_learn import correlated
 
 LEARNED = [
@@ -47,7 +47,7 @@ def test_the_sizes_of_the_paper_for_patches_of_64_pixels():
     assert [default_reflectors(n) for n in (1, 2, 3, 4, 1024)] == [1, 2, 3, 4, 20]
 
 
-def test_what_was_chosen_can_be_seen():
+def test_selected_sizes_are_fitted_attributes():
     Y = correlated(100, 16)
     reflectors = fost.HouseholderDictionary(base=fost.DCT(16), max_iter=2).fit(Y)
     assert (reflectors.n_reflectors_, reflectors.n_nonzero_coefs_) == (8, 4)
@@ -59,14 +59,14 @@ def test_what_was_chosen_can_be_seen():
     assert rotations.partial_fit(Y).n_nonzero_coefs_ == 4
 
 
-def test_a_threshold_alone_limits_nothing():
+def test_no_limit_of_entries_with_a_threshold():
     Y = correlated(100, 8)
     fitted = fost.OrthonormalDictionary(threshold=1e-9, max_iter=2).fit(Y)
     assert fitted.n_nonzero_coefs_ is None
     assert np.diff(fitted.transform(Y).indptr).max() == 8
 
 
-def test_parameters_count_when_codes_are_made():
+def test_transform_uses_current_parameters():
     Y = correlated(100, 16)
     fitted = fost.OrthonormalDictionary(max_iter=2).fit(Y)
     assert fitted.transform(Y).nnz == 400

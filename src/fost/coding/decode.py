@@ -1,8 +1,8 @@
-"""Signals of sparse codes, which may come from anywhere.
+"""Decoding of sparse codes, which may come from any source.
 
-Codes in the arrays that `encode` makes go to the kernels as they are: those look at every place and
-every index before they follow it, in a fraction of the time that NumPy would take. All others are
-checked here first, and so are those that a kernel refused, to say why.
+Codes in the layout that `encode` produces go to the kernels without a check in Python: the kernels
+check every index before they use it. All other codes are checked here first. Codes that a kernel
+refuses are checked here again, to raise an error that names the reason.
 """
 
 from __future__ import annotations
@@ -10,36 +10,35 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
-from scipy.sparse import bsr_array, coo_array, csc_array, csr_array, csr_matrix, issparse
+from numpy.typing import ArrayLike, DTypeLike
+from scipy.sparse import bsr_array, coo_array, csc_array, csr_array, csr_matrix, issparse, sparray
 
 from fost import _core
 from fost._typing import Floats, Numbers
-from fost._validation import check_real
-from fost.coding import blas_threads
+from fost._validation import check_out, check_real
+from fost.coding.encode import blas_threads
 
 _INT32_MAX = np.iinfo(np.int32).max
 _INDEX_TYPE = np.dtype(np.int32)
 _VALUE_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
-# Bytes of atoms that stay in a cache of the second level, and signals that are worked on together
-# however few there are.
-_NEAR_BYTES = 2**20
-_LANES = 16
-_LINE_BYTES = 64
+_L2_BYTES = 2**20  # atoms up to this size stay in the second-level cache
+_LANES = 16  # signals per tile of a transform, however few there are
+_CACHE_LINE_BYTES = 64
 
-Places = tuple[Numbers, Numbers, Numbers]
+# Values, row indices or row pointers, and column indices of sparse codes.
+SparseParts = tuple[Numbers, Numbers, Numbers]
 
 
-class DecodingTimes(NamedTuple):
-    """Nanoseconds that decoding takes on one thread, roughly, which are to be compared.
+class DecodingCost(NamedTuple):
+    """Cost model of both ways to decode, in nanoseconds on one thread.
 
-    Memory counts as much as operations: atoms come from caches, the farther the more there are.
-    The constants are those that choose best over AVX2 and AVX-512, 16 to 1,024 features and 1 to
-    64 entries; the worst choice takes half as long again as the other way.
+    Memory traffic counts as much as operations. The constants make the best choices on AVX2 and
+    AVX-512 for 16 to 1,024 features and 1 to 64 entries per code; the worst choice takes 1.5 times
+    as long as the alternative.
     """
 
     n_features: int
@@ -48,58 +47,73 @@ class DecodingTimes(NamedTuple):
 
     def by_atoms(self, n_signals: int, n_entries: int) -> float:
         signal = self.n_features * self.itemsize
-        near = self.n_features * signal <= _NEAR_BYTES
-        return signal * (n_signals / 24 + n_entries / (96 if near else 48))
+        cached = self.n_features * signal <= _L2_BYTES
+        return signal * (n_signals / 24 + n_entries / (96 if cached else 48))
 
     def by_stages(self, n_signals: int, n_entries: int) -> float:
         lanes = -(-n_signals // _LANES) * _LANES
         each = self.operations * self.itemsize / 240 + self.n_features * self.itemsize / 10
         return lanes * each + 3.0 * n_entries
 
-    def prefer_atoms(self, n_signals: int, n_entries: int, made: bool) -> bool:
-        """Whether sums of atoms are faster; where they are not `made` yet, after that."""
-        prepare = 0.0 if made else self.by_stages(self.n_features, self.n_features)
+    def prefer_atoms(self, n_signals: int, n_entries: int, has_atoms: bool) -> bool:
+        """Whether sums of atoms are faster, including the time to compute the atoms if needed."""
+        prepare = 0.0 if has_atoms else self.by_stages(self.n_features, self.n_features)
         by_atoms = prepare + self.by_atoms(n_signals, n_entries)
         return by_atoms < self.by_stages(n_signals, n_entries)
 
 
-def decode_by_stages(plan: _core.Plan, codes: csr_array, n_features: int) -> Floats:
-    """inverse(codes) of `ready` codes, running the transform backwards."""
-    out = np.empty((codes.shape[0], n_features), codes.data.dtype)
+def decode_by_stages(
+    plan: _core.Plan, codes: csr_array, n_features: int, out: Floats | None = None
+) -> Floats:
+    """inverse(codes) for `prepare_codes` codes, by the stages of the transform."""
+    if out is None:
+        out = np.empty((codes.shape[0], n_features), codes.data.dtype)
+    else:
+        codes = check_decode_out(codes, n_features, out)
     with blas_threads(plan):
         verdict = plan.decode(*_packed(codes), out)
-    return _sound(verdict, codes, out)
+    return _checked_result(verdict, codes, out)
 
 
-def decode_by_atoms(atoms: Floats, codes: csr_array) -> Floats:
-    """codes @ atoms of `ready` codes, as sums of the rows of `atoms`."""
-    out = np.empty((codes.shape[0], atoms.shape[1]), codes.data.dtype)
-    return _sound(_core.sum_atoms(atoms, *_packed(codes), out), codes, out)
+def decode_by_atoms(atoms: Floats, codes: csr_array, out: Floats | None = None) -> Floats:
+    """codes @ atoms for `prepare_codes` codes, as sums of rows of `atoms`."""
+    if out is None:
+        out = np.empty((codes.shape[0], atoms.shape[1]), codes.data.dtype)
+    else:
+        codes = check_decode_out(codes, atoms.shape[1], out)
+    return _checked_result(_core.sum_atoms(atoms, *_packed(codes), out), codes, out)
 
 
-def as_atoms(rows: Floats, dtype: DTypeLike) -> Floats:
-    """A contiguous copy for many sums, from a line of the cache on.
+def check_decode_out(codes: csr_array, n_features: int, out: Floats) -> csr_array:
+    """Validate `out` for decoded signals; returns the codes, copied if they overlap `out`."""
+    check_out(out, (codes.shape[0], n_features), codes.data.dtype)
+    arrays = codes.data, codes.indices, codes.indptr
+    return codes.copy() if any(np.may_share_memory(a, out) for a in arrays) else codes
 
-    Where the vectors of a kernel cross lines, sums of several atoms take up to twice as long.
+
+def aligned_atoms(rows: Floats, dtype: DTypeLike) -> Floats:
+    """A contiguous copy of atoms that starts at a cache line.
+
+    Sums of several atoms take up to twice as long if vector loads cross cache lines.
     """
     dtype = np.dtype(dtype)
     size = rows.size * dtype.itemsize
-    room = np.empty(size + _LINE_BYTES, np.uint8)
-    begin = -room.__array_interface__["data"][0] % _LINE_BYTES
+    room = np.empty(size + _CACHE_LINE_BYTES, np.uint8)
+    begin = -room.__array_interface__["data"][0] % _CACHE_LINE_BYTES
     atoms: Floats = room[begin : begin + size].view(dtype).reshape(rows.shape)
     atoms[...] = rows
     return atoms
 
 
-def ready(codes: Any, n_atoms: int, owner: str) -> csr_array:
-    """Sparse codes that the kernels can read; what is in their arrays may be anything still."""
-    if type(codes) in (csr_array, csr_matrix) and _is_plain(codes, n_atoms):
+def prepare_codes(codes: sparray, n_atoms: int, owner: str) -> csr_array:
+    """Sparse codes in a layout that the kernels read; their indices may still be invalid."""
+    if type(codes) in (csr_array, csr_matrix) and _has_kernel_layout(codes, n_atoms):
         return codes
     return check_codes(codes, n_atoms, owner)
 
 
-def _is_plain(codes: csr_array, n_atoms: int) -> bool:
-    """Whether the arrays are of the types, lengths and layout that `encode` makes."""
+def _has_kernel_layout(codes: csr_array, n_atoms: int) -> bool:
+    """Whether the arrays have the types, lengths and layout that `encode` produces."""
     data, indices, indptr = codes.data, codes.indices, codes.indptr
     return (
         codes.shape == (len(indptr) - 1, n_atoms)
@@ -107,29 +121,29 @@ def _is_plain(codes: csr_array, n_atoms: int) -> bool:
         and data.dtype in _VALUE_TYPES
         and indices.dtype == indptr.dtype == _INDEX_TYPE
         and data.ndim == indices.ndim == indptr.ndim == 1
-        and _is_ready(data)
-        and _is_ready(indices)
-        and _is_ready(indptr)
+        and _is_packed(data)
+        and _is_packed(indices)
+        and _is_packed(indptr)
     )
 
 
-def _is_ready(array: Numbers) -> bool:
+def _is_packed(array: Numbers) -> bool:
     flags = array.flags
     return flags.c_contiguous and flags.aligned
 
 
-def _sound(verdict: int, codes: csr_array, decoded: Floats) -> Floats:
-    """The signals, unless a kernel found that codes are damaged or that signals are not finite."""
+def _checked_result(verdict: int, codes: csr_array, decoded: Floats) -> Floats:
+    """The decoded signals; raises if a kernel found damaged codes or signals that overflow."""
     if verdict:
-        check_codes(codes, codes.shape[1], "this")  # which says what is wrong, if it sees it
+        check_codes(codes, codes.shape[1], "this")  # raises an error that names the damage
         if verdict == _core.NOT_FINITE:
             raise ValueError(f"codes are too large: decoding them overflows {decoded.dtype}")
         raise ValueError("codes are damaged: they changed while they were decoded")
     return decoded
 
 
-def _packed(codes: csr_array) -> Places:
-    """The arrays for the kernels: indices in 32 bits, which checked ones fit into."""
+def _packed(codes: csr_array) -> SparseParts:
+    """The arrays for the kernels: contiguous, with column indices in 32 bits."""
     data, indices, indptr = codes.data, codes.indices, codes.indptr
     narrow = indptr.dtype == _INDEX_TYPE
     return (
@@ -139,11 +153,10 @@ def _packed(codes: csr_array) -> Places:
     )
 
 
-def check_codes(codes: Any, n_features: int, owner: str) -> csr_array:
-    """Sparse codes as a csr_array of float32 or float64 whose indices can be trusted.
+def check_codes(codes: sparray, n_features: int, owner: str) -> csr_array:
+    """Sparse codes of any format as a csr_array of float32 or float64 with valid indices.
 
-    Its arrays are those that were checked: neither SciPy nor the kernels, which look at nothing
-    themselves, see an index that leads elsewhere, whatever the codes say about themselves.
+    The result consists of the arrays that were checked, whatever other attributes the codes have.
     """
     if not issparse(codes) or codes.ndim != 2:
         raise TypeError(f"codes must be a two-dimensional sparse array, got {type(codes).__name__}")
@@ -164,8 +177,8 @@ def check_codes(codes: Any, n_features: int, owner: str) -> csr_array:
     return checked
 
 
-def _as_csr(codes: Any, shape: tuple[int, int]) -> csr_array:
-    """Raises where indices are out of range, before SciPy's own code trusts them."""
+def _as_csr(codes: sparray, shape: tuple[int, int]) -> csr_array:
+    """A csr_array; raises if indices are out of range, before compiled code of SciPy uses them."""
     if codes.format in ("csr", "csc"):
         rows_first = codes.format == "csr"
         kind = csr_array if rows_first else csc_array
@@ -174,38 +187,38 @@ def _as_csr(codes: Any, shape: tuple[int, int]) -> csr_array:
     if codes.format == "bsr":
         blocks = np.asarray(codes.data)
         if blocks.ndim != 3 or 0 in blocks.shape[1:]:
-            raise ValueError(f"their data have the shape {blocks.shape}")
+            raise ValueError(f"their data have shape {blocks.shape}")
         if shape[0] % blocks.shape[1] or shape[1] % blocks.shape[2]:
-            raise ValueError(f"blocks of {blocks.shape[1:]} do not fit a shape of {shape}")
+            raise ValueError(f"blocks of shape {blocks.shape[1:]} do not divide shape {shape}")
         grid = (shape[0] // blocks.shape[1], shape[1] // blocks.shape[2])
         return csr_array(bsr_array(_compressed(codes, grid), shape=shape))
-    data, rows, columns = _PLACES[codes.format](codes, shape)
+    data, rows, columns = _COORDINATES[codes.format](codes, shape)
     places = _in_range(rows, shape[0], len(data)), _in_range(columns, shape[1], len(data))
     return csr_array(coo_array((data, places), shape=shape))
 
 
-def _compressed(codes: Any, sizes: tuple[int, int]) -> tuple[Numbers, Numbers, Numbers]:
+def _compressed(codes: sparray, sizes: tuple[int, int]) -> SparseParts:
     """Data, indices and indptr of `sizes[0]` rows (or columns, or rows of blocks)."""
     data, indptr = np.asarray(codes.data), np.asarray(codes.indptr)
     indptr = _in_range(indptr, len(data) + 1, sizes[0] + 1)
     if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
-        raise ValueError("their indptr does not rise from 0")
-    # What lies behind the last entry belongs to no row.
+        raise ValueError("their indptr does not increase from 0")
+    # Entries after indptr[-1] belong to no row.
     n_entries = int(indptr[-1])
     return data[:n_entries], _in_range(codes.indices[:n_entries], sizes[1], n_entries), indptr
 
 
-def _of_coordinates(codes: Any, shape: tuple[int, int]) -> Places:
+def _coo_parts(codes: sparray, shape: tuple[int, int]) -> SparseParts:
     return np.asarray(codes.data), codes.row, codes.col
 
 
-def _of_keys(codes: Any, shape: tuple[int, int]) -> Places:
+def _dok_parts(codes: sparray, shape: tuple[int, int]) -> SparseParts:
     keys, values = list(codes.keys()), list(codes.values())
     places = np.array(keys or np.empty((0, 2), np.intp))
     return np.array(values, dtype=codes.dtype), places[:, 0], places[:, 1]
 
 
-def _of_diagonals(codes: Any, shape: tuple[int, int]) -> Places:
+def _dia_parts(codes: sparray, shape: tuple[int, int]) -> SparseParts:
     data, offsets = np.asarray(codes.data), np.asarray(codes.offsets)
     if data.ndim != 2 or offsets.shape != (len(data),) or offsets.dtype.kind not in "iu":
         raise ValueError(f"{len(data)} diagonals have offsets of shape {offsets.shape}")
@@ -217,7 +230,7 @@ def _of_diagonals(codes: Any, shape: tuple[int, int]) -> Places:
     return data[inside], rows[inside], columns[inside]
 
 
-def _of_lists(codes: Any, shape: tuple[int, int]) -> Places:
+def _lil_parts(codes: sparray, shape: tuple[int, int]) -> SparseParts:
     columns, values = list(codes.rows), list(codes.data)
     lengths = [len(row) for row in columns]
     if len(lengths) != shape[0] or lengths != [len(row) for row in values]:
@@ -227,16 +240,16 @@ def _of_lists(codes: Any, shape: tuple[int, int]) -> Places:
     return np.array(list(chain.from_iterable(values)), dtype=codes.dtype), rows, flat
 
 
-# Entries, rows and columns of the formats that SciPy's compiled code would read unseen.
-_PLACES: dict[str, Callable[[Any, tuple[int, int]], Places]] = {
-    "coo": _of_coordinates,
-    "dok": _of_keys,
-    "dia": _of_diagonals,
-    "lil": _of_lists,
+# Values, rows and columns of the formats that compiled code of SciPy would read unchecked.
+_COORDINATES: dict[str, Callable[[sparray, tuple[int, int]], SparseParts]] = {
+    "coo": _coo_parts,
+    "dok": _dok_parts,
+    "dia": _dia_parts,
+    "lil": _lil_parts,
 }
 
 
-def _in_range(indices: Any, size: int, count: int) -> Numbers:
+def _in_range(indices: ArrayLike, size: int, count: int) -> Numbers:
     """`count` integers from 0 to size - 1."""
     array = np.asarray(indices)
     if array.dtype.kind not in "iu" or array.shape != (count,):

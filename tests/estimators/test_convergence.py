@@ -28,7 +28,7 @@ Y = correlated(300, 16)
 
 
 @estimators
-def test_too_few_iterations_are_warned_of_at_the_call_of_fit(estimator):
+def test_missing_convergence_warns_at_the_call_of_fit(estimator):
     # No error of 300 signals repeats to 1e-300 after one step, unless it is 0.
     few = clone(estimator).set_params(max_iter=1, tol=1e-300, random_state=0)
     with pytest.warns(ConvergenceWarning, match=r"max_iter=1 iterations") as caught:
@@ -38,7 +38,7 @@ def test_too_few_iterations_are_warned_of_at_the_call_of_fit(estimator):
 
 @estimators
 @pytest.mark.parametrize("settings", [{"tol": 0}, {"tol": 10.0}, {"max_iter": 0}], ids=str)
-def test_nothing_is_said_where_it_converged_or_tol_was_not_to_decide(estimator, settings):
+def test_no_warning_after_convergence_or_with_tol_zero(estimator, settings):
     quiet = clone(estimator).set_params(**{"max_iter": 2, "random_state": 0, **settings})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -46,7 +46,7 @@ def test_nothing_is_said_where_it_converged_or_tol_was_not_to_decide(estimator, 
 
 
 @pytest.mark.parametrize("estimator", [ESTIMATORS[0], ESTIMATORS[-2]], ids=lambda e: str(e)[:4])
-def test_a_callback_that_stops_in_the_last_iteration_is_not_warned_of(estimator):
+def test_no_warning_if_a_callback_stops_the_last_iteration(estimator):
     stopped = clone(estimator).set_params(
         max_iter=2, tol=1e-300, callback=lambda k, error, transform: k == 2
     )

@@ -1,4 +1,4 @@
-"""Which coefficients a code keeps: a fixed number, as many as an error asks for, or large ones."""
+"""Selection of the coefficients that a code keeps: a fixed number, or variable-length codes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,18 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from fost import _core, coding
-from fost._typing import Numbers
-from fost._validation import (
-    check_array,
-    check_integer,
-    check_number,
-    check_stored,
-    float_type,
-)
+from fost import _core
+from fost._validation import check_array, check_integer, check_number, check_stored
+from fost.coding.encode import encode_signals
 
 
 @dataclass(frozen=True)
-class Rule:
-    """At most s coefficients, the largest; fewer where an error or a threshold asks for fewer.
+class SelectionRule:
+    """At most s coefficients of largest magnitude, limited by an error or a threshold.
 
-    With `max_error` as few as leave a squared error of at most that; with `threshold` those whose
-    magnitude is above it, which minimises ||y - U x||^2 + threshold^2 ||x||_0.
+    With `max_error`, codes have as few entries as leave a squared error of at most `max_error`.
+    With `threshold`, codes have the entries of magnitude above it, which minimises
+    ||y - U x||^2 + threshold^2 ||x||_0.
     """
 
     s: int
@@ -32,19 +27,19 @@ class Rule:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether all signals get s entries."""
+        """Whether all codes have s entries."""
         return self.max_error is None and self.threshold is None
 
     @property
     def price(self) -> float:
-        """What an entry costs, in units of squared errors."""
+        """The penalty of an entry in the objective, threshold^2."""
         return 0.0 if self.threshold is None else self.threshold**2
 
 
 def check_rule(
     n_nonzero_coefs: int | None, max_error: float | None, threshold: float | None, n_features: int
-) -> Rule:
-    """The rule that these arguments stand for."""
+) -> SelectionRule:
+    """The selection rule for the arguments of `encode` and `select`, validated."""
     if max_error is not None and threshold is not None:
         raise ValueError("max_error and threshold must not both be given")
     if n_nonzero_coefs is None:
@@ -57,21 +52,7 @@ def check_rule(
         max_error = check_number(max_error, "max_error", 0)
     if threshold is not None:
         threshold = check_number(threshold, "threshold", 0)
-    return Rule(s, max_error, threshold)
-
-
-def encode(plan: _core.Coder, Y: Numbers, rule: Rule, name: str = "Y") -> csr_array:
-    """Codes of stored signals; of a bank, in the member that suits each best.
-
-    That is the one with the smallest error; with `max_error` the one with the fewest entries, and
-    with `threshold` the one that minimises ||y - U x||^2 + threshold^2 ||x||_0.
-    """
-    if rule.is_fixed:
-        return coding.encode(plan, Y, rule.s, name)
-    max_error = -1.0 if rule.max_error is None else rule.max_error
-    threshold = -1.0 if rule.threshold is None else rule.threshold
-    signals = Y.astype(float_type(Y.dtype), copy=False)
-    return coding.encode_within(plan, signals, rule.s, max_error, threshold, name)
+    return SelectionRule(s, max_error, threshold)
 
 
 def select(
@@ -81,25 +62,25 @@ def select(
     max_error: float | None = None,
     threshold: float | None = None,
 ) -> csr_array:
-    """Keep the entries of largest magnitude in each row: T_s(C).
+    r"""Keep the entries of largest magnitude in each row: :math:`\mathcal{T}_s(C)`.
 
     Parameters
     ----------
     C : array-like of shape (n_signals, n_features)
-        Coefficients, for instance of a transform that fost does not have.
+        Coefficients, for instance those of a transform from another library.
     n_nonzero_coefs : int, optional
-        Entries to keep per row, s; an upper limit where `max_error` or `threshold` is given.
+        Number of entries to keep per row, s; the maximum if `max_error` or `threshold` is given.
         Ties go to the lower index.
     max_error : float, optional
-        Keep as few entries as leave a sum of squares of at most this, in each row.
+        Keep as few entries as leave a sum of squares of at most `max_error` in each row.
     threshold : float, optional
-        Keep the entries whose magnitude is above this.
+        Keep the entries of magnitude above `threshold`.
 
     Returns
     -------
     csr_array of shape (n_signals, n_features)
-        With sorted indices. A row with fewer than s nonzeros has fewer entries; zeros are
-        never stored.
+        Codes with sorted indices. A row with fewer than s nonzero entries has fewer entries; zeros
+        are never stored.
 
     Examples
     --------
@@ -117,4 +98,4 @@ def select(
     if n_features == 0:
         raise ValueError(f"C must have at least one feature, got shape {stored.shape}")
     rule = check_rule(n_nonzero_coefs, max_error, threshold, n_features)
-    return encode(_core.Plan(n_features), stored, rule, name="C")
+    return encode_signals(_core.Plan(n_features), stored, rule, name="C")

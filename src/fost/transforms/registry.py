@@ -1,35 +1,35 @@
-"""What tells transforms apart: their kind, and the arguments that make an equal one.
+"""Registry of transform classes, and transforms described by kind and arguments.
 
-By them they are compared, copied, sent to other processes and written to files. Every subclass
-with a `kind` is known by that name from then on, whoever wrote it.
+Comparison, copies, pickles and files use the kind and the arguments of a transform. Every subclass
+with a `kind` is registered under that name when it is defined.
 """
 
 from __future__ import annotations
 
 import inspect
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-# Packages announce their kinds under this name, so that files of them load without an import.
+# Packages declare their kinds in this group, so that files load without an explicit import.
 ENTRY_POINTS = "fost.transforms"
 
 _kinds: dict[str, type[Described]] = {}
 
 
 class Described:
-    """An immutable object that its kind and the arguments of `__init__` describe in full.
+    """An immutable object that is determined by its kind and the arguments of `__init__`.
 
     Each parameter of ``__init__`` is an attribute of the same name: an array, a number, a string,
     None, another such object, or a tuple of those.
     """
 
-    # The name of the class in files; "" for classes whose objects are not saved.
+    # The name of the class in files; "" for classes that cannot be saved.
     kind: ClassVar[str] = ""
     _parameters: ClassVar[tuple[str, ...]] = ()
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         if cls.__init__ is not object.__init__:
             cls._parameters = tuple(inspect.signature(cls.__init__).parameters)[1:]
@@ -37,22 +37,22 @@ class Described:
             _register(cls)
 
     @classmethod
-    def exactly(cls, *values: Any, **arguments: Any) -> Self:
-        """The one with these arguments to the last bit, where ``__init__`` would polish them.
+    def _exact(cls, **arguments: object) -> Self:
+        """An object with bit-exact arguments, without the corrections of rounding in ``__init__``.
 
-        They are checked as ``__init__`` does: files and pickles are what others wrote.
+        The arguments are validated, because files and pickles may come from any source.
         """
-        return cls(*values, **arguments)
+        return cls(**arguments)
 
-    def arguments(self) -> dict[str, Any]:
-        """The arguments that make an equal one, by name."""
+    def arguments(self) -> dict[str, object]:
+        """The arguments of ``__init__`` for an equal object, by name."""
         return {name: getattr(self, name) for name in self._parameters}
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_"):
             raise AttributeError(
-                f"cannot set {name!r}: transforms are immutable; a class keeps its own under "
-                f"'_{name}' and has a property"
+                f"cannot set {name!r}: transforms are immutable; in a class, store '_{name}' and "
+                f"define a property"
             )
         super().__setattr__(name, value)
 
@@ -66,13 +66,13 @@ class Described:
     def __hash__(self) -> int:
         return hash((type(self), _hashable(tuple(self.arguments().values()))))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return rebuilt, (type(self), self.arguments())
+    def __reduce__(self) -> tuple[object, ...]:
+        return unpickle, (type(self), self.arguments())
 
 
-def rebuilt(cls: type[Described], arguments: dict[str, Any]) -> Described:
-    """One from a pickle, to the last bit: other processes must find the same sums."""
-    return cls.exactly(**arguments)
+def unpickle(cls: type[Described], arguments: dict[str, object]) -> Described:
+    """A bit-exact object from a pickle, so that all processes compute the same sums."""
+    return cls._exact(**arguments)
 
 
 def kind_of(described: Described) -> str:
@@ -86,8 +86,8 @@ def kind_of(described: Described) -> str:
     return cls.kind
 
 
-def class_of(kind: Any) -> type[Described]:
-    """The class of a kind. Nothing is imported but what installed packages announce."""
+def class_of(kind: object) -> type[Described]:
+    """The class of a kind. Imports nothing except declared entry points of that name."""
     if isinstance(kind, str):
         if kind not in _kinds:
             for entry in entry_points(group=ENTRY_POINTS, name=kind):
@@ -95,8 +95,8 @@ def class_of(kind: Any) -> type[Described]:
         if kind in _kinds:
             return _kinds[kind]
     raise ValueError(
-        f"there is no kind of transform called {kind!r}; if a module of yours defines it, import "
-        "that first (on the command line: fost --import MODULE ...)"
+        f"there is no kind of transform called {kind!r}; if a module defines it, import the module "
+        "first (on the command line: fost --import MODULE ...)"
     )
 
 
@@ -104,7 +104,7 @@ def _register(cls: type[Described]) -> None:
     if not isinstance(cls.kind, str) or not cls.kind:
         raise TypeError(f"the kind of {cls.__name__} must be a name, got {cls.kind!r}")
     known = _kinds.setdefault(cls.kind, cls)
-    # A class that is defined once more, in a notebook for instance, takes the old one's place.
+    # A class that is defined again, for instance in a notebook, replaces the old one.
     if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
         raise ValueError(
             f"the kind {cls.kind!r} of {cls.__name__} is taken by "
@@ -113,15 +113,15 @@ def _register(cls: type[Described]) -> None:
     _kinds[cls.kind] = cls
 
 
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, dict):
+def _equal(a: object, b: object) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
         return all(_equal(a[key], b[key]) for key in a)
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.array_equal(a, b)
+        return np.array_equal(a, b)  # type: ignore[arg-type]
     return bool(a == b)
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: object) -> object:
     if isinstance(value, tuple | list):
         return tuple(_hashable(entry) for entry in value)
     # + 0.0 makes equal arrays equal bytes: it turns -0.0 into 0.0.

@@ -66,7 +66,7 @@ def assert_within(codes: Any, C: Array, s: int, tol: float, case: str) -> None:
     dtype=cases.dtypes,
     seed=cases.seeds,
 )
-def test_codes_to_an_error(
+def test_error_limited_codes(
     isa: str,
     data: st.DataObject,
     kind: str,
@@ -119,7 +119,7 @@ def test_ties_and_exact_sums(isa: str, n: int, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", cases.DTYPES)
-def test_no_error_keeps_all_but_zeros(isa: str, dtype: Any) -> None:
+def test_error_limit_zero_keeps_all_nonzeros(isa: str, dtype: Any) -> None:
     C = np.zeros((3, 9), dtype)
     C[1, 4] = np.finfo(dtype).smallest_subnormal
     C[2] = np.arange(9) - 4
@@ -144,7 +144,7 @@ def test_the_guarantee_holds_for_signals(isa: str) -> None:
 
 @pytest.mark.parametrize("kind", ["givens", "householder", "dense"])
 @pytest.mark.parametrize("dtype", cases.DTYPES)
-def test_a_bank_takes_the_member_that_a_rule_likes_best(isa: str, kind: str, dtype: Any) -> None:
+def test_banks_use_the_best_member_for_a_rule(isa: str, kind: str, dtype: Any) -> None:
     rng = np.random.default_rng(1)
     n = 40
     base = fost.DCT(n)
@@ -219,7 +219,7 @@ def test_streams_give_the_same_codes() -> None:
     )
 
 
-def test_nothing_to_code(isa: str) -> None:
+def test_encode_no_signals(isa: str) -> None:
     codes = fost.DCT(5).encode(np.empty((0, 5)), max_error=1.0)
     assert codes.shape == (0, 5)
     assert fost.DCT(5).encode(np.zeros((3, 5)), threshold=1.0).nnz == 0
@@ -240,7 +240,7 @@ def test_nothing_to_code(isa: str) -> None:
         ),
     ],
 )
-def test_what_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
     for call in (fost.DCT(8).encode, fost.select):
         with pytest.raises(ValueError, match=message):
             call(np.ones((2, 8)), **arguments)

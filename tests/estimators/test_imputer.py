@@ -31,7 +31,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def test_it_learns_and_fills() -> None:
+def test_imputation_beats_the_mean() -> None:
     Y = random_walks(500)
     X = with_missing(Y)
     imputer = fost.Imputer()
@@ -46,7 +46,7 @@ def test_it_learns_and_fills() -> None:
     assert np.isfinite(imputer.transform(new)).all()
 
 
-def test_error_bars_are_right_on_average() -> None:
+def test_standard_deviations_are_calibrated() -> None:
     Y = random_walks(1500)
     X = with_missing(Y)
     imputer = fost.Imputer().fit(X)
@@ -56,7 +56,7 @@ def test_error_bars_are_right_on_average() -> None:
     assert 0.8 < ratio < 1.25  # of 5,000 entries; and what was learned is not exact
 
 
-def test_other_values_may_stand_for_gaps() -> None:
+def test_other_missing_values() -> None:
     X = with_missing(random_walks(200))
     marked = np.where(np.isnan(X), -999.0, X)
     expected = fost.Imputer().fit_transform(X)
@@ -78,7 +78,7 @@ def test_powers_of_two_change_no_digit(exponent: int) -> None:
     assert np.array_equal(np.ldexp(filled, -exponent), fost.Imputer().fit_transform(X))
 
 
-def test_columns_beyond_comparison() -> None:
+def test_columns_of_very_different_scales() -> None:
     X = with_missing(random_walks(200))
     X[:, 3] *= 1e200
     X[:, 5] *= 1e-200
@@ -88,7 +88,7 @@ def test_columns_beyond_comparison() -> None:
     assert 0 < np.abs(filled[gaps, 5]).max() < 1e-198  # walks of 6 steps go no further than 20
 
 
-def test_features_that_are_never_observed() -> None:
+def test_features_without_observed_entries() -> None:
     X = with_missing(random_walks(100))
     X[:, [0, 7]] = np.nan
     left_out = fost.Imputer().fit(X)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import fost
-from fost import _core, decoding
+from fost import _core
+from fost.coding import decode as decoding
 from tests import cases, reference
 
 Array = NDArray[Any]
@@ -104,7 +105,7 @@ def test_select_around_the_sizes_of_networks(isa: str, rank: int, n: int) -> Non
 
 @pytest.mark.parametrize("dtype", cases.DTYPES)
 @pytest.mark.parametrize("s", [4, 9, 70])
-def test_selection_finds_what_is_not_finite(isa: str, s: int, dtype: Any) -> None:
+def test_selection_detects_nonfinite_coefficients(isa: str, s: int, dtype: Any) -> None:
     rng = np.random.default_rng(s)
     for n in (70, 200):
         for wrong in (np.nan, np.inf, -np.inf):
@@ -184,9 +185,7 @@ def test_the_error_is_the_energy_that_was_not_kept(kind: str) -> None:
 @pytest.mark.parametrize(
     ("picture", "rmse"), [("peppers", 0.0280), ("boat", 0.0324), ("barb", 0.0395)]
 )
-def test_codes_of_the_papers_pictures(
-    paper_images: dict[str, Array], picture: str, rmse: float
-) -> None:
+def test_codes_of_images(paper_images: dict[str, Array], picture: str, rmse: float) -> None:
     patches = paper_images[picture].reshape(64, 8, 64, 8).swapaxes(1, 2).reshape(-1, 64) / 255
     Y = patches - patches.mean(axis=1, keepdims=True)
     dct = fost.DCT((8, 8))
@@ -355,7 +354,7 @@ def test_decode_of_empty_codes() -> None:
                 assert cases.same_bits(transform.decode(codes), np.zeros(shape))
 
 
-def test_decode_sums_atoms_where_that_is_cheaper() -> None:
+def test_decode_chooses_the_cheaper_method() -> None:
     dense, dct = fost.Dense(np.eye(64)), fost.DCT((8, 8))
     Y = np.random.default_rng(0).standard_normal((1000, 64))
     for transform, s, sums in (
@@ -368,7 +367,7 @@ def test_decode_sums_atoms_where_that_is_cheaper() -> None:
     assert not fost.DCT((8, 8))._sums_atoms(fost.select(Y[:3], 4))
 
 
-def test_codes_are_like_those_that_scipy_makes() -> None:
+def test_unchecked_codes_equal_those_of_the_constructor_of_scipy() -> None:
     codes = fost.DCT(8).encode(np.random.default_rng(0).standard_normal((5, 8)), 3)
     fresh = scipy.sparse.csr_array((codes.data, codes.indices, codes.indptr), shape=codes.shape)
     fresh.has_sorted_indices = fresh.has_canonical_format = True
@@ -394,7 +393,7 @@ def test_sums_of_atoms_of_any_length(isa: str, n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 3, 7, 8, 9, 16, 17, 31, 33, 64, 65, 79, 80, 81, 129, 257])
-def test_single_atoms_wherever_results_begin(isa: str, n: int) -> None:
+def test_single_atoms_at_any_alignment(isa: str, n: int) -> None:
     """Products of one value each, which round once, whatever lines the rows begin on."""
     rng = np.random.default_rng(n)
     for dtype in cases.DTYPES:
@@ -411,7 +410,7 @@ def test_single_atoms_wherever_results_begin(isa: str, n: int) -> None:
             assert (room[begin + 6 * n :] == 7).all()
 
 
-def test_atoms_begin_on_a_line() -> None:
+def test_atoms_start_at_a_cache_line() -> None:
     for n in (3, 8, 64):
         for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
             atoms = fost.DCT(n)._atoms(dtype)
@@ -422,7 +421,7 @@ def test_atoms_begin_on_a_line() -> None:
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("kind", ["dct", "dense"])
-def test_codes_that_were_changed_are_looked_at(kind: str, wrong: float) -> None:
+def test_modified_codes_are_checked(kind: str, wrong: float) -> None:
     transform = cases.make_transform(kind, 12, np.random.default_rng(0))
     for dtype in cases.DTYPES:
         codes = fost.select(np.random.default_rng(0).standard_normal((50, 12)).astype(dtype), 3)
@@ -483,7 +482,7 @@ def test_damaged_codes_are_refused(kind: str, damage: str, wide: bool) -> None:
         transform.decode(codes)
 
 
-def test_pointers_that_leave_and_come_back() -> None:
+def test_row_pointers_out_of_range_in_between() -> None:
     """SciPy looks at the first and the last pointer alone."""
     codes = scipy.sparse.csr_array(np.eye(5, 8))
     codes.indptr[:] = [0, 2**30, 2**30, 2**30, 2**30, 0]
@@ -562,7 +561,7 @@ def test_every_sparse_format_is_decoded(form: str) -> None:
 @pytest.mark.parametrize(
     ("form", "damage"), [(form, name) for form in SPARSE for name in SPOILT[form[:3]]]
 )
-def test_every_spoilt_format_is_refused(form: str, damage: str) -> None:
+def test_damage_in_every_sparse_format_is_refused(form: str, damage: str) -> None:
     codes = small_codes(form)
     SPOILT[form[:3]][damage](codes)
     for transform in (fost.DCT(8), fost.Dense(np.eye(8))):
@@ -570,13 +569,13 @@ def test_every_spoilt_format_is_refused(form: str, damage: str) -> None:
             transform.decode(codes)
 
 
-def test_offsets_beyond_the_codes_are_nowhere() -> None:
+def test_diagonals_outside_of_the_matrix_are_ignored() -> None:
     codes = scipy.sparse.dia_array((np.ones((2, 8)), [0, 1]), shape=(6, 8))
     codes.offsets = np.array([0, 2**62])
     np.testing.assert_array_equal(fost.Dense(np.eye(8)).decode(codes), np.eye(6, 8))
 
 
-def test_codes_that_lie_about_themselves() -> None:
+def test_codes_with_false_attributes() -> None:
     class Liar(scipy.sparse.csr_array):
         def check_format(self, full_check: bool = True) -> None:
             pass
@@ -591,7 +590,7 @@ def test_codes_that_lie_about_themselves() -> None:
         fost.DCT(8).decode(codes)
 
 
-def test_what_lies_behind_the_last_entry_does_not_matter() -> None:
+def test_entries_after_the_last_row_are_ignored() -> None:
     codes = scipy.sparse.csr_array(np.eye(5, 8))
     more = scipy.sparse.csr_array(np.eye(5, 8))
     more.data = np.append(more.data, np.nan)

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
-from fost.estimators import checks
+from fost.estimators import base
 from tests.learning.test_learn import correlated
 
 
@@ -67,7 +67,7 @@ def test_fit_is_learn(estimator, structure, base):
     np.testing.assert_array_equal(fitted.components_, result.transform.matrix.T)
 
 
-def test_codes_go_there_and_back():
+def test_inverse_transform_decodes():
     Y = correlated(100, 16, dtype=np.float32)
     dictionary = fost.HouseholderDictionary(n_reflectors=4, n_nonzero_coefs=16).fit(Y)
     codes = dictionary.transform(Y)
@@ -111,7 +111,7 @@ def test_pandas_output_and_names():
 
 
 @pytest.mark.parametrize("container", ["pandas", "polars"])
-def test_tables_of_sparse_codes_are_refused_with_what_to_do(container):
+def test_data_frames_of_sparse_codes_are_refused_with_a_remedy(container):
     pytest.importorskip(container)
     Y = correlated(50, 4)
     for estimator in (fost.OrthonormalDictionary(2), fost.baselines.KSVD(4, 2, max_iter=1)):
@@ -198,7 +198,7 @@ def test_errors_about_the_signals_call_them_x(estimator):
 
 
 @pytest.mark.parametrize("estimator", DICTIONARIES, ids=lambda e: type(e).__name__)
-def test_dense_codes_stand_for_the_signals_of_sparse_ones(estimator):
+def test_dense_codes_decode_to_the_same_signals(estimator):
     Y = correlated(60, 4)
     fitted = clone(estimator).fit(Y)
     codes = fitted.transform(Y)
@@ -221,8 +221,8 @@ def test_fit_transform_is_fit_and_transform_with_one_check(estimator, monkeypatc
     Y = np.random.default_rng(0).standard_normal((60, 8))
     apart = clone(estimator).fit(Y).transform(Y)
     calls = []
-    check = checks.validate_data
-    monkeypatch.setattr(checks, "validate_data", lambda *a, **k: calls.append(1) or check(*a, **k))
+    check = base.validate_data
+    monkeypatch.setattr(base, "validate_data", lambda *a, **k: calls.append(1) or check(*a, **k))
     together = clone(estimator).fit_transform(Y)
     assert len(calls) == 1
     assert (together != apart).nnz == 0
