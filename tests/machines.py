@@ -24,7 +24,7 @@ NUMERICAL = (
     *("tests/transforms", "tests/learning", "tests/diagnostics", "tests/images", "tests/baselines"),
     *("tests/coding", "tests/estimators", "tests/imputation", "tests/restoration"),
     "tests/reproduction/test_paper_images.py",
-    *(f"tests/test_{name}.py" for name in ("auto", "auto_banks", "core", "numbers")),
+    *("tests/model_selection", "tests/test_core.py", "tests/test_numbers.py"),
     *(f"src/fost/{folder}" for folder in (
         "baselines", "coding", "diagnostics", "estimators", "imputation", "learning",
         "transforms")),
