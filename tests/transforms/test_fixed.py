@@ -13,7 +13,7 @@ import pywt
 import scipy.linalg
 
 import fost
-from fost.transforms import lattice
+from fost.transforms import wavelet
 from fost.transforms.rotation_network import RotationNetwork
 from tests import cases
 
@@ -152,7 +152,7 @@ def test_bad_arguments(call: Any, error: type[Exception], message: str) -> None:
 
 
 def test_without_pywavelets(monkeypatch: pytest.MonkeyPatch) -> None:
-    lattice._factored.cache_clear()
+    wavelet._lattice.cache_clear()
     monkeypatch.setitem(sys.modules, "pywt", None)
     with pytest.raises(ImportError, match=r'wavelets need PyWavelets: pip install "fost\[wave'):
         fost.Wavelet(8, "db3")
