@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import fost
 from benchmarks.data import noise, reflectors, rotations
 from benchmarks.harness import Report, least_time, threads
-from fost.coding.encode import code_statistic
+from fost.learning.statistics import accumulate
 
 S = 4
 N = 64
@@ -111,5 +111,5 @@ def _kernels(Y: NDArray[Any]) -> Iterator[Kernel]:
     sparse = dct.encode(Y, S)
     yield Kernel("decode", partial(dct.decode, sparse), {kind: 2 * S * N}, row + codes)
     # What a pass of learning does with the codes: s products and sums of n numbers.
-    statistic, encode = (partial(code_statistic, dct._plan, Y, S), partial(dct.encode, Y, S))
+    statistic, encode = (partial(accumulate, dct._plan, Y, S), partial(dct.encode, Y, S))
     yield Kernel("statistic beyond encode, DCT", statistic, {"float64": 2 * S * N}, 0, encode)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmarks.data import noise, reflectors
 from benchmarks.harness import machine, threads
-from fost.learning import as_source
+from fost.learning import as_training_data
 
 # (n, m, s) that the model is fitted to, and those it is checked at.
 FITTED = [
@@ -64,7 +64,7 @@ def terms(n: int, m: int, s: int) -> NDArray[np.float64]:
 
 
 def seconds_per_pass(n_signals: int, n: int, m: int, s: int, repeats: int = 7) -> float:
-    source = as_source(noise(n_signals, n, np.float32))
+    source = as_training_data(noise(n_signals, n, np.float32))
     transform = reflectors(m, n)
     with threads(1):
         return best_of(repeats, lambda: source.statistic(None, transform, s))
@@ -110,7 +110,7 @@ def workers() -> None:
             ) as cluster,
             Client(cluster),
         ):
-            source = as_source(Y)
+            source = as_training_data(Y)
             seconds[count] = best_of(7, lambda s=source: s.statistic(None, transform, 4))  # type: ignore[misc]
             print(
                 f"{count} workers: {seconds[count]:.3f} s per pass, "
@@ -118,7 +118,7 @@ def workers() -> None:
             )
             if count == 2:
                 for chunks in (1, 8, 64):
-                    small = as_source(da.from_array(np.eye(64), chunks=(64 // chunks, 64)))
+                    small = as_training_data(da.from_array(np.eye(64), chunks=(64 // chunks, 64)))
                     empty = best_of(7, lambda s=small: s.statistic(None, transform, 4))  # type: ignore[misc]
                     print(f"  a pass over nothing in {chunks} chunks: {1e3 * empty:.0f} ms")
     print(f"two workers are {seconds[1] / seconds[2]:.2f} times as fast as one")

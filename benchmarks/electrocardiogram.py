@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 import fost
-from fost.learning.frontier import relative_error
+from fost.model_selection.candidates import relative_error
 
 Array = NDArray[np.float64]
 N, S = 128, 8

@@ -14,7 +14,7 @@ import sklearn.datasets
 from numpy.typing import NDArray
 
 import fost
-from fost.learning.frontier import relative_error
+from fost.model_selection.candidates import relative_error
 from reproduction.data import bundled_image
 
 Array = NDArray[np.float64]

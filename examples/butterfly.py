@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fost
-from fost.learning import Ladder, Problem, Statistic, Structure, register
+from fost.learning import CandidateSizes, Problem, Statistic, Structure, register
 from fost.transforms import Coder
 
 
@@ -50,11 +50,12 @@ class Butterfly(Structure):
         return cls(size or _depth(n_features))
 
     @classmethod
-    def ladder(cls, n_features: int, over_base: bool) -> Ladder | None:
+    def candidate_sizes(cls, n_features: int, over_base: bool) -> CandidateSizes | None:
         depth = _depth(n_features)
         if n_features != 2**depth or depth == 0:
             return None
-        return Ladder(cls, n_features, range(1, 2 * depth + 1), 4 * depth, least_member=1)
+        sizes = range(1, 2 * depth + 1)
+        return CandidateSizes(cls, n_features, sizes, max_size=4 * depth, min_member_size=1)
 
     def fit_to(self, problem: Problem) -> Butterfly:
         n = problem.n_features
@@ -62,13 +63,13 @@ class Butterfly(Structure):
             raise ValueError(f"butterflies need a power of two features, Y has n_features={n}")
         return self
 
-    def initial(self, problem: Problem, init: str) -> Coder:
+    def initialise(self, problem: Problem, init: str) -> Coder:
         if init == "base":
             return self._identity(problem.n_features)
-        return fost.Orthonormal().start(problem, "svd")
+        return fost.Orthonormal().initialise(problem, "svd")
 
-    def restart(self, problem: Problem, coder: Coder) -> Coder:
-        """The same layers, fewer with identities behind them, or identities alone."""
+    def build(self, problem: Problem, coder: Coder) -> Coder:
+        """The same layers, fewer layers followed by identities, or identities alone."""
         identity = self._identity(problem.n_features)
         if not isinstance(coder, fost.Givens) or coder.n_rotations > identity.n_rotations:
             return identity

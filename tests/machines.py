@@ -24,14 +24,14 @@ NUMERICAL = (
     *("tests/transforms", "tests/learning", "tests/diagnostics", "tests/images", "tests/baselines"),
     *("tests/coding", "tests/estimators", "tests/imputation", "tests/restoration"),
     "tests/reproduction/test_paper_images.py",
-    *(f"tests/test_{name}.py" for name in ("auto", "auto_banks", "core", "numbers")),
+    *("tests/model_selection", "tests/test_core.py", "tests/test_numbers.py"),
     *(f"src/fost/{folder}" for folder in (
         "baselines", "coding", "diagnostics", "estimators", "imputation", "learning",
         "transforms")),
     # Parts of arrays in files and on clusters: what is computed of them is tested by the others.
     *(f"--ignore=tests/{name}.py" for name in (
-        "learning/test_sources", "restoration/test_docs", "restoration/test_lazy",
-        "restoration/test_tiles")),
+        "learning/test_training_data", "restoration/test_docs", "restoration/test_dask_arrays",
+        "restoration/test_tiling")),
 )  # fmt: skip
 
 

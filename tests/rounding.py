@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fost.learning import passes, sources
+from fost.learning import statistics
 
 # Relative to the largest entry of a row of M, or to an entry of a signal: four units in the last
 # place of float64, in which all sums are added up.
@@ -27,7 +27,7 @@ _FEW = 16
 
 def disturb(seed: int) -> None:
     """Give the sums of this process errors that follow from `seed` and the sums themselves."""
-    statistic, gram_of = passes.code_statistic, sources.GramOf.__call__
+    accumulate, gram_pass = statistics.accumulate, statistics.GramPass.__call__
 
     def errors_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         random = np.random.default_rng([seed, zlib.crc32(np.ascontiguousarray(matrix))])
@@ -35,21 +35,21 @@ def disturb(seed: int) -> None:
         # What is exactly zero, such as the rows of atoms that no signal uses, is so everywhere.
         return np.where(matrix != 0, _LEVEL * largest * random.uniform(-1, 1, matrix.shape), 0)
 
-    def disturbed_statistic(
+    def disturbed_accumulate(
         plan: Any, Y: NDArray[Any], s: int, name: str = "Y"
     ) -> tuple[NDArray[Any], float]:
         if len(Y) < _FEW:
-            return statistic(plan, Y, s, name)
+            return accumulate(plan, Y, s, name)
         if Y.dtype == np.float64:
             random = np.random.default_rng([seed, *Y.shape])
             Y = Y * (1 + _LEVEL * random.uniform(-1, 1, Y.shape))
-        matrix, energy = statistic(plan, Y, s, name)
+        matrix, energy = accumulate(plan, Y, s, name)
         return matrix + errors_of(matrix), float(energy * (1 + _LEVEL * np.sin(matrix.sum())))
 
-    def disturbed_gram_of(self: Any, block: NDArray[Any]) -> Any:
-        total, nonzero = gram_of(self, block)
+    def disturbed_gram_pass(self: Any, block: NDArray[Any]) -> Any:
+        total, nonzero = gram_pass(self, block)
         errors = errors_of(total) if len(block) >= _FEW else np.zeros_like(total)
         return total + (errors + errors.T) / 2, nonzero
 
-    passes.code_statistic = disturbed_statistic
-    sources.GramOf.__call__ = disturbed_gram_of  # type: ignore[method-assign]
+    statistics.accumulate = disturbed_accumulate
+    statistics.GramPass.__call__ = disturbed_gram_pass  # type: ignore[method-assign]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import fost
-from fost.learning import as_source
+from fost.streams import as_stream
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "development" / "extending.md"
@@ -80,7 +80,7 @@ def test_add_a_pass_over_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
         def __iter__(self):
             yield from np.array_split(module.Y, 7)
 
-    np.testing.assert_array_equal(as_source(Blocks()).total(use)[0], module.uses)
+    np.testing.assert_array_equal(as_stream(Blocks()).total(use)[0], module.uses)
 
 
 def test_files_that_the_pages_name_exist() -> None:
@@ -116,7 +116,7 @@ def test_members_that_extending_names_exist() -> None:
     section = PAGE.read_text(encoding="utf-8").split("## Add a structure\n")[1].split("\n## ")[0]
     table = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
     members = {name for row in table for name in re.findall(r"`(\w+)`", row)}
-    assert members >= {"starts", "initial", "update", "flops", "wants_base"}
+    assert members >= {"starts", "initialise", "update", "flops", "wants_base"}
     assert not {name for name in members if not hasattr(fost.Structure, name)}
     assert hasattr(fost.learning, "register")
 

@@ -20,16 +20,14 @@ if TYPE_CHECKING:
         OrthonormalDictionary,
         UnionDictionary,
     )
-    from fost.learning import (
-        BankOf,
-        LearningResult,
-        Orthonormal,
-        Reflectors,
-        Rotations,
-        Structure,
-        UnionOf,
-        learn,
-    )
+    from fost.learning import Structure
+    from fost.learning.bank import BankOf
+    from fost.learning.learn import learn
+    from fost.learning.orthonormal import Orthonormal
+    from fost.learning.reflectors import Reflectors
+    from fost.learning.rotations import Rotations
+    from fost.learning.state import LearningResult
+    from fost.learning.union import UnionOf
     from fost.plotting import plot_frontier
     from fost.transforms import (
         DCT,
@@ -103,16 +101,14 @@ _LATE = {
         "OrthonormalDictionary",
         "UnionDictionary",
     ),
-    "fost.learning": (
-        "BankOf",
-        "Orthonormal",
-        "LearningResult",
-        "Reflectors",
-        "Rotations",
-        "Structure",
-        "UnionOf",
-        "learn",
-    ),
+    "fost.learning": ("Structure",),
+    "fost.learning.bank": ("BankOf",),
+    "fost.learning.learn": ("learn",),
+    "fost.learning.orthonormal": ("Orthonormal",),
+    "fost.learning.reflectors": ("Reflectors",),
+    "fost.learning.rotations": ("Rotations",),
+    "fost.learning.state": ("LearningResult",),
+    "fost.learning.union": ("UnionOf",),
     "fost.plotting": ("plot_frontier",),
     "fost.transforms": (
         "DCT",

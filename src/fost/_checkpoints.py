@@ -1,7 +1,7 @@
-"""Files of a state that something goes on from as if it had never stopped.
+"""Checkpoint files, from which a run resumes with bit-identical results.
 
 A checkpoint is a .safetensors file without pickles: notes in JSON and arrays, with a checksum over
-both. It says of which settings it is, and whose version.
+both. The notes include the options of the run and the version of fost.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from fost._files import open_file, write_atomically
 from fost._typing import Numbers
 from fost._validation import check_integer, check_shape
+from fost.io.files import open_file, write_atomically
 from fost.transforms import storage
 
 Notes = dict[str, Any]
 Arrays = dict[str, Numbers]
 
-# Sums over the same signals in other blocks agree within this, relative to the largest.
+# Sums over the same signals in other blocks differ by less than this, relative to the largest.
 _SAME_SIGNALS = 1e-8
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be resumed: it is damaged, or of something else.
+    """A checkpoint that cannot be resumed: it is damaged, or of another run.
 
     Examples
     --------
@@ -43,13 +43,13 @@ class CheckpointError(ValueError):
     >>> try:
     ...     fost.learn(Y, fost.Orthonormal(), 3, checkpoint=path)
     ... except fost.learning.CheckpointError:
-    ...     print("of other settings")
-    of other settings
+    ...     print("other options")
+    other options
     """
 
 
-class KeptFile:
-    """A checkpoint of some format, where there is one yet."""
+class CheckpointFile:
+    """A checkpoint file of a given format, which need not exist yet."""
 
     def __init__(self, path: str | os.PathLike[str], form: str, version: str) -> None:
         self.path = Path(os.fspath(path))
@@ -59,9 +59,9 @@ class KeptFile:
     def exists(self) -> bool:
         return self.path.exists()
 
-    def read(self, settings: Notes) -> tuple[Notes, Arrays]:
-        """What was written, under the same settings."""
-        open_file(self.path).close()  # a folder or a pipe is an OSError, as everywhere
+    def read(self, options: Notes) -> tuple[Notes, Arrays]:
+        """The notes and arrays of the file, whose options must be the given ones."""
+        open_file(self.path).close()  # raises an OSError for folders and pipes
         with safetensors.safe_open(str(self.path), framework="numpy") as file:
             header = file.metadata() or {}
             if header.get("format") != self._format:
@@ -76,11 +76,11 @@ class KeptFile:
         if header.get("checksum") != storage.digest(text, arrays):
             raise ValueError("its checksum does not match, it is damaged")
         notes = json.loads(text)
-        self._check_settings(notes["settings"], settings)
+        self._check_options(notes["settings"], options)
         return notes, arrays
 
     def write(self, notes: Notes, arrays: Arrays) -> None:
-        """Replace the file, in one step."""
+        """Replace the file atomically."""
         text = json.dumps(notes, sort_keys=True, default=lambda array: array.tolist())
         header = {
             "format": self._format,
@@ -92,7 +92,7 @@ class KeptFile:
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
-        """Whatever goes wrong inside is a CheckpointError that names the file."""
+        """Turn all errors of a damaged file into a CheckpointError that names the file."""
         try:
             yield
         except (CheckpointError, MemoryError, OSError):
@@ -104,25 +104,25 @@ class KeptFile:
     def check_signals(
         self, saved: NDArray[np.float64], own: NDArray[np.float64], what: str
     ) -> None:
-        """Raises where sums over signals are not those of the same ones."""
+        """Raises a CheckpointError if sums over the signals differ from the saved ones."""
         if np.abs(saved - own).max() > _SAME_SIGNALS * np.abs(own).max():
             raise CheckpointError(
-                f"cannot resume from {str(self.path)!r}: it is of other signals: their {what} do "
-                "not agree"
+                f"cannot resume from {str(self.path)!r}: it is of other signals: their {what} "
+                "differ"
             )
 
-    def _check_settings(self, saved: Notes, own: Notes) -> None:
+    def _check_options(self, saved: Notes, own: Notes) -> None:
         for name, value in own.items():
             if saved.get(name) != value:
-                what = "another version" if name == "fost" else "other signals or settings"
+                what = "another version" if name == "fost" else "other signals or options"
                 raise CheckpointError(
                     f"cannot resume from {str(self.path)!r}: it is of {what}: {name} was "
                     f"{saved.get(name)!r} and is now {value!r}"
                 )
 
 
-def sums(arrays: Arrays, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
-    """An array of finite numbers of a shape."""
+def finite_array(arrays: Arrays, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+    """An array of a file: finite numbers in float64, of the given shape."""
     array = arrays[name]
     check_shape(array, name, shape)
     if array.dtype != np.float64 or not np.isfinite(array).all():
@@ -130,27 +130,27 @@ def sums(arrays: Arrays, name: str, shape: tuple[int | None, ...]) -> NDArray[np
     return array
 
 
-def seed_of(random: np.random.Generator) -> str:
-    """What tells random numbers apart."""
+def random_state_hash(random: np.random.Generator) -> str:
+    """A hash of the state of a generator."""
     state = json.dumps(random.bit_generator.state, default=lambda array: array.tolist())
     return hashlib.sha256(state.encode()).hexdigest()
 
 
 def restore_random(random: np.random.Generator, saved: object) -> None:
-    """Go on with random numbers where they were, if that is a state of theirs."""
+    """Set the state of a generator, which is checked first."""
     bits = random.bit_generator
     _check_random(saved, bits.state, "the state of random numbers")
     bits.state = saved  # type: ignore[assignment]
 
 
 def _check_random(saved: object, own: object, name: str) -> None:
-    """Raises where a state could not be one of these random numbers.
+    """Raises a ValueError if `saved` cannot be a state of this generator.
 
-    NumPy takes any; a place beyond the end of a generator's numbers would be read all the same.
+    NumPy does not check: it would read numbers beyond the end of a generator's buffer.
     """
     if isinstance(own, dict):
         if not isinstance(saved, dict) or saved.keys() != own.keys():
-            raise ValueError(f"{name} is that of other random numbers")
+            raise ValueError(f"{name} is that of another generator")
         for key, value in own.items():
             _check_random(saved[key], value, key)
     elif isinstance(own, np.ndarray):

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fost.estimators import AutoDictionary
-    from fost.learning.frontier import Candidate, Frontier
+    from fost.model_selection import Candidate, Frontier
 
 
 def plot_frontier(estimator: AutoDictionary, ax: Axes | None = None) -> Axes:

@@ -21,7 +21,7 @@ from fost.baselines.factorisation import (
     random_atoms,
 )
 from fost.baselines.mod import least_squares_atoms
-from fost.learning import as_source
+from fost.learning import as_training_data
 from tests import reference
 from tests.cases import dtypes, random_vectors, seeds
 
@@ -172,7 +172,7 @@ def test_ksvd_recovers_a_planted_dictionary(approximate):
 def test_ksvd_updates_atoms_after_each_batch():
     """A pass of two batches; its error is that before the updates."""
     Y, D = planted(count=400)
-    Y = as_source(Y).arranged().in_memory()
+    Y = as_training_data(Y).in_canonical_order(if_small=False).rows()
     start = D[:12]
     fitted = KSVD(12, 2, init=start, batch_size=200, max_iter=1, random_state=0).fit(Y)
     atoms, left = start, 0.0

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import fost
-from tests.learning.test_loop import correlated
+from tests.learning.test_learn import correlated
 
 ESTIMATORS = [
     fost.OrthonormalDictionary(3),

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
 from fost.estimators.base import default_entries, default_reflectors
-from tests.learning.test_loop import correlated
+from tests.learning.test_learn import correlated
 
 LEARNED = [
     fost.OrthonormalDictionary(),

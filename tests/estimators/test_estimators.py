@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
 from fost.estimators import base
-from tests.learning.test_loop import correlated
+from tests.learning.test_learn import correlated
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -12,8 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
-from fost.learning.sources import ArraySource, Statistic
+from fost.learning.statistics import Statistic
 from fost.learning.structure import Problem
+from fost.learning.training_data import TrainingData
 from tests.cases import random_orthonormal, seeds
 
 
@@ -47,7 +48,7 @@ def test_statistic_equals_brute_force(seed, count, with_base):
     Y = mixed(seed, 90, 8)
     base = fost.DCT(8) if with_base else None
     bank = fost.Bank([fost.Dense(random_orthonormal(rng, 8)) for _ in range(count)])
-    found = ArraySource(Y).statistic(base, bank, 2)
+    found = TrainingData.from_rows(Y).statistic(base, bank, 2)
     M, energy = brute_force(Y if base is None else base.forward(Y), bank, 2)
     np.testing.assert_allclose(found.matrix, M, atol=1e-9)
     assert found.energy == pytest.approx(energy)
@@ -89,12 +90,12 @@ def test_an_unused_member_is_replaced_and_the_error_does_not_rise():
     Y = mixed()
     used = fost.learn(Y, fost.Orthonormal(), 2, max_iter=5).transform
     structure = fost.BankOf(fost.Orthonormal(), 3)
-    problem = Problem(ArraySource(Y), None, 2, np.random.default_rng(0), 10, 0.0)
+    problem = Problem(TrainingData.from_rows(Y), None, 2, np.random.default_rng(0), 10, 0.0)
     bank = fost.Bank([used] * 3)  # ties go to the first: the others are never used
-    statistic = problem.code(bank)
+    statistic = structure.statistic(problem, bank)
     assert not statistic.matrix[16:].any()
     new = structure.update(problem, statistic, bank)
-    assert problem.error(problem.code(new)) < problem.error(statistic)
+    assert structure.statistic(problem, new).energy > statistic.energy
     assert len(set(new.chosen(new.encode(Y, 2)))) == 3
 
 
@@ -281,7 +282,7 @@ def test_scaled_statistics_keep_members_apart():
     """A member is updated from its own sums alone, however small they are."""
     structure = fost.BankOf(fost.Orthonormal(), 2)
     Y = mixed(n=8)
-    problem = Problem(ArraySource(Y), None, 2, np.random.default_rng(0), 10, 0.0)
+    problem = Problem(TrainingData.from_rows(Y), None, 2, np.random.default_rng(0), 10, 0.0)
     rng = np.random.default_rng(0)
     M = rng.standard_normal((16, 8))
     bank = fost.Bank([fost.DCT(8)] * 2)

@@ -15,7 +15,7 @@ import fost
 from fost.learning import CheckpointError, checkpoint
 from fost.transforms import storage
 from tests.cases import same_bits
-from tests.learning.test_loop import STRUCTURES, correlated
+from tests.learning.test_learn import STRUCTURES, correlated
 
 N, n, S, K = 600, 16, 3, 30
 
@@ -308,7 +308,7 @@ FORGED = {
         put("structure.n_reflectors", "auto"),
         "n_reflectors must be an integer",
     ),
-    "no structure": (REFLECTORS, put("structure", {}), "does not say what was decided"),
+    "no structure": (REFLECTORS, put("structure", {}), "does not describe the structure"),
     "a field too many": (REFLECTORS, put("structure.parts", "wheels"), "parts="),
     "small statistic": (ROTATIONS, put("/statistic", np.eye(3)), "statistic must have shape"),
     "flat statistic": (ROTATIONS, put("/statistic", np.zeros(n * n)), "statistic must have shape"),
@@ -322,17 +322,17 @@ FORGED = {
     "a number for a Gram matrix": (ROTATIONS, put("/gram", np.zeros((1, 1))), "gram must have"),
     "no errors": (ROTATIONS, put("/errors", np.zeros(0)), "it has 0 errors"),
     "too many errors": (ROTATIONS, put("/errors", np.zeros(100)), "it has 100 errors"),
-    "negative errors": (ROTATIONS, put("/errors", with_entry(-1.0)), "errors are not those"),
+    "negative errors": (ROTATIONS, put("/errors", with_entry(-1.0)), "it has negative errors"),
     "energy of text": (ROTATIONS, put("energy", "1"), "energy must be a number"),
     "infinite energy": (ROTATIONS, put("energy", float("inf")), "energy must be"),
     "best_error": (ROTATIONS, put("best_error", None), "best_error must be a number"),
     "start_error": (ROTATIONS, put("start_error", "low"), "start_error must be a number"),
     "own_start": (ROTATIONS, put("own_start", "no"), "own_start must be true or false"),
-    "reseeded": (ROTATIONS, put("reseeded", [0]), "how many members were replaced"),
+    "reseeded": (ROTATIONS, put("reseeded", [0]), "not as many numbers of replaced members"),
     "reseeded by halves": (ROTATIONS, put("reseeded", [0.5] * 3), "reseeded must be an integer"),
     "no energy": (ROTATIONS, lambda notes, arrays: notes.pop("energy"), "it has no 'energy'"),
     "no statistic": (ROTATIONS, lambda notes, arrays: arrays.pop("statistic"), "it has no 'stat"),
-    "no random numbers": (ROTATIONS, put("random", {}), "that of other random numbers"),
+    "no random numbers": (ROTATIONS, put("random", {}), "that of another generator"),
     "other random numbers": (ROTATIONS, put("random.bit_generator", "PCG64"), "bit_generator must"),
     "a place beyond the random numbers": (REFLECTORS, put("random.state.pos", 10**6), "pos must"),
     "a place before them": (REFLECTORS, put("random.state.pos", -1), "pos must be between"),

@@ -12,7 +12,7 @@ import pytest
 import fost
 from fost import restoration
 from fost.learning import InterruptedWarning
-from tests.learning.test_loop import correlated
+from tests.learning.test_learn import correlated
 
 pytestmark = pytest.mark.usefixtures("interruptible")
 

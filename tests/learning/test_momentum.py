@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import fost
-from fost.learning.contest import MOMENTUM
-from fost.learning.loop import run
-from fost.learning.task import Task
+from fost.learning.learn import LearningOptions, learn_part
+from fost.model_selection.successive_halving import MOMENTUM
 from tests.learning.test_bank import mixed
 
 STRUCTURES = [
@@ -31,8 +30,15 @@ def walks(rng: np.random.Generator, count: int = 900, n: int = 16) -> Any:
 @pytest.mark.parametrize("structure", STRUCTURES, ids=repr)
 @pytest.mark.parametrize("momentum", [0.5, MOMENTUM, 1.0, 30.0])
 def test_errors_never_rise(structure, momentum, rng):
-    task = Task(structure, 3, max_iter=25, tol=0, random_state=0, momentum=momentum)
-    result = run(walks(rng), task)
+    options = LearningOptions(
+        structure=structure,
+        n_nonzero_coefs=3,
+        max_iter=25,
+        tol=0,
+        random_state=0,
+        momentum=momentum,
+    )
+    result = learn_part(walks(rng), options)
     # Energies of 900 x 16 numbers in float64, added up otherwise: 1e-12 is thousands of eps.
     assert np.diff(result.errors).max() <= 1e-12
     assert result.error == result.errors.min()
@@ -41,26 +47,46 @@ def test_errors_never_rise(structure, momentum, rng):
 def test_without_momentum_it_is_learn(rng):
     Y = walks(rng)
     for structure in STRUCTURES:
-        ours = run(Y, Task(structure, 3, max_iter=6, tol=0, random_state=0))
+        ours = learn_part(
+            Y,
+            LearningOptions(
+                structure=structure, n_nonzero_coefs=3, max_iter=6, tol=0, random_state=0
+            ),
+        )
         theirs = fost.learn(Y, structure, 3, max_iter=6, tol=0, random_state=0)
         assert ours.transform == theirs.transform
         np.testing.assert_array_equal(ours.errors, theirs.errors)
 
 
 def test_it_ends_with_no_higher_errors(rng):
-    task = Task(fost.Orthonormal(), 3, init="random", max_iter=400, tol=1e-6, random_state=0)
+    options = LearningOptions(
+        structure=fost.Orthonormal(),
+        n_nonzero_coefs=3,
+        init="random",
+        max_iter=400,
+        tol=1e-6,
+        random_state=0,
+    )
     errors = np.zeros(2)
     for _ in range(4):
         Y = walks(rng)
-        errors += [run(Y, replace(task, momentum=k)).error for k in (0.0, MOMENTUM)]
+        errors += [learn_part(Y, replace(options, momentum=k)).error for k in (0.0, MOMENTUM)]
     assert errors[1] < 1.01 * errors[0]  # of thirty such ratios all were 0.969 to 0.9996
 
 
 def test_a_member_that_nothing_uses_is_replaced(rng):
     Y = mixed(0, 400, 8, kinds=2)
     copies = fost.Bank([fost.DCT(8)] * 3)
-    task = Task(fost.BankOf(fost.Orthonormal(), 3), 2, None, copies, 10, 0, 0, momentum=MOMENTUM)
-    result = run(Y, task)
+    options = LearningOptions(
+        structure=fost.BankOf(fost.Orthonormal(), 3),
+        n_nonzero_coefs=2,
+        init=copies,
+        max_iter=10,
+        tol=0,
+        random_state=0,
+        momentum=MOMENTUM,
+    )
+    result = learn_part(Y, options)
     assert result.reseeded[0] == 2
     assert np.diff(result.errors).max() <= 1e-12
     assert len(np.unique(result.transform.chosen(result.transform.encode(Y, 2)))) == 3
@@ -69,11 +95,18 @@ def test_a_member_that_nothing_uses_is_replaced(rng):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_threads_change_no_bit(threads, rng, set_threads):
     Y = walks(rng, 5000)
-    task = Task(STRUCTURES[4], 3, max_iter=8, tol=0, random_state=0, momentum=MOMENTUM)
+    options = LearningOptions(
+        structure=STRUCTURES[4],
+        n_nonzero_coefs=3,
+        max_iter=8,
+        tol=0,
+        random_state=0,
+        momentum=MOMENTUM,
+    )
     set_threads(1)
-    alone = run(Y, task)
+    alone = learn_part(Y, options)
     set_threads(threads)
-    again = run(Y, task)
+    again = learn_part(Y, options)
     assert again.transform == alone.transform
     np.testing.assert_array_equal(again.errors, alone.errors)
 
@@ -85,10 +118,17 @@ def test_gaps_and_unions_take_ordinary_steps(rng):
         (fost.Orthonormal(), "nan", holes),
         (fost.UnionOf(fost.Orthonormal(), 2), None, Y),
     ):
-        task = Task(structure, 2, max_iter=4, tol=0, random_state=0, missing=missing)
-        ordinary = run(signals, task)
-        ahead = run(signals, replace(task, momentum=MOMENTUM))
-        if structure.never_rises:
+        options = LearningOptions(
+            structure=structure,
+            n_nonzero_coefs=2,
+            max_iter=4,
+            tol=0,
+            random_state=0,
+            missing=missing,
+        )
+        ordinary = learn_part(signals, options)
+        ahead = learn_part(signals, replace(options, momentum=MOMENTUM))
+        if structure.is_monotone:
             np.testing.assert_array_equal(ahead.errors, ordinary.errors)
             assert ahead.transform == ordinary.transform
         else:  # but for the bank that it begins with

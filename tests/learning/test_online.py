@@ -9,8 +9,8 @@ import pytest
 from sklearn.base import clone
 
 import fost
-from fost.learning import as_source
-from tests.learning.test_loop import correlated
+from fost.learning import as_training_data
+from tests.learning.test_learn import correlated
 
 ESTIMATORS = [
     fost.OrthonormalDictionary(3),
@@ -54,7 +54,7 @@ def test_without_forgetting_the_first_codes_linger():
 
 def test_the_same_batch_again_and_again_is_fit():
     """With everything else forgotten, a batch is an iteration: of signals in the order of `fit`."""
-    Y = as_source(correlated(500, 16)).in_order().in_memory()
+    Y = as_training_data(correlated(500, 16)).in_canonical_order().rows()
     fitted = fost.HouseholderDictionary(4, 3, max_iter=6, tol=0).fit(Y)
     online = fost.HouseholderDictionary(4, 3, forgetting=0.0)
     for _ in range(6):

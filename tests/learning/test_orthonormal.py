@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fost
 from fost import _core
-from fost.learning.sources import Statistic
+from fost.learning.statistics import Statistic
 from reproduction.data import signals
 from tests import reference_learning
 

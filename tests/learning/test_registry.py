@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fost
-from fost.learning import Ladder, Problem, kinds, register, registry
-from fost.learning.frontier import rungs
-from fost.learning.sources import ArraySource, Statistic
-from tests.learning.test_loop import correlated
+from fost.learning import CandidateSizes, Problem, register, registered_structures, registry
+from fost.learning.statistics import Statistic
+from fost.learning.training_data import TrainingData
+from fost.model_selection.candidates import candidate_specs
+from tests.learning.test_learn import correlated
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -39,7 +40,7 @@ STRUCTURES = [
 @pytest.fixture
 def butterfly(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The example, imported and registered for one test."""
-    monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
+    monkeypatch.setattr(registry, "_REGISTERED", dict(registry._REGISTERED))
     spec = importlib.util.spec_from_file_location("butterfly", EXAMPLES / "butterfly.py")
     assert spec is not None
     assert spec.loader is not None
@@ -74,32 +75,34 @@ def test_labels() -> None:
 
 def test_all_names_make_structures() -> None:
     Y = correlated(100, 8)
-    for name, kind in kinds().items():
-        found = fost.learn(Y, kind.made(None, 8), 2, max_iter=1)
+    for name, kind in registered_structures().items():
+        found = fost.learn(Y, kind.of_size(None, 8), 2, max_iter=1)
         assert found.transform.n_features == 8, name
-    assert kinds()["orthogonal-householder"].made(3, 8) == fost.Reflectors(3, orthogonal=True)
+    assert registered_structures()["orthogonal-householder"].of_size(3, 8) == fost.Reflectors(
+        3, orthogonal=True
+    )
 
 
 @given(st.integers(2, 200), st.none() | st.integers(1, 50_000), st.booleans())
 def test_ladders_rise_and_keep_to_the_limit(n: int, limit: int | None, over_base: bool) -> None:
-    for family in registry.families():
-        ladder = family.ladder(n, over_base)
-        if ladder is None or not ladder.sizes:
+    for family in registry.structure_classes():
+        candidates = family.candidate_sizes(n, over_base)
+        if candidates is None or not candidates.sizes:
             continue
-        costs = [structure.flops(n) for structure in ladder.rungs(limit)]
+        costs = [structure.flops(n) for structure in candidates.structures(limit)]
         assert costs == sorted(set(costs))
         assert all(cost <= (limit or cost) and cost < (2 * n - 1) * n for cost in costs)
-        members = [member.flops(n) for member in ladder.members([2, 4], limit)]
+        members = [member.flops(n) for member in candidates.members([2, 4], limit)]
         assert members == sorted(set(members))
         assert all(2 * cost <= (limit or 2 * cost) for cost in members)
 
 
 def test_names_are_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
+    monkeypatch.setattr(registry, "_REGISTERED", dict(registry._REGISTERED))
     with pytest.raises(ValueError, match="there is a structure 'givens' already, Rotations"):
         register("givens", "others")(fost.Orthonormal)
     register("givens", "defined once more")(fost.Rotations)
-    assert kinds()["givens"].summary == "defined once more"
+    assert registered_structures()["givens"].summary == "defined once more"
 
 
 def test_a_butterfly_is_learned_like_any_other(butterfly: Any) -> None:
@@ -120,9 +123,11 @@ def test_a_butterfly_is_learned_like_any_other(butterfly: Any) -> None:
 def test_one_layer_of_a_butterfly_is_the_best(butterfly: Any) -> None:
     """Against all angles, of rotations and of reflections, for codes that are fixed."""
     M = np.random.default_rng(0).standard_normal((2, 2))
-    problem = Problem(ArraySource(correlated(20, 2)), None, 1, np.random.default_rng(0), 1, 0)
+    problem = Problem(
+        TrainingData.from_rows(correlated(20, 2)), None, 1, np.random.default_rng(0), 1, 0
+    )
     structure = butterfly.Butterfly(1)
-    start = structure.initial(problem, "base")
+    start = structure.initialise(problem, "base")
     found = structure.update(problem, Statistic(M, 0.0), start).matrix
     angles = np.linspace(0, 2 * np.pi, 2001)
     c, s = np.cos(angles), np.sin(angles)
@@ -140,7 +145,7 @@ def test_a_butterfly_is_tried_drawn_and_offered(butterfly: Any) -> None:
     assert {"layers", "DCT 16 + layers", "DCT 16 + banks of layers"} <= families
     for row in auto.frontier_:
         assert row.flops == row.transform.encode_flops(auto.n_nonzero_coefs_)
-    names = [rung.name for rung in rungs(8, {"": None}, limit=60)]
+    names = [rung.name for rung in candidate_specs(8, {"": None}, max_flops=60)]
     assert [name for name in names if "layer" in name] == ["1 layer", "2 layers"]
     with pytest.raises(
         TypeError, match=r"must be Butterfly\(layers\), Orthonormal\(\), Reflectors\(n_reflectors\)"
@@ -182,7 +187,7 @@ def fost_with_butterfly(folder: Path, *words: str) -> str:
 
 def test_a_butterfly_from_the_command_line(tmp_path: Path) -> None:
     np.save(tmp_path / "signals.npy", correlated(200, 8))
-    words = ["learn", "signals.npy", "-o", "model.safetensors", "-s", "2", "--iterations", "3"]
+    words = ["learn", "signals.npy", "-o", "model.safetensors", "-s", "2", "--max-iter", "3"]
     told = fost_with_butterfly(tmp_path, *words, "--structure", "butterfly", "--size", "2")
     assert "Chain(n_features=8, stages=[DCT, Givens]" in told
     model = fost.load(tmp_path / "model.safetensors")
@@ -191,11 +196,11 @@ def test_a_butterfly_from_the_command_line(tmp_path: Path) -> None:
 
 
 def test_ladders_are_of_one_structure() -> None:
-    assert fost.Orthonormal.ladder(8, over_base=True) is None
-    assert fost.Rotations.ladder(1, over_base=False) is None
-    ladder = fost.Reflectors.ladder(64, over_base=True)
-    assert isinstance(ladder, Ladder)
-    assert ladder.members([2], None) == []
+    assert fost.Orthonormal.candidate_sizes(8, over_base=True) is None
+    assert fost.Rotations.candidate_sizes(1, over_base=False) is None
+    candidates = fost.Reflectors.candidate_sizes(64, over_base=True)
+    assert isinstance(candidates, CandidateSizes)
+    assert candidates.members([2], None) == []
 
 
 def test_the_error_about_a_structure_names_all_of_them():

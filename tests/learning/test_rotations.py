@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import fost
 from fost import _core
 from fost.learning.rotations import _aligned, _identities
-from fost.learning.sources import ArraySource
 from fost.learning.structure import Problem
+from fost.learning.training_data import TrainingData
 from tests import reference_learning as twin
-from tests.learning.test_loop import correlated, relative_error
+from tests.learning.test_learn import correlated, relative_error
 
 
 def smooth_patches(n_signals: int, seed: int = 0) -> np.ndarray:
@@ -121,10 +121,10 @@ def test_auto_stops_where_rotations_stop_paying():
     auto = fost.learn(Y, fost.Rotations("auto"), 4, base=base, max_iter=20, random_state=0)
     g = auto.transform.stages[1].n_rotations
     assert 4 <= g <= 400
-    problem = Problem(ArraySource(Y), base, 4, np.random.default_rng(0), 20, 1e-6)
-    M = problem.code(_aligned(problem)).matrix
+    problem = Problem(TrainingData.from_rows(Y), base, 4, np.random.default_rng(0), 20, 1e-6)
+    M = problem.data.statistic(problem.base, _aligned(problem), problem.rule).matrix
     # ||Y - U X||^2 is constant but for -2 tr(M U).
-    gains = 2 * np.array(twin.sweep_rotations(M, *_identities(g + 1))[2]) / problem.total
+    gains = 2 * np.array(twin.sweep_rotations(M, *_identities(g + 1))[2]) / problem.signal_energy
     assert gains[:g].min() >= 1e-4 * (1 - 1e-6)
     assert gains[g] < 1e-4 * (1 + 1e-6)
     # Twice as many gain less than that each when the codes follow too: 0.4e-5 to 2e-5.

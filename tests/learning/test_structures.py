@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import fost
 from fost import _core
-from fost.coding.encode import code_statistic
 from fost.learning import initialise
 from fost.learning.reflectors import lowest_eigenvectors
+from fost.learning.statistics import accumulate
 from tests import reference_learning as twin
-from tests.learning.test_loop import correlated, relative_error
+from tests.learning.test_learn import correlated, relative_error
 
 
 def random_unit_rows(m: int, n: int, seed: int) -> np.ndarray:
@@ -170,7 +170,7 @@ def test_full_reduces_the_objective_at_least_as_much_as_orthogonal_reflectors(n,
     m = data.draw(st.integers(1, n), label="m")
     s = data.draw(st.integers(1, n), label="s")
     Y = correlated(50, n, seed)
-    M, _ = code_statistic(fost.DCT(n)._plan, Y, s)
+    M, _ = accumulate(fost.DCT(n)._plan, Y, s)
     U = fost.Householder(lowest_eigenvectors(M, m)).matrix
     by_full = 2 * np.linalg.norm(M, "nuc")
     by_reflectors = 2 * np.trace(U.T @ M.T)

@@ -7,8 +7,8 @@ import pytest
 
 import fost
 from fost.coding.selection import SelectionRule
-from fost.learning import as_source
-from tests.learning.test_loop import STRUCTURES, correlated, structures
+from fost.learning import as_training_data
+from tests.learning.test_learn import STRUCTURES, correlated, structures
 
 
 def objective(Y: np.ndarray, coder: fost.Coder, threshold: float, s: int | None = None) -> float:
@@ -52,11 +52,13 @@ def test_banks_and_bases_too():
 def test_the_statistic_is_that_of_the_codes(isa):
     Y = correlated(500, 20)
     coder = fost.DCT(20)
-    found = as_source(Y).statistic(None, coder, SelectionRule(20, threshold=1.5), with_total=True)
+    found = as_training_data(Y).statistic(
+        None, coder, SelectionRule(20, threshold=1.5), with_energy=True
+    )
     X = coder.encode(Y, threshold=1.5).toarray()
     np.testing.assert_allclose(found.matrix, X.T @ Y, rtol=1e-12, atol=1e-9)
     assert found.energy == pytest.approx(np.sum(X**2) - 1.5**2 * np.count_nonzero(X), rel=1e-12)
-    assert found.total == pytest.approx(np.sum(Y**2), rel=1e-12)
+    assert found.signal_energy == pytest.approx(np.sum(Y**2), rel=1e-12)
 
 
 def test_no_threshold_keeps_everything():

@@ -14,10 +14,10 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
-from fost.learning import as_source
-from fost.learning.sources import ArraySource
+from fost.learning import as_training_data
 from fost.learning.structure import Problem
-from fost.learning.union import SumsOf
+from fost.learning.training_data import TrainingData
+from fost.learning.union import PursuitPass
 from tests import reference
 from tests.cases import dtypes, random_orthonormal, seeds
 from tests.learning.test_bank import mixed
@@ -26,7 +26,7 @@ STRUCTURES = [fost.Orthonormal(), fost.Reflectors(3), fost.Rotations(12)]
 
 
 def problem(Y, s=2, base=None, max_iter=10):
-    return Problem(ArraySource(Y), base, s, np.random.default_rng(0), max_iter, 0.0)
+    return Problem(TrainingData.from_rows(Y), base, s, np.random.default_rng(0), max_iter, 0.0)
 
 
 def spikes_and_waves(count=600, n=16, seed=0):
@@ -43,7 +43,7 @@ def test_sums_equal_the_reference(seed, count, dtype):
     rng = np.random.default_rng(seed)
     union = fost.Union([fost.DCT(8), fost.Dense(random_orthonormal(rng, 8))])
     Y = rng.standard_normal((count, 8)).astype(dtype)
-    found = SumsOf(union, 3, "Y")(Y)
+    found = PursuitPass(union, 3, "Y")(Y)
     wanted = reference.code_sums(union.encode(Y, 3).toarray(), Y)
     for a, b in zip(found, (*wanted, 0.0), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10 * count)
@@ -54,9 +54,9 @@ def test_threads_change_no_sum(set_threads):
     union = fost.Union([fost.DCT(16), fost.Dense(random_orthonormal(rng, 16))])
     Y = rng.standard_normal((20_000, 16)).astype(np.float32)
     set_threads(1)
-    one = SumsOf(union, 3, "Y")(Y)
+    one = PursuitPass(union, 3, "Y")(Y)
     set_threads(6)
-    for a, b in zip(SumsOf(union, 3, "Y")(Y), one, strict=True):
+    for a, b in zip(PursuitPass(union, 3, "Y")(Y), one, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -67,11 +67,11 @@ def test_an_update_never_raises_the_error_for_given_codes(member, with_base):
     base = fost.DCT(16) if with_base else None
     asked = problem(Y, 3, base)
     structure = fost.UnionOf(member, 3).fit_to(asked)
-    union = structure.start(asked, "splitting")
+    union = structure.initialise(asked, "splitting")
     Z = Y if base is None else base.forward(Y)
     before = np.inf
     for _ in range(4):
-        statistic = structure.code(asked, union)
+        statistic = structure.statistic(asked, union)
         X = union.encode(Z, 3)
         error = np.linalg.norm(Z - union.decode(X)) ** 2
         kept = np.linalg.norm(Z) ** 2 - error
@@ -110,12 +110,14 @@ def test_batches_improve_a_start(member):
     Y = mixed(count=3000)
     asked = problem(Y, 3, None)
     structure = fost.UnionOf(member, 3).fit_to(asked)
-    start = fost.Union(structure.bank.initial(asked, "subsets").members)
-    better = structure._batched(asked, start)
-    errors = [asked.error(structure.code(asked, union)) for union in (start, better)]
-    assert errors[1] < errors[0]
+    start = fost.Union(
+        fost.BankOf(structure.member, structure.n_members).initialise(asked, "subsets").members
+    )
+    better = structure._learn_batches(asked, start)
+    energies = [structure.statistic(asked, union).energy for union in (start, better)]
+    assert energies[1] > energies[0]
     few = problem(Y[:100], 3, None)  # a batch would be all of them
-    assert structure._batched(few, start) is start
+    assert structure._learn_batches(few, start) is start
 
 
 def test_streams_and_arrays_find_the_same():
@@ -252,10 +254,10 @@ def test_sums_over_gaps_equal_their_twin(refills, weighted):
     rng = np.random.default_rng(5)
     weights = rng.random(len(Y)) if weighted else None
     union = fost.Union([fost.DCT(16), fost.Dense(np.eye(16))])
-    prior = as_source(Y, missing).prior
+    prior = as_training_data(Y, missing).prior
     assert prior is not None
-    found = SumsOf(union, 2, "Y", prior, refills)(np.where(missing, np.nan, Y), weights)
-    filled = prior.filled(Y, missing)
+    found = PursuitPass(union, 2, "Y", prior, refills)(np.where(missing, np.nan, Y), weights)
+    filled = prior.fill(Y, missing)
     for _ in range(refills):
         X = fost.omp(filled, union.matrix.T, 2).toarray()
         filled = np.where(missing, X @ union.matrix.T, Y)
@@ -267,13 +269,13 @@ def test_sums_over_gaps_equal_their_twin(refills, weighted):
 
 def test_the_energy_that_is_kept_is_that_of_observed_entries():
     Y, missing = gappy(300)
-    source = as_source(Y, missing)
+    source = as_training_data(Y, missing)
     asked = Problem(source, fost.DCT(16), 2, np.random.default_rng(0), 5, 0.0)
     structure = fost.UnionOf(fost.Orthonormal(), 2).fit_to(asked)
     union = fost.Union([fost.Dense(np.eye(16)), fost.DCT(16)])
-    statistic = structure.code(asked, union)
+    statistic = structure.statistic(asked, union)
     whole = fost.Union([fost.DCT(16), fost.Chain([fost.DCT(16), fost.DCT(16)])])
-    filled = source.prior.filled(Y, missing)
+    filled = source.prior.fill(Y, missing)
     for _ in range(3):
         decoded = whole.decode(whole.encode(filled, 2))
         filled = np.where(missing, decoded, Y)
@@ -291,7 +293,7 @@ def test_gaps_cost_less_than_zeros_do():
     def error(Y: Any, **gaps: Any) -> float:
         structure = fost.UnionOf(fost.Orthonormal(), 2)
         union = fost.learn(Y, structure, 2, init=start, max_iter=10, **gaps).transform
-        return as_source(others).relative_error(union, 2)
+        return as_training_data(others).relative_error(union, 2)
 
     whole, zeros, gaps = error(Y), error(np.where(missing, 0, Y)), error(Y, missing=missing)
     assert gaps - whole < 0.5 * (zeros - whole)

@@ -8,11 +8,16 @@ from sklearn.base import clone
 
 import fost
 from fost.coding.selection import SelectionRule
-from fost.learning import BankOf, as_source
-from fost.learning.content import MarksOf, marks, told_apart
-from fost.learning.copies import dealt
+from fost.learning import as_training_data
+from fost.learning.bank import BankOf
+from fost.learning.canonical_order import (
+    ContentHashPass,
+    canonical_order,
+    content_hashes,
+    split_by_weight,
+)
 from tests import reference
-from tests.learning.test_loop import STRUCTURES, correlated, structures
+from tests.learning.test_learn import STRUCTURES, correlated, structures
 
 WEIGHTS = np.random.default_rng(5).integers(0, 4, 400)
 
@@ -23,14 +28,14 @@ def test_sums_are_those_of_repetitions(isa, rule, gaps, rng):
     Y = correlated(400, 16)
     missing = rng.random(Y.shape) < 0.3 if gaps else None
     again = np.repeat(np.arange(400), WEIGHTS)
-    one = as_source(Y, missing, WEIGHTS)
-    many = as_source(Y[again], None if missing is None else missing[again])
+    one = as_training_data(Y, missing, WEIGHTS)
+    many = as_training_data(Y[again], None if missing is None else missing[again])
     np.testing.assert_allclose(one.gram(None), many.gram(None), rtol=1e-10, atol=1e-8)
     assert one.energy == pytest.approx(many.energy, rel=1e-12)
-    a, b = (source.statistic(None, fost.DCT(16), rule, True) for source in (one, many))
+    a, b = (source.statistic(None, fost.DCT(16), rule, with_energy=True) for source in (one, many))
     np.testing.assert_allclose(a.matrix, b.matrix, rtol=1e-9, atol=1e-7)
     assert a.energy == pytest.approx(b.energy, rel=1e-10)
-    assert a.total == pytest.approx(b.total, rel=1e-12)
+    assert a.signal_energy == pytest.approx(b.signal_energy, rel=1e-12)
 
 
 @structures
@@ -61,12 +66,12 @@ def test_errors_are_those_of_repetitions(kind, gaps, rng):
     Y[WEIGHTS == 3] = rng.standard_normal((np.sum(WEIGHTS == 3), 16))  # far worse to code
     missing = rng.random(Y.shape) < 0.3 if gaps else None
     again = np.repeat(np.arange(400), WEIGHTS)
-    one = as_source(Y, missing, WEIGHTS)
-    many = as_source(Y[again], None if missing is None else missing[again])
+    one = as_training_data(Y, missing, WEIGHTS)
+    many = as_training_data(Y[again], None if missing is None else missing[again])
     coder = kind([fost.DCT(16), fost.Hadamard(16)])
     want = many.relative_error(coder, 3)
     assert one.relative_error(coder, 3) == pytest.approx(want, rel=1e-10)
-    assert as_source(Y, missing).relative_error(coder, 3) != pytest.approx(want, rel=0.1)
+    assert as_training_data(Y, missing).relative_error(coder, 3) != pytest.approx(want, rel=0.1)
 
 
 class Thirds:
@@ -79,7 +84,7 @@ class Thirds:
 
 def test_weights_go_with_blocks_and_with_dask(rng):
     Y, weights = correlated(500, 8), rng.uniform(0, 2, 500)
-    want = as_source(Y, None, weights).statistic(None, fost.DCT(8), 2)
+    want = as_training_data(Y, None, weights).statistic(None, fost.DCT(8), 2)
     da = pytest.importorskip("dask.array")
     lazy = da.from_array(Y, chunks=(120, 8))
     for signals, own in (
@@ -87,7 +92,7 @@ def test_weights_go_with_blocks_and_with_dask(rng):
         (lazy, weights),
         (lazy, da.from_array(weights, chunks=77)),
     ):
-        found = as_source(signals, None, own).statistic(None, fost.DCT(8), 2)
+        found = as_training_data(signals, None, own).statistic(None, fost.DCT(8), 2)
         np.testing.assert_allclose(found.matrix, want.matrix, rtol=1e-10, atol=1e-9)
         assert found.energy == pytest.approx(want.energy, rel=1e-10)
 
@@ -111,7 +116,7 @@ def test_threads_change_nothing(rng):
     try:
         for count in (1, 3):
             fost.set_num_threads(count)
-            results.append(as_source(Y, None, weights).statistic(None, fost.DCT(16), 4))
+            results.append(as_training_data(Y, None, weights).statistic(None, fost.DCT(16), 4))
     finally:
         fost.set_num_threads(before)
     np.testing.assert_array_equal(results[0].matrix, results[1].matrix)
@@ -146,8 +151,8 @@ def test_what_is_refused(weights, message):
 def test_weights_are_dealt_like_repetitions(count, share, rng):
     order = rng.permutation(400)
     again = np.repeat(order, WEIGHTS[order])
-    one = list(dealt(order, WEIGHTS.astype(float), share, count))
-    many = list(dealt(again, None, share, count))
+    one = list(split_by_weight(order, WEIGHTS.astype(float), share, count))
+    many = list(split_by_weight(again, None, share, count))
     assert len(one) == len(many) == count
     for (places, weights), (repeated, none) in zip(one, many, strict=True):
         assert none is None
@@ -156,7 +161,7 @@ def test_weights_are_dealt_like_repetitions(count, share, rng):
 
 def test_any_weights_are_dealt_in_equal_parts(rng):
     weights = rng.random(50)
-    parts = list(dealt(np.arange(50), weights, None, 4))
+    parts = list(split_by_weight(np.arange(50), weights, None, 4))
     sums = [own.sum() for _, own in parts]
     np.testing.assert_allclose(sums, weights.sum() / 4)
     total = np.zeros(50)
@@ -167,10 +172,10 @@ def test_any_weights_are_dealt_in_equal_parts(rng):
 
 def test_weights_may_be_huge():
     weights = np.full(400, 1e12)
-    (part,) = dealt(np.arange(400), weights, 2.5e12)
+    (part,) = split_by_weight(np.arange(400), weights, 2.5e12)
     np.testing.assert_array_equal(part[1], [1e12, 1e12, 5e11])
     Y = correlated(400, 8)
-    assert counted(as_source(Y, None, weights).sample(50)) == 50
+    assert counted(as_training_data(Y, None, weights).sample(50)) == 50
     options = {"max_iter": 2, "tol": 0, "random_state": 0}
     huge = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 3), 2, sample_weight=weights, **options)
     plain = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 3), 2, **options)
@@ -179,13 +184,13 @@ def test_weights_may_be_huge():
 
 def test_samples_of_weights_are_those_of_repetitions():
     Y = correlated(400, 8)
-    one = as_source(Y, None, WEIGHTS).sample(100)
-    many = as_source(np.repeat(Y, WEIGHTS, axis=0)).sample(100)
+    one = as_training_data(Y, None, WEIGHTS).sample(100)
+    many = as_training_data(np.repeat(Y, WEIGHTS, axis=0)).sample(100)
     assert counted(one) == counted(many) == 100
-    np.testing.assert_array_equal(one.in_memory(), many.in_memory())
-    half = as_source(Y, None, WEIGHTS / 2).sample(100)
+    np.testing.assert_array_equal(one.rows(), many.rows())
+    half = as_training_data(Y, None, WEIGHTS / 2).sample(100)
     assert counted(half) == 100
-    assert (WEIGHTS[np.isin(Y[:, 0], half.in_memory()[:, 0])] > 0).all()
+    assert (WEIGHTS[np.isin(Y[:, 0], half.rows()[:, 0])] > 0).all()
 
 
 @pytest.mark.parametrize("init", ["splitting", "farthest"])
@@ -270,7 +275,7 @@ def test_parts_of_weights_add_up(estimator):
 @pytest.mark.parametrize("kind", [fost.BankOf, fost.UnionOf])
 def test_what_many_signals_start_from_is_drawn_by_what_they_hold(kind, init, monkeypatch, rng):
     """They are left in their order; sums differ in their last bits then."""
-    monkeypatch.setattr("fost.learning.sources._FEW_ENTRIES", 0)
+    monkeypatch.setattr("fost.learning.training_data._MAX_SORTED_ENTRIES", 0)
     Y = correlated(400, 8)
     again = rng.permutation(np.repeat(np.arange(400), WEIGHTS))
     options = {"init": init, "max_iter": 2, "tol": 0, "random_state": 0}
@@ -304,8 +309,8 @@ def test_marks_are_those_of_the_reference(dtype, n, rng):
     Y[3], Y[4], Y[5, 0] = 0, np.round(Y[4]), np.nan
     want = reference.marks(Y)
     for same in (Y, np.asfortranarray(Y), np.repeat(Y, 2, axis=1)[:, ::2], Y[::-1][::-1]):
-        np.testing.assert_array_equal(marks(same), want)
-    np.testing.assert_array_equal(marks(Y.repeat(2, axis=0)), want.repeat(2))
+        np.testing.assert_array_equal(content_hashes(same), want)
+    np.testing.assert_array_equal(content_hashes(Y.repeat(2, axis=0)), want.repeat(2))
 
 
 def test_threads_change_no_mark(rng):
@@ -314,27 +319,27 @@ def test_threads_change_no_mark(rng):
     try:
         for count in (1, 3):
             fost.set_num_threads(count)
-            found.append(marks(Y))
+            found.append(content_hashes(Y))
     finally:
         fost.set_num_threads(before)
     np.testing.assert_array_equal(*found)
 
 
-def test_signals_of_few_digits_are_told_apart(rng):
+def test_signals_of_few_digits_are_canonical_order(rng):
     """Whose bits are mostly zeros."""
     Y = np.unique(rng.integers(0, 4, (20_000, 8)), axis=0).astype(float)
-    assert len(np.unique(marks(Y))) == len(Y)
+    assert len(np.unique(content_hashes(Y))) == len(Y)
     ones = np.arange(-5000.0, 5000.0)[:, None]  # all of which look alike
-    assert len(np.unique(marks(ones))) == len(ones)
+    assert len(np.unique(content_hashes(ones))) == len(ones)
 
 
 def test_neither_units_nor_last_bits_change_the_order(rng):
     Y = rng.standard_normal((2000, 32))
-    order = np.argsort(marks(Y))
+    order = np.argsort(content_hashes(Y))
     noise = 1 + 4e-16 * rng.standard_normal(Y.shape)
     for same in (1000 * Y, 2.0**-900 * Y, noise * Y):
-        np.testing.assert_array_equal(np.argsort(marks(same)), order)
-    single = np.argsort(marks(Y.astype(np.float32)))
+        np.testing.assert_array_equal(np.argsort(content_hashes(same)), order)
+    single = np.argsort(content_hashes(Y.astype(np.float32)))
     assert len(set(single[:1000]) & set(order[:1000])) > 980  # a few round to other steps
 
 
@@ -342,15 +347,15 @@ def test_equal_marks_of_different_signals():
     """Which hardly ever are: signals are compared where they are at hand."""
     Y = np.array([[1.0], [2.0], [1.0], [3.0], [1.0]])
     found = np.array([7, 7, 7, 2, 7], np.uint64)
-    places, weights = told_apart(found, np.array([1.0, 1.0, 0.5, 0.0, 1.0]), Y)
+    places, weights = canonical_order(found, np.array([1.0, 1.0, 0.5, 0.0, 1.0]), Y)
     assert set(Y[places, 0]) == {1.0, 2.0}
     assert weights.sum() == 3.5
-    places, weights = told_apart(found, None)
+    places, weights = canonical_order(found, None)
     assert list(places[-4:]) == [places[-1]] * 4, "the rest believes marks"
     assert weights is None
 
 
 def test_blocks_have_the_marks_of_all():
     Y = correlated(100, 8)
-    (found,) = as_source(Thirds(Y)).total(MarksOf())
-    np.testing.assert_array_equal(found.array, marks(Y))
+    (found,) = as_training_data(Thirds(Y)).stream.total(ContentHashPass())
+    np.testing.assert_array_equal(found.array, content_hashes(Y))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import fost
-from fost.learning import as_source
+from fost.learning import as_training_data
 from tests import reference
 from tests.cases import (
     dtypes,
@@ -338,7 +338,7 @@ def test_unions_in_other_parts_of_fost():
     assert found is not None
     codes = union.encode(Y, 3)
     error = np.linalg.norm(Y - union.decode(codes)) ** 2 / np.linalg.norm(Y) ** 2
-    assert as_source(Y).relative_error(union, 3) == pytest.approx(error, rel=1e-9)
+    assert as_training_data(Y).relative_error(union, 3) == pytest.approx(error, rel=1e-9)
     for restore in (fost.restoration.denoise, fost.restoration.inpaint):
         with pytest.raises(TypeError, match="transform must be a transform or a bank, got Union"):
             restore(np.ones((8, 8)), np.zeros((8, 8), bool), transform=union)
@@ -352,5 +352,5 @@ def test_the_error_with_missing_entries_equals_that_of_the_codes():
     codes = union.encode(Y, 4, missing=missing)
     left, seen = np.where(missing, 0, Y - union.decode(codes)), np.where(missing, 0, Y)
     error = np.square(left).sum() / np.square(seen).sum()
-    found = as_source(Y, missing=missing).relative_error(union, 4)
+    found = as_training_data(Y, missing=missing).relative_error(union, 4)
     assert found == pytest.approx(error, rel=1e-9)

@@ -35,7 +35,8 @@ from fost.estimators.base import (
     default_entries,
     warn_not_converged,
 )
-from fost.learning import InterruptedWarning, as_source
+from fost.learning import InterruptedWarning, as_training_data
+from fost.learning.training_data import TrainingData
 from fost.streams import Stream
 
 # Called with the iteration, the relative error and the dictionary; True stops the learning.
@@ -54,7 +55,7 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
     callback: DictionaryCallback | None
     verbose: bool
     dictionary_: GeneralDictionary
-    _allows_missing = True
+    _takes_gaps = True
 
     @abstractmethod
     def _n_steps(self, n_components: int, s: int) -> int:
@@ -79,10 +80,10 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
         """Called after the last step."""
 
     def _fit(self, signals: Stream) -> None:
-        source = as_source(signals)
+        data = as_training_data(signals)
         if isinstance(self, WeightedFit):  # sorts the signals, and merges equal ones by weights
-            source = source.arranged()
-        rows, missing = _weighted(*_filled(source.in_memory(), source), source)
+            data = data.in_canonical_order(if_small=False)
+        rows, missing = _weighted(*_filled(data.rows(), data), data)
         Y = scale_to_safe_range(rows)
         n = self.n_features_in_
         n_components = n if self.n_components is None else self.n_components
@@ -178,25 +179,24 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
         return self.dictionary_.atoms
 
 
-def _filled(rows: Floats, signals: Stream) -> tuple[Floats, Mask | None]:
+def _filled(rows: Floats, data: TrainingData) -> tuple[Floats, Mask | None]:
     """Signals with missing entries filled by the prior, and their mask; None if there are none."""
-    missing = np.isnan(rows) if signals.gaps else None
+    missing = np.isnan(rows) if data.has_missing else None
     if missing is None or not missing.any():
         if not np.isfinite(rows).all():
-            raise not_finite(rows, signals.name)
+            raise not_finite(rows, data.name)
         return rows, None
-    source = as_source(signals)
-    assert source.prior is not None, "signals with missing entries have a prior"
-    return source.prior.filled(rows, missing), missing
+    assert data.prior is not None, "signals with missing entries have a prior"
+    return data.prior.fill(rows, missing), missing
 
 
-def _weighted(rows: Floats, missing: Mask | None, signals: Stream) -> tuple[Floats, Mask | None]:
+def _weighted(rows: Floats, missing: Mask | None, data: TrainingData) -> tuple[Floats, Mask | None]:
     """Signals times the square roots of their weights, without signals of weight zero.
 
     The squared residual of a scaled signal is its weighted error. Scaling a signal scales its code,
     since pursuit with a fixed number of entries is equivariant to the scale.
     """
-    weights = signals.weights_at(np.arange(len(rows)))
+    weights = data.weights
     if weights is None:
         return rows, missing
     counts = weights > 0

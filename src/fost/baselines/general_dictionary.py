@@ -77,8 +77,8 @@ class GeneralDictionary:
     ) -> csr_array:
         """Sparse codes by `fost.omp`, of shape (n_signals, n_atoms).
 
-        Y may be anything that `fost.learning.as_source` accepts. `missing` is a mask of the same
-        kind, or "nan".
+        Y may be anything that `fost.learning.as_training_data` accepts. `missing` is a mask of
+        the same kind, or "nan".
         """
         if not is_lazy(Y) and missing is None:
             return omp(Y, self._prepared, n_nonzero_coefs, max_error=max_error)
@@ -87,7 +87,7 @@ class GeneralDictionary:
             self._encode_block,
             n_nonzero_coefs=n_nonzero_coefs,
             max_error=max_error,
-            may_miss=stream.gaps,
+            may_miss=stream.has_missing,
             name=stream.name,
         )
         return stream.map_blocks(encode)

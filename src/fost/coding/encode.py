@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -111,22 +110,6 @@ def collect_codes(
         values.resize(n_entries, refcheck=False)
         indices.resize(n_entries, refcheck=False)
     return unchecked_csr(values, indices.astype(index_type, copy=False), indptr, shape)
-
-
-def code_statistic(
-    plan: _core.Coder, Y: Floats, n_nonzero_coefs: int, name: str = "Y"
-) -> tuple[NDArray[np.float64], float]:
-    """M = X Y^T and ||X||_F^2 for the codes X = T_s(U^T Y), which are never stored.
-
-    Row i of M belongs to atom i. The sums are in float64 and bit-identical for any number of
-    threads.
-    """
-    matrix = np.empty((plan.n_atoms, Y.shape[1]))
-    with blas_threads(plan):
-        energy = plan.accumulate(Y, n_nonzero_coefs, matrix)
-    if not (isfinite(energy) and np.isfinite(matrix).all()):
-        raise not_finite(Y, name)
-    return matrix, energy
 
 
 def unchecked_csr(

@@ -37,7 +37,7 @@ from fost.diagnostics.spectrum import (
     symmetric_bound_from_sums,
 )
 from fost.diagnostics.sums import CodingSums, coding_sums
-from fost.learning.sources import ArraySource
+from fost.learning import as_training_data
 from fost.transforms import DCT, Chain, Coder, Transform
 from fost.transforms.coder import dense_flops
 
@@ -210,7 +210,7 @@ def _compare_with_dct(
     elif sums.dictionary.coder is not None:
         shape = _base_shape(sums.dictionary.coder) or shape
     dct = DCT(shape)
-    found = ArraySource(check_real(Y, "Y")).statistic(None, dct, min(sums.n_nonzero_coefs, n))
+    found = as_training_data(check_real(Y, "Y")).statistic(None, dct, min(sums.n_nonzero_coefs, n))
     return DCTComparison(shape, dct.flops, sums.relative(max(0.0, sums.total - found.energy)))
 
 

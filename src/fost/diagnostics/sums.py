@@ -18,8 +18,8 @@ from fost._typing import Float64Array, Floats
 from fost._validation import check_parameters, check_real
 from fost.coding.omp import omp
 from fost.diagnostics.result import check_entries
-from fost.learning import LearningResult
-from fost.learning.sources import ArraySource
+from fost.learning import as_training_data
+from fost.learning.state import LearningResult
 from fost.transforms import Chain, Coder, Dense, Householder, Transform, Union
 
 # Atoms count as orthonormal if max|D^T D - I| is at most this: more than the rounding error of
@@ -179,7 +179,7 @@ def coding_sums(dictionary: object, Y: ArrayLike, n_nonzero_coefs: int | None) -
     """Encode the signals and add up the sums, in one pass."""
     form = canonical_dictionary(dictionary)
     signals = check_real(Y, "Y")
-    source = ArraySource(signals)
+    source = as_training_data(signals)
     n = source.n_features
     if n != form.n_features:
         raise ValueError(f"Y has {n} features, but this dictionary was built for {form.n_features}")

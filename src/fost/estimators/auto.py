@@ -1,4 +1,4 @@
-"""The best transform or bank for a budget, as a scikit-learn estimator."""
+"""Automatic choice of a dictionary within a budget, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -13,106 +13,119 @@ from fost._progress import progress
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost._validation import RandomState, as_generator, check_integer, check_number, check_verbose
+from fost._warnings import external_stacklevel
 from fost.coding.selection import SelectionRule, check_rule
-from fost.estimators.auto_choice import Wish, bases_for
 from fost.estimators.base import CoderEstimator, WeightedFit, default_entries, warn_unless_converged
-from fost.learning import InterruptedWarning, Source, as_source
-from fost.learning.bank import most_members
-from fost.learning.contest import MOMENTUM, Contest, first_of, n_signals_of, rounds
-from fost.learning.frontier import Candidate, Frontier, Rung, relative_error, rungs
-from fost.learning.loop import run
-from fost.learning.task import Task
-from fost.learning.union_rungs import union_rungs
+from fost.learning import InterruptedWarning, as_training_data
+from fost.learning.bank import max_bank_members
+from fost.learning.learn import LearningOptions, learn_part
+from fost.learning.training_data import TrainingData
+from fost.model_selection.candidates import (
+    Candidate,
+    CandidateSpec,
+    Frontier,
+    candidate_specs,
+    relative_error,
+    union_specs,
+)
+from fost.model_selection.criteria import SelectionCriterion, bases_for
+from fost.model_selection.successive_halving import (
+    MOMENTUM,
+    SuccessiveHalving,
+    count_signals,
+    first_signals,
+    halving_schedule,
+)
 from fost.streams import Stream
 from fost.transforms.coder import dense_flops
 
-# Signals that candidates are compared on where they are not all in memory.
-_EXPLORED = 100_000
-# Signals that say which shape they have, where nobody else does.
-_FEW = 4096
+# The number of signals that candidates are compared on if the signals are not all in memory.
+_MAX_EXPLORED = 100_000
+# The number of signals that the shape of a signal is guessed from.
+_SHAPE_SIGNALS = 4096
 
 
 class AutoDictionary(WeightedFit, CoderEstimator):
-    """The dictionary with the least error for a budget of operations, or the reverse.
+    """The dictionary with the smallest error within a budget of operations, or the reverse.
 
-    Learns rotations, reflectors and whatever other structures are registered along ladders of
-    sizes, without a base and over the DCT of the signals, each size from the one before, and
-    a dense dictionary; then banks of them with more and more members, each from the one before,
-    and, where `max_flops` has room for matching pursuit, unions.
-    Judges them all on signals that were held out, and continues the chosen one on all signals.
-    Candidates are learned on a sample first, by a few iterations; the quarter of them that
-    promises most goes on with four times as many signals, until the last have seen all; and the
-    best of these is learned once more from its own start, in case that is better. Of signals
-    that are not in memory up to 100,000, spread over all, decide between candidates.
+    The candidates are rotations, reflectors and all other registered structures in increasing
+    sizes, without a base and over the DCT of the signals; a dense dictionary; banks with increasing
+    numbers of members; and unions, if `max_flops` allows matching pursuit. Each size starts from
+    the size before.
 
-    A bank suits mixed signals (see `fost.Bank`). Its codes have a column for each atom of each
-    member: where their number must be known beforehand, or where `dictionary_` must be one
-    orthonormal transform, set ``max_members=1``.
+    Successive halving selects among them. All candidates are trained on a sample for a few
+    iterations and compared on held-out signals. The best quarter continues with four times as many
+    signals, until the last candidates have seen all signals. The winner is trained once more from
+    its own start, and finally to convergence on all signals. If the signals are not in memory, a
+    sample of 100,000 signals decides between the candidates.
+
+    A bank suits heterogeneous signals (see `fost.Bank`). Its codes have a column for each atom of
+    each member. Set ``max_members=1`` if `dictionary_` must be one orthonormal transform.
 
     Parameters
     ----------
     n_nonzero_coefs : int or None
-        Entries per code, s; if None a sixteenth of the features, at least 4 where there are 4. With
-        a threshold at most so many, or as many as it takes if None.
+        Entries per code, s; if None a sixteenth of the features, but at least 4. With a threshold
+        it is the maximal number, and None is no limit.
     signal_shape : int or tuple of int, optional
-        Shape of a signal, such as (8, 8) for patches: its DCT is tried as a base. If None, the
-        better one for some of the signals of that along one axis and, where n is a square number,
-        that of a square; neither where the entries themselves are sparser.
+        The shape of a signal, such as (8, 8) for patches; its DCT is tried as a base. If None, the
+        DCT along one axis and, if n is a square number, the DCT of a square are compared on some
+        of the signals. None is used if the entries themselves are sparser.
     max_flops : int, float, "auto" or None
-        Operations per signal at most: the choice is the least held-out error within them.
-        ``"auto"`` is n (2 n - 1), those of a dense transform, unless there is a
-        `max_relative_error`, which then decides alone; None is no limit, and takes much longer. A
-        bank must be better by what log2(B) / log2(n) more coefficients would gain, since it
-        takes as many bits to name one of B members as these places; a union of K atoms, whose
-        pursuit counts, by what s log2(K / n) / log2(n) more would, since each place is named.
+        The maximal number of operations per signal; the candidate with the smallest held-out
+        error within it is chosen. ``"auto"`` is n (2 n - 1), the cost of a dense transform, or no
+        limit if `max_relative_error` is given. None is no limit, which takes much longer. A bank of
+        B members must beat the best single transform even if that one gets log2(B) / log2(n) extra
+        coefficients (the cost of storing the member index). For a union of K atoms, whose pursuit
+        counts as operations, these are s log2(K / n) / log2(n) extra coefficients.
     max_relative_error : float, optional
-        Relative error on held-out signals at most: the choice is the cheapest below it.
+        The maximal relative error on held-out signals; the cheapest candidate within it is chosen.
     max_members : int
-        Members of a bank or union at most: banks of 2, 4, 8 and so on are tried up to this, as
-        far as there are as many signals per member as features. 1 tries single transforms only,
-        in about a quarter of the time. Operations leave out the selection of coefficients, which a
-        bank does for every member: of equal operations, 8 members take about one and a half
-        times as long as a single transform to encode signals.
+        The maximal number of members of a bank or union. Banks of 2, 4, 8 and so on members are
+        tried, as long as there are as many signals per member as features. 1 tries single
+        transforms only, in about a quarter of the time. Operations do not include the selection of
+        coefficients, which a bank repeats for every member.
     validation_fraction : float
-        The share of the signals that is held out.
+        The share of held-out signals.
     max_iter : int
-        Iterations at most, for the choice; candidates have up to 16 in each round.
+        The maximal number of iterations for the chosen candidate; candidates have up to 16 in each
+        rung of successive halving.
     tol : float
-        The choice is done when its relative error changes by less than this.
+        Stop when the relative error of the chosen candidate changes by less than this.
     random_state : int, Generator, RandomState or None
-        For the choice of the signals that are held out, and of those in samples.
+        The seed of the split into training and held-out signals, and of random starts.
     verbose : bool or None
-        Show a progress bar on stderr; None shows it in a terminal only.
+        Show a progress bar on stderr; None shows it in terminals only.
     sparse_output : bool
         Whether `transform` returns a csr_array or an ndarray.
     threshold : float, optional
-        Codes keep all entries of a magnitude above this, each of which counts as much as a squared
-        error of threshold^2: in all errors, and in the choice.
+        Codes keep all entries whose magnitude exceeds the threshold. Each entry adds threshold^2 to
+        all errors.
 
     Attributes
     ----------
     dictionary_ : Transform, Bank or Union
-        The chosen one.
+        The chosen dictionary.
     frontier_ : Frontier
-        All candidates: structure, family, n_members, flops, n_parameters, the number of
-        signals that it was learned from and the relative error on them, that on held-out
-        signals, seconds. `fost.plot_frontier` draws it.
+        All candidates: structure, family, n_members, flops, n_parameters, number of training
+        signals, relative errors on training and held-out signals, seconds. `fost.plot_frontier`
+        draws it.
     chosen_ : Candidate
-        The row of `frontier_` that `dictionary_` continues.
+        The candidate in `frontier_` that `dictionary_` continues.
     components_ : ndarray of shape (n_atoms, n_features)
-        The atoms, in rows; n_atoms is n_features, times the members of a bank.
+        The atoms, in rows; n_atoms is n_features times the number of members.
     n_nonzero_coefs_ : int
         Entries per code in `fit`.
     error_ : float
         Relative error of `dictionary_` on all signals.
     errors_ : ndarray of shape (n_iter_,)
-        Relative error after each of the last steps, on all signals.
+        Relative error after each iteration of the final training on all signals.
     start_error_ : float
-        Relative error before the last steps.
+        Relative error before the final training.
     n_iter_ : int
-        Iterations of the last steps; a fixed transform has one, which changes nothing.
+        Iterations of the final training; 1 for a fixed transform.
     interrupted_ : bool
-        Whether Ctrl-C ended the search, or the last steps.
+        Whether Ctrl-C stopped the search or the final training.
 
     Examples
     --------
@@ -122,7 +135,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     >>> auto.dictionary_.flops <= 200
     True
 
-    Signals of two kinds:
+    Heterogeneous signals:
 
     >>> rng = np.random.default_rng(0)
     >>> Y[::2] = 20 * rng.standard_normal((200, 16)) * (rng.random((200, 16)) < 0.1)
@@ -130,8 +143,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     True
     """
 
-    _min_signals = 2
-    _allows_missing = True
+    _least_signals = 2
+    _takes_gaps = True
 
     def __init__(
         self,
@@ -164,12 +177,12 @@ class AutoDictionary(WeightedFit, CoderEstimator):
 
     @property
     def _rule(self) -> SelectionRule:
-        """What codes are made by."""
+        """The selection rule of the codes."""
         n = self.n_features_in_
         return check_rule(self._learned_entries(n), None, self.threshold, n)
 
     def _learned_entries(self, n_features: int) -> int | None:
-        """Entries per code, by the parameters; None where a threshold alone decides."""
+        """Entries per code; None if only a threshold limits them."""
         if self.n_nonzero_coefs is not None or self.threshold is not None:
             return self.n_nonzero_coefs
         return default_entries(n_features)
@@ -179,54 +192,68 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         return self.dictionary_.encode(signals, rule.s, threshold=rule.threshold)
 
     def _fit(self, signals: Stream) -> None:
-        # Of signals that are not in memory, or have gaps, some decide between the candidates, and
-        # only the chosen one is learned further on all.
-        source = as_source(signals).in_order()
-        whole = signals.resident and not signals.gaps
-        sample = source if whole else source.sample(_EXPLORED).loaded()
+        # A sample decides between the candidates if signals are not in memory or have missing
+        # entries. Only the chosen candidate is trained further on all signals.
+        data = as_training_data(signals).in_canonical_order()
+        complete = signals.in_memory and not signals.has_missing
+        sample = data if complete else data.sample(_MAX_EXPLORED).loaded()
         random = as_generator(self.random_state)
-        distinct = len(sample.apart[0])
-        count = self._held_out_count(distinct)
+        n_distinct = len(sample.distinct[0])
+        count = self._held_out_count(n_distinct)
         self._check()
-        order = random.permutation(distinct)
-        # A single one is judged on itself.
-        train, held_out = self._divided(sample, order[count:], np.sort(order[: max(1, count)]))
-        todo = self._todo(train)
-        wish = Wish(held_out, self._rule.s, self.max_relative_error, self.threshold)
-        self.frontier_ = self._explored(train, wish, todo, random)
-        self.chosen_ = wish.best(self.frontier_)
-        rung = next(r for r in todo if r.name == self.chosen_.structure)
-        self._continue(source, rung, random)
+        order = random.permutation(n_distinct)
+        # A single signal is both training and held-out signal.
+        train, held_out = self._split(sample, order[count:], np.sort(order[: max(1, count)]))
+        specs = self._specs(train)
+        criterion = SelectionCriterion(
+            held_out, self._rule.s, self.max_relative_error, self.threshold
+        )
+        self.frontier_ = self._search(train, criterion, specs, random)
+        self.chosen_ = criterion.best(self.frontier_)
+        spec = next(spec for spec in specs if spec.name == self.chosen_.structure)
+        self._continue(data, spec, random)
 
-    def _divided(
-        self, sample: Source, train: NDArray[np.int64], held_out: NDArray[np.int64]
-    ) -> tuple[Floats | Source, Floats | Source]:
-        """Signals to learn from, and those that were held out, of those that are told apart."""
-        places, weights = sample.apart
-        rows = sample.in_memory()
-        gaps = sample.gaps and bool(np.isnan(rows).any())
-        if gaps or weights is not None or self.threshold is not None:
+    def _split(
+        self, sample: TrainingData, train: NDArray[np.int64], held_out: NDArray[np.int64]
+    ) -> tuple[Floats | TrainingData, Floats | TrainingData]:
+        """Training and held-out signals, for indices of the distinct signals."""
+        rows, weights = sample.distinct
+        signals = sample.rows()
+        incomplete = sample.has_missing and bool(np.isnan(signals).any())
+        if incomplete or weights is not None or self.threshold is not None:
             own = [None if weights is None else weights[part] for part in (train, held_out)]
-            return sample.taken(places[train], own[0]), sample.taken(places[held_out], own[1])
-        return rows[places[train]], rows[places[held_out]]
+            return sample.subset(rows[train], own[0]), sample.subset(rows[held_out], own[1])
+        return signals[rows[train]], signals[rows[held_out]]
 
-    def _explored(
-        self, train: Floats | Source, wish: Wish, todo: list[Rung], random: np.random.Generator
+    def _search(
+        self,
+        train: Floats | TrainingData,
+        criterion: SelectionCriterion,
+        specs: list[CandidateSpec],
+        random: np.random.Generator,
     ) -> Frontier:
-        """All candidates, or those that were learned before an interrupt."""
+        """All candidates, or the candidates trained before an interrupt."""
         shown = None if self.verbose is None else check_verbose(self.verbose)
-        plan = rounds(n_signals_of(train), self.n_features_in_, len(todo))
-        contest = Contest(
-            train, wish.held_out, wish.n_nonzero_coefs, self.max_iter, self.tol, random, "X",
-            self.threshold,
-        )  # fmt: skip
+        schedule = halving_schedule(count_signals(train), self.n_features_in_, len(specs))
+        search = SuccessiveHalving(
+            train,
+            criterion.held_out,
+            criterion.n_nonzero_coefs,
+            self.max_iter,
+            self.tol,
+            random,
+            name="X",
+            threshold=self.threshold,
+        )
         found: dict[str, Candidate] = {}
-        done, total = 0, sum(each.n_candidates for each in plan) + 1
+        done, total = 0, sum(rung.n_candidates for rung in schedule) + 1
         self.interrupted_ = False
         with single_threaded_blas, progress("candidate", total, shown) as advance:
-            learned = contest.held(todo, plan, wish.order, lambda rung: advance(done, rung.name))
+            trained = search.run(
+                specs, schedule, criterion.rank, lambda spec: advance(done, spec.name)
+            )
             try:
-                for candidate in learned:
+                for candidate in trained:
                     found[candidate.structure] = candidate
                     done += 1
             except KeyboardInterrupt:
@@ -236,13 +263,13 @@ class AutoDictionary(WeightedFit, CoderEstimator):
                 warnings.warn(
                     f"interrupted after {done} of {total} candidates; the choice is among these",
                     InterruptedWarning,
-                    stacklevel=4,  # the caller of fit
+                    stacklevel=external_stacklevel(),
                 )
             advance(done, "")
         return Frontier(list(found.values()))
 
     def _check(self) -> None:
-        """Whether the parameters are what they must be; `_todo` looks at the shape."""
+        """Check the parameters, except `signal_shape`, which `_specs` checks."""
         self.n_nonzero_coefs_ = self._learned_entries(self.n_features_in_)
         _ = self._rule  # checks n_nonzero_coefs and threshold
         check_integer(self.max_iter, "max_iter", 0, 2**31 - 1)
@@ -251,24 +278,24 @@ class AutoDictionary(WeightedFit, CoderEstimator):
             check_number(self.max_relative_error, "max_relative_error", 0, 1)
         check_integer(self.max_members, "max_members", 1, 2**20)
 
-    def _todo(self, train: Floats | Source) -> list[Rung]:
-        """The rungs within the budget, and banks with enough signals for their members."""
-        n_features, n_signals, rule = self.n_features_in_, n_signals_of(train), self._rule
-        few = first_of(train, min(n_signals, _FEW), "X")
+    def _specs(self, train: Floats | TrainingData) -> list[CandidateSpec]:
+        """The candidates within the budget; banks have enough signals for their members."""
+        n_features, n_signals, rule = self.n_features_in_, count_signals(train), self._rule
+        few = first_signals(train, min(n_signals, _SHAPE_SIGNALS), "X")
         bases = bases_for(
             self.signal_shape, n_features, lambda U: relative_error(few, U, rule.s, rule.threshold)
         )
         most = int(self.max_members)
-        most = max(1, min(most, n_signals // n_features, most_members(n_features)))
+        most = max(1, min(most, n_signals // n_features, max_bank_members(n_features)))
         limit = self._limit(n_features)
         if limit is None:
-            return rungs(n_features, bases, None, most)
-        todo = rungs(n_features, bases, limit, most)
-        if self.threshold is None:  # codes of unions are pursued
-            todo += union_rungs(n_features, self._rule.s, bases, limit, most)
-        affordable = [rung for rung in todo if rung.flops <= limit]
+            return candidate_specs(n_features, bases, None, most)
+        specs = candidate_specs(n_features, bases, limit, most)
+        if self.threshold is None:  # pursuit in unions has no threshold
+            specs += union_specs(n_features, rule.s, bases, limit, most)
+        affordable = [spec for spec in specs if spec.flops <= limit]
         if not affordable:
-            cheapest = min(rungs(n_features, bases), key=lambda rung: rung.flops)
+            cheapest = min(candidate_specs(n_features, bases), key=lambda spec: spec.flops)
             raise ValueError(
                 f"max_flops={limit} is below the cheapest candidate, {cheapest.name} "
                 f"with {cheapest.flops} operations"
@@ -276,7 +303,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         return affordable
 
     def _limit(self, n_features: int) -> int | None:
-        """Operations per signal at most; None for no limit."""
+        """The maximal number of operations per signal; None for no limit."""
         if self.max_flops is None:
             return None
         if isinstance(self.max_flops, str) and self.max_flops == "auto":
@@ -289,24 +316,26 @@ class AutoDictionary(WeightedFit, CoderEstimator):
             raise ValueError(f"validation_fraction must be between 0 and 1, got {share!r}")
         return min(max(1, round(share * n_signals)), n_signals - 1)
 
-    def _continue(self, source: Source, rung: Rung, random: np.random.Generator) -> None:
-        """The chosen one, learned further on all signals."""
+    def _continue(
+        self, data: TrainingData, spec: CandidateSpec, random: np.random.Generator
+    ) -> None:
+        """Train the chosen candidate to convergence on all signals."""
         self.dictionary_ = self.chosen_.transform
         self.start_error_ = self.error_ = self.chosen_.train_error
         self.errors_, self.n_iter_ = np.array([self.error_]), 1
-        if rung.structure is not None:
-            task = Task(
-                rung.structure,
-                self.n_nonzero_coefs_,
-                rung.base,
-                self.dictionary_,
-                self.max_iter,
-                self.tol,
-                random,
-                self.threshold,
+        if spec.structure is not None:
+            options = LearningOptions(
+                structure=spec.structure,
+                n_nonzero_coefs=self.n_nonzero_coefs_,
+                base=spec.base,
+                init=self.dictionary_,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                random_state=random,
+                threshold=self.threshold,
                 momentum=MOMENTUM,
             )
-            result = run(source, task, interruptible=True)
+            result = learn_part(data, options, interruptible=True)
             self.dictionary_ = result.transform
             self.error_, self.start_error_ = result.error, result.start_error
             self.errors_, self.n_iter_ = result.errors, result.n_iter

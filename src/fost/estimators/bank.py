@@ -7,10 +7,12 @@ import os
 from fost._validation import RandomState
 from fost.estimators.base import default_rotations
 from fost.estimators.learned import LearnedDictionary
-from fost.learning import BankOf, LearningResult, Rotations, Structure
-from fost.learning.bank import check_member
-from fost.learning.loop import Callback
+from fost.learning import Structure
+from fost.learning.bank import BankOf, check_member
+from fost.learning.learn import Callback
 from fost.learning.online import Forgetting
+from fost.learning.rotations import Rotations
+from fost.learning.state import LearningResult
 from fost.transforms import Bank, Coder, Transform
 
 

@@ -24,9 +24,10 @@ from fost._typing import Floats
 from fost._validation import check_flag, has_masked
 from fost._warnings import external_stacklevel
 from fost.coding.selection import SelectionRule, check_rule
-from fost.learning import LearningResult, as_source
+from fost.learning import as_training_data
+from fost.learning.state import LearningResult
 from fost.streams import Stream, as_stream, is_lazy
-from fost.streams.local import Array
+from fost.streams.arrays import ArrayStream
 from fost.transforms import Coder
 
 # Input that estimators accept as signals.
@@ -185,8 +186,8 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         Parameters
         ----------
         X : array-like of shape (n_signals, n_features)
-            Signals in rows, or any other input of `fost.learning.as_source`: memory maps, Zarr
-            arrays, Dask arrays, iterables of blocks.
+            Signals in rows, or any other input of `fost.learning.as_training_data`: memory maps,
+            Zarr arrays, Dask arrays, iterables of blocks.
         y : None
             Ignored.
 
@@ -224,7 +225,7 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         Parameters
         ----------
         X : array-like of shape (n_signals, n_features)
-            Signals in rows, or any other input of `fost.learning.as_source`.
+            Signals in rows, or any other input of `fost.learning.as_training_data`.
 
         Returns
         -------
@@ -318,8 +319,8 @@ class WeightedFit(DictionaryEstimator):
         Parameters
         ----------
         X : array-like of shape (n_signals, n_features)
-            Signals in rows, or any other input of `fost.learning.as_source`: memory maps, Zarr
-            arrays, Dask arrays, iterables of blocks. NaN entries are missing, and the error on
+            Signals in rows, or any other input of `fost.learning.as_training_data`: memory maps,
+            Zarr arrays, Dask arrays, iterables of blocks. NaN entries are missing, and the error on
             the observed entries is minimised.
         y : None
             Ignored.
@@ -378,7 +379,7 @@ class CoderEstimator(DictionaryEstimator):
         Parameters
         ----------
         X : array-like of shape (n_signals, n_features)
-            Signals in rows, or any other input of `fost.learning.as_source`.
+            Signals in rows, or any other input of `fost.learning.as_training_data`.
         y : None
             Ignored.
 
@@ -388,7 +389,7 @@ class CoderEstimator(DictionaryEstimator):
         """
         check_is_fitted(self, "dictionary_")
         signals, rule = check_estimator_signals(self, X, reset=False), self._rule
-        if isinstance(signals, Array) and rule.is_fixed:
+        if isinstance(signals, ArrayStream) and rule.is_fixed:
             # Scaling by a power of two does not change a relative error.
-            signals = Array(scale_to_safe_range(signals.rows), signals.name)
-        return -as_source(signals).relative_error(self.dictionary_, rule)
+            signals = ArrayStream(scale_to_safe_range(signals.rows), signals.name)
+        return -as_training_data(signals).relative_error(self.dictionary_, rule)

@@ -8,10 +8,10 @@ from typing import Literal
 from fost._validation import RandomState
 from fost.estimators.base import default_rotations
 from fost.estimators.learned import LearnedDictionary
-from fost.learning import Rotations, Structure
-from fost.learning.loop import Callback
+from fost.learning import Structure
+from fost.learning.learn import Callback
 from fost.learning.online import Forgetting
-from fost.learning.rotations import check_rotations
+from fost.learning.rotations import Rotations, check_rotations
 from fost.learning.structure import check_count
 from fost.transforms import Coder, Givens, Transform
 

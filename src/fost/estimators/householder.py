@@ -8,9 +8,10 @@ from typing import Literal
 from fost._validation import RandomState, check_integer
 from fost.estimators.base import default_reflectors
 from fost.estimators.learned import LearnedDictionary
-from fost.learning import Reflectors, Structure
-from fost.learning.loop import Callback
+from fost.learning import Structure
+from fost.learning.learn import Callback
 from fost.learning.online import Forgetting
+from fost.learning.reflectors import Reflectors
 from fost.learning.structure import check_count
 from fost.transforms import Coder, Householder, Transform
 

@@ -19,10 +19,10 @@ from fost.estimators.base import (
     default_entries,
     warn_unless_converged,
 )
-from fost.learning import LearningResult, Structure, learn
-from fost.learning.loop import Callback
+from fost.learning import Structure
+from fost.learning.learn import Callback, LearningOptions, learn
 from fost.learning.online import Forgetting, OnlineLearner
-from fost.learning.task import Task
+from fost.learning.state import LearningResult
 from fost.streams import Stream
 from fost.transforms import Chain, Coder, Transform
 
@@ -143,20 +143,20 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
         online: OnlineLearner | None = getattr(self, "_online", None)
         fitted = hasattr(self, "dictionary_")
         signals = check_estimator_signals(self, X, reset=not fitted, sample_weight=sample_weight)
-        task = Task(
-            self._structure(self.n_features_in_),
-            self._learned_entries(self.n_features_in_),
-            self.base,
-            self.dictionary_ if fitted else self.init,
+        options = LearningOptions(
+            structure=self._structure(self.n_features_in_),
+            n_nonzero_coefs=self._learned_entries(self.n_features_in_),
+            base=self.base,
+            init=self.dictionary_ if fitted else self.init,
             random_state=self.random_state,
             threshold=self.threshold,
         )
         if online is None:
-            online, errors = OnlineLearner(task), np.empty(0)
+            online, errors = OnlineLearner(options), np.empty(0)
         else:
             errors = self.errors_
-        error = online.learn(signals, task, self.forgetting)
-        self._online, self.n_nonzero_coefs_ = online, task.n_nonzero_coefs
+        error = online.learn_batch(signals, options, self.forgetting)
+        self._online, self.n_nonzero_coefs_ = online, options.n_nonzero_coefs
         self.dictionary_ = online.transform
         self.errors_ = np.append(errors, error)
         self.start_error_, self.error_ = float(self.errors_[0]), error

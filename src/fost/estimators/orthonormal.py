@@ -6,9 +6,10 @@ import os
 
 from fost._validation import RandomState
 from fost.estimators.learned import LearnedDictionary
-from fost.learning import Orthonormal, Structure
-from fost.learning.loop import Callback
+from fost.learning import Structure
+from fost.learning.learn import Callback
 from fost.learning.online import Forgetting
+from fost.learning.orthonormal import Orthonormal
 from fost.transforms import Coder, Transform
 
 

@@ -101,7 +101,7 @@ def fit_mixture(
     ----------
     Y : array-like of shape (n_signals, n_features)
         Signals in rows, NaN where entries are missing, or anything else that
-        `fost.learning.as_source` accepts. Every feature must be observed in some signal.
+        `fost.learning.as_training_data` accepts. Every feature must be observed in some signal.
     n_members : int, optional
         Gaussians of the mixture. If None, one or several, by the error of held-out entries.
     missing : array of bool of the shape of Y, optional

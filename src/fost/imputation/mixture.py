@@ -99,7 +99,7 @@ class Mixture:
         Parameters
         ----------
         Y : array-like of shape (n_signals, n_features)
-            Signals in rows, or anything else that `fost.learning.as_source` accepts.
+            Signals in rows, in any form that `fost.learning.as_training_data` accepts.
         missing : array-like of bool of shape (n_signals, n_features), optional
             True where an entry is missing, whatever value it has. If None, NaN is missing.
         return_std : bool

@@ -15,7 +15,13 @@ from typing import Any
 import numpy as np
 
 import fost
-from fost._checkpoints import Arrays, KeptFile, restore_random, seed_of, sums
+from fost._checkpoints import (
+    Arrays,
+    CheckpointFile,
+    finite_array,
+    random_state_hash,
+    restore_random,
+)
 from fost._typing import Floats, Mask, Numbers
 from fost._validation import check_integer, check_number, check_parameters, check_path
 from fost.imputation.em import ObservedCounts, Shrinkage, Standardisation
@@ -137,7 +143,7 @@ class MixtureCheckpoint:
         *,
         seeded: bool,
     ) -> None:
-        self._file = KeptFile(path, _CHECKPOINT_FORMAT, _CHECKPOINT_VERSION)
+        self._file = CheckpointFile(path, _CHECKPOINT_FORMAT, _CHECKPOINT_VERSION)
         self._counts, self._random = counts, random
         self._settings = {
             "fost": fost.__version__,
@@ -145,7 +151,7 @@ class MixtureCheckpoint:
             "n_features": len(counts.sums),
             "n_members": n_members,
             "coder": None if coder is None else storage.checksum(coder),
-            "random_state": seed_of(random) if seeded else None,
+            "random_state": random_state_hash(random) if seeded else None,
         }
 
     def resume(self) -> FitState | None:
@@ -157,14 +163,14 @@ class MixtureCheckpoint:
             notes, arrays = self._file.read(self._settings)
             for name in ("n_observed", "sums"):
                 own = getattr(self._counts, name)
-                self._file.check_signals(sums(arrays, name, (n,)), own, "sums")
+                self._file.check_signals(finite_array(arrays, name, (n,)), own, "sums")
             mixture = _build_mixture(notes["mixture"], arrays)
-            scales = sums(arrays, "scales", (n,))
+            scales = finite_array(arrays, "scales", (n,))
             if mixture.n_features != n or not (scales > 0).all():
                 raise ValueError("its mixture does not belong to these signals")
             state = FitState(
                 mixture,
-                Standardisation(sums(arrays, "offsets", (n,)), scales),
+                Standardisation(finite_array(arrays, "offsets", (n,)), scales),
                 Shrinkage(
                     to_diagonal=check_number(notes["to_diagonal"], "to_diagonal", 0),
                     to_common=check_number(notes["to_common"], "to_common", 0),

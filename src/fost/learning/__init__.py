@@ -1,35 +1,28 @@
-"""Learning transforms from data: one loop, many structures."""
+"""Learning transforms from data by alternating minimisation.
 
-from fost.learning.bank import BankOf
-from fost.learning.checkpoint import CheckpointError
-from fost.learning.ladder import Ladder
-from fost.learning.loop import learn
-from fost.learning.orthonormal import Orthonormal
-from fost.learning.reflectors import Reflectors
-from fost.learning.registry import kinds, register
-from fost.learning.rotations import Rotations
-from fost.learning.sources import Source, Statistic, as_source
-from fost.learning.state import InterruptedWarning, LearningResult, ObjectiveRoseWarning
-from fost.learning.structure import Problem, Structure
-from fost.learning.union import UnionOf
+`fost.learn` is the entry point. This package exports what an extension needs: a structure of one's
+own derives from `Structure`, is registered by `register`, and works on a `Problem` and a
+`Statistic`.
+"""
+
+# Importing the modules of structures registers them.
+from fost._checkpoints import CheckpointError
+from fost.learning import orthonormal, reflectors, rotations  # noqa: F401
+from fost.learning.registry import register, registered_structures
+from fost.learning.state import InterruptedWarning, ObjectiveRoseWarning
+from fost.learning.statistics import Statistic
+from fost.learning.structure import CandidateSizes, Problem, Structure
+from fost.learning.training_data import as_training_data
 
 __all__ = [
-    "BankOf",
+    "CandidateSizes",
     "CheckpointError",
     "InterruptedWarning",
-    "Ladder",
-    "LearningResult",
     "ObjectiveRoseWarning",
-    "Orthonormal",
     "Problem",
-    "Reflectors",
-    "Rotations",
-    "Source",
     "Statistic",
     "Structure",
-    "UnionOf",
-    "as_source",
-    "kinds",
-    "learn",
+    "as_training_data",
     "register",
+    "registered_structures",
 ]

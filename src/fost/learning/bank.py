@@ -1,4 +1,4 @@
-"""Banks of one structure: as many statistics as members, from one pass."""
+"""Banks of one structure: one pass gives a statistic for each member."""
 
 from __future__ import annotations
 
@@ -9,44 +9,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost._validation import check_integer
-from fost.learning.copies import Part, dealt, number, times, whole
-from fost.learning.loop import alternate
-from fost.learning.registry import known
-from fost.learning.sources import LEAST_TOTAL, ArraySource, Source, Statistic
-from fost.learning.structure import Problem, Structure, store
+from fost.learning.canonical_order import (
+    WeightedRows,
+    round_down,
+    split_by_weight,
+    total_weight,
+)
+from fost.learning.learn import alternate
+from fost.learning.registry import describe_structures
+from fost.learning.statistics import Statistic
+from fost.learning.structure import Problem, Structure, set_checked
+from fost.learning.training_data import MIN_ENERGY, TrainingData
 from fost.transforms import Bank, Coder, Transform, with_base
 
-# Starts look at so many signals per member, and learn with so many iterations, or with one where
-# they need not be good.
+# Starts use so many signals per member and so many iterations, or one iteration for rough starts.
 _SIGNALS_PER_MEMBER = 4096
-_MOST_SIGNALS = 65536
+_MAX_SIGNALS = 65536
 _ITERATIONS = 5
-# Numbers in the statistics of all members together: 2 GiB of them.
-_MOST_SUMS = 2**28
-# The share of a member's signals, those represented worst, that a new member is learned from.
-_WORST = 0.5
+# Numbers in the statistics of all members together: 2 GiB.
+_MAX_SUMS = 2**28
+# The share of a member's signals, those with the largest errors, that a new member is learned from.
+_WORST_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class BankOf(Structure):
-    """Banks of transforms of one structure, for mixed signals.
+    """Banks of transforms of one structure, for heterogeneous signals.
 
-    Each signal is coded in the member that keeps most of its energy, and adds to the statistic
-    of that member; each member is then updated from its own statistic. As with a single
-    transform the error never rises. A member that no signal uses is replaced by one learned from
-    the signals that are represented worst, which cannot raise the error either.
+    Each signal is coded in the member that keeps most of its energy, and contributes to the
+    statistic of that member. Each member is then updated from its own statistic. As with a single
+    transform the error never increases. A member that no signal uses is replaced by one learned
+    from the signals with the largest errors, which cannot increase the error either.
 
-    Starts by name: ``"splitting"`` (the default) begins with one member and splits the one with
-    the largest error until there are enough; ``"farthest"`` adds members for the signals of
-    which all others leave the largest share; ``"subsets"`` learns the members from random
-    subsets. A bank with fewer members is a start too, and is split in the same way.
+    The starts are ``"splitting"`` (the default: begin with one member and split the member with
+    the largest error until there are enough), ``"farthest"`` (add members for the signals with the
+    largest relative errors) and ``"subsets"`` (learn the members from random subsets). A bank with
+    fewer members is also a start and is split in the same way.
 
     Parameters
     ----------
     member : Structure
-        What the members are: `Orthonormal`, `Reflectors`, `Rotations`.
+        The structure of the members: `Orthonormal`, `Reflectors`, `Rotations`.
     n_members : int
-        How many there are, B; at most 2^28 / n^2, since learning keeps n^2 sums for each.
+        The number of members, B; at most 2^28 / n^2, since learning keeps n^2 sums for each.
 
     Examples
     --------
@@ -64,12 +69,12 @@ class BankOf(Structure):
     member: Structure
     n_members: int
 
-    several: ClassVar[bool] = True
+    is_collection: ClassVar[bool] = True
     starts = ("splitting", "farthest", "subsets")
 
     def __post_init__(self) -> None:
         check_member(self.member, "member")
-        store(self, n_members=check_integer(self.n_members, "n_members", 1, 2**20))
+        set_checked(self, n_members=check_integer(self.n_members, "n_members", 1, 2**20))
 
     @property
     def label(self) -> str:
@@ -83,7 +88,7 @@ class BankOf(Structure):
         return self.n_members * self.member.flops(n_features)
 
     def fit_to(self, problem: Problem) -> BankOf:
-        most = most_members(problem.n_features)
+        most = max_bank_members(problem.n_features)
         if self.n_members > most:
             raise ValueError(
                 f"n_members must be at most {most} for n_features={problem.n_features}, since "
@@ -92,147 +97,174 @@ class BankOf(Structure):
             )
         return replace(self, member=self.member.fit_to(problem))
 
-    def initial(self, problem: Problem, init: str) -> Bank:
-        signals = self._sample(problem)
+    def initialise(self, problem: Problem, init: str) -> Bank:
+        """A bank learned from a sample by one of the named starts."""
+        data = self._sample(problem)
         if init == "subsets":
-            order = problem.random.permutation(signals.n_signals)
-            parts = dealt(order, signals.weights, None, self.n_members)
-            return Bank(self._learned(problem, signals, part) for part in parts)
+            order = problem.random.permutation(data.n_signals)
+            parts = split_by_weight(order, data.weights, None, self.n_members)
+            return Bank(self._learn_member(problem, data, part) for part in parts)
         if init == "farthest":
-            return self._farthest(problem, signals)
-        return self._split(problem, signals, [self._learned(problem, signals)])
+            return self._add_farthest(problem, data)
+        return self._split(problem, data, [self._learn_member(problem, data)])
 
-    def start(self, problem: Problem, init: str | Coder) -> Coder:
-        if not isinstance(init, Bank) or init.n_members >= self.n_members:
-            return super().start(problem, init)
-        members = [single(self.member.restart(problem, member)) for member in init.members]
+    def accepts(self, coder: Coder) -> bool:
+        return True  # `build` raises an error for coders that are not banks
+
+    def adapt(self, problem: Problem, coder: Coder) -> Coder:
+        """A bank with fewer members is split."""
+        if not isinstance(coder, Bank) or coder.n_members >= self.n_members:
+            return coder
+        members = build_members(self.member, problem, coder)
         return self._split(problem, self._sample(problem), members)
 
-    def takes(self, coder: Coder) -> bool:
-        return True  # restart says what is wrong with those that are no banks
-
-    def restart(self, problem: Problem, coder: Coder) -> Bank:
+    def build(self, problem: Problem, coder: Coder) -> Bank:
+        """The bank whose members are of the member structure."""
         if not isinstance(coder, Bank) or coder.n_members != self.n_members:
             raise ValueError(
                 f"init must be a bank of at most {self.n_members} transforms, or a name, "
                 f"got {coder!r}"
             )
-        return Bank(single(self.member.restart(problem, member)) for member in coder.members)
+        return Bank(build_members(self.member, problem, coder))
 
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Bank:
+        """The update of each member from its own statistic; unused members are replaced."""
         members, unused = [], []
         for b, (matrix, member) in enumerate(
-            zip(self._parts(statistic), current.members, strict=True)
+            zip(self._matrices(statistic), current.members, strict=True)
         ):
             if matrix.any():
-                member = single(self.member.update(problem, Statistic(matrix, 0.0), member))
+                member = update_member(self.member, problem, matrix, member)
             else:
                 unused.append(b)
             members.append(member)
         if unused:
-            self._reseed(problem, members, unused)
+            self._replace_unused(problem, members, unused)
         return Bank(members)
 
     def n_unused(self, statistic: Statistic) -> int:
-        return sum(not matrix.any() for matrix in self._parts(statistic))
+        return sum(not matrix.any() for matrix in self._matrices(statistic))
 
-    def _parts(self, statistic: Statistic) -> NDArray[np.float64]:
+    def _matrices(self, statistic: Statistic) -> NDArray[np.float64]:
+        """M of each member."""
         n = statistic.matrix.shape[1]
         return statistic.matrix.reshape(self.n_members, n, n)
 
-    def _sample(self, problem: Problem) -> Source:
-        count = min(_MOST_SIGNALS, _SIGNALS_PER_MEMBER * self.n_members)
-        return problem.source.sample(count).loaded()
+    def _sample(self, problem: Problem) -> TrainingData:
+        count = min(_MAX_SIGNALS, _SIGNALS_PER_MEMBER * self.n_members)
+        return problem.data.sample(count).loaded()
 
-    def _learned(self, problem: Problem, signals: Source, part: Part | None = None) -> Transform:
-        """A member for signals, or some of them; the start where there are none."""
-        rows = signals.in_memory() if part is None else signals.take(part[0])
+    def _learn_member(
+        self, problem: Problem, data: TrainingData, part: WeightedRows | None = None
+    ) -> Transform:
+        """A member learned from signals or a part of them; its start if they are negligible."""
+        rows = data.rows() if part is None else data.stream.take(part[0])
         largest = float(np.nanmax(np.abs(rows), initial=0.0))
-        if largest * largest < LEAST_TOTAL:  # none, or none that alone would not be too small
-            own: Source = ArraySource(np.zeros((1, problem.n_features)), problem.source.name)
+        if largest * largest < MIN_ENERGY:  # no signals, or only signals that are too small
+            own = TrainingData.from_rows(np.zeros((1, problem.n_features)), problem.data.name)
         else:
-            own = signals if part is None else signals.part(*part)
-        quick = problem.but(source=own, max_iter=_iterations(problem))
-        return single(alternate(quick, self.member, self.member.starts[0]).transform)
+            own = data if part is None else data.subset(*part)
+        quick = replace(problem, data=own, max_iter=_n_iterations(problem), saved_gram=None)
+        transform = alternate(quick, self.member, self.member.starts[0]).transform
+        assert isinstance(transform, Transform)
+        return transform
 
-    def _split(self, problem: Problem, signals: Source, members: list[Transform]) -> Bank:
-        """Until there are enough, the signals that the worst member represents worst get one."""
-        quick = problem.but(source=signals)
+    def _split(self, problem: Problem, data: TrainingData, members: list[Transform]) -> Bank:
+        """Add members for the worst signals of the worst member until there are enough."""
+        quick = replace(problem, data=data, saved_gram=None)
+        weights = data.weights
         while len(members) < self.n_members:
-            if len(members) >= signals.n_signals:  # there is nothing left to split
-                return self._filled_up(members)
-            chosen, errors, _ = _coded(problem, members, signals)
-            weights = signals.weights
-            totals = np.bincount(chosen, times(errors, weights), minlength=len(members))
+            if len(members) >= data.n_signals:  # nothing is left to split
+                return self._fill_up(members)
+            chosen, errors, _ = _encode(problem, members, data)
+            weighted = errors if weights is None else errors * weights
+            totals = np.bincount(chosen, weighted, minlength=len(members))
             own = np.flatnonzero(chosen == np.argmax(totals))
             order = own[np.argsort(-errors[own], kind="stable")]
-            (worst,) = dealt(order, weights, _WORST * number(own, weights))
-            members.append(self._learned(problem, signals, worst))
-            stage = replace(self, n_members=len(members))
-            for _ in range(_iterations(problem)):
+            own_weight = total_weight(None if weights is None else weights[own], len(own))
+            (worst,) = split_by_weight(order, weights, _WORST_SHARE * own_weight)
+            members.append(self._learn_member(problem, data, worst))
+            smaller = replace(self, n_members=len(members))
+            for _ in range(_n_iterations(problem)):
                 bank = Bank(members)
-                members = list(stage.update(quick, quick.code(bank), bank).members)
+                statistic = smaller.statistic(quick, bank)
+                members = list(smaller.update(quick, statistic, bank).members)
         return Bank(members)
 
-    def _farthest(self, problem: Problem, signals: Source) -> Bank:
-        """Member after member for those signals of which the others leave the largest share."""
-        weights = signals.weights
-        share = number(slice(None), weights, signals.n_signals) / self.n_members
-        members = [self._learned(problem, signals)]
+    def _add_farthest(self, problem: Problem, data: TrainingData) -> Bank:
+        """Add members for the signals with the largest relative errors."""
+        weights = data.weights
+        share = total_weight(weights, data.n_signals) / self.n_members
+        members = [self._learn_member(problem, data)]
         while len(members) < self.n_members:
-            _, errors, energies = _coded(problem, members, signals)
+            _, errors, energies = _encode(problem, members, data)
             left = np.divide(errors, energies, out=np.zeros_like(errors), where=energies > 0)
-            if not left.any():  # nothing is left for more members
-                return self._filled_up(members)
-            (worst,) = dealt(np.argsort(-left, kind="stable"), weights, share)
-            members.append(self._learned(problem, signals, worst))
+            if not left.any():  # all signals are represented exactly
+                return self._fill_up(members)
+            (worst,) = split_by_weight(np.argsort(-left, kind="stable"), weights, share)
+            members.append(self._learn_member(problem, data, worst))
         return Bank(members)
 
-    def _filled_up(self, members: list[Transform]) -> Bank:
-        """With copies of the first, which no signal uses, until there are enough."""
+    def _fill_up(self, members: list[Transform]) -> Bank:
+        """A bank with copies of the first member, which no signal uses."""
         return Bank([*members, *members[:1] * (self.n_members - len(members))])
 
-    def _reseed(self, problem: Problem, members: list[Transform], unused: list[int]) -> None:
-        """Members for the signals that are represented worst, in the place of unused ones."""
-        signals = self._sample(problem)
-        _, errors, _ = _coded(problem, members, signals)
-        weights = signals.weights
-        share = whole(number(slice(None), weights, signals.n_signals) / self.n_members, weights)
+    def _replace_unused(
+        self, problem: Problem, members: list[Transform], unused: list[int]
+    ) -> None:
+        """Replace unused members by members for the signals with the largest errors."""
+        data = self._sample(problem)
+        _, errors, _ = _encode(problem, members, data)
+        weights = data.weights
+        share = round_down(total_weight(weights, data.n_signals) / self.n_members, weights)
         order = np.argsort(-errors, kind="stable")
-        order = order[errors[order] > 0]  # others need no member
-        parts = dealt(order, weights, share * len(unused), len(unused))
+        order = order[errors[order] > 0]  # the other signals are represented exactly
+        parts = split_by_weight(order, weights, share * len(unused), len(unused))
         for b, part in zip(unused, parts, strict=True):
             if len(part[0]):
-                members[b] = self._learned(problem, signals, part)
+                members[b] = self._learn_member(problem, data, part)
 
 
-def _iterations(problem: Problem) -> int:
-    return 1 if problem.rough else _ITERATIONS
+def build_members(member: Structure, problem: Problem, coder: Coder) -> list[Transform]:
+    """The members of a bank or union, built by their structure."""
+    built: list[Transform] = []
+    for transform in coder.members:
+        own = member.build(problem, transform)
+        assert isinstance(own, Transform)
+        built.append(own)
+    return built
+
+
+def update_member(
+    member: Structure, problem: Problem, matrix: NDArray[np.float64], current: Transform
+) -> Transform:
+    """A member updated from its own M."""
+    updated = member.update(problem, Statistic(matrix, 0.0), current)
+    assert isinstance(updated, Transform)
+    return updated
 
 
 def check_member(member: object, name: str) -> Structure:
-    """A structure that banks can be made of: any but banks and unions."""
-    if not isinstance(member, Structure) or member.several:
-        raise TypeError(f"{name} must be {known()}, got {type(member).__name__}")
+    """A structure for members: any structure except banks and unions."""
+    if not isinstance(member, Structure) or member.is_collection:
+        raise TypeError(f"{name} must be {describe_structures()}, got {type(member).__name__}")
     return member
 
 
-def most_members(n_features: int) -> int:
-    """Members whose statistics can be kept."""
-    return max(1, _MOST_SUMS // n_features**2)
+def max_bank_members(n_features: int) -> int:
+    """The number of members whose statistics fit in memory."""
+    return max(1, _MAX_SUMS // n_features**2)
 
 
-def single(coder: Coder) -> Transform:
-    """What a member structure makes: one transform."""
-    assert isinstance(coder, Transform)
-    return coder
+def _n_iterations(problem: Problem) -> int:
+    return 1 if problem.rough else _ITERATIONS
 
 
-def _coded(
-    problem: Problem, members: list[Transform], signals: Source
+def _encode(
+    problem: Problem, members: list[Transform], data: TrainingData
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-    """Which member each signal uses, what is lost of it, and the energy that it had."""
+    """The member that each signal uses, its error and its energy."""
     bank = with_base(problem.base, Bank(members))
     assert isinstance(bank, Bank)
-    coded = signals.coding(bank, problem.rule).coded(signals.in_memory())
-    return bank.chosen(coded.codes), np.maximum(coded.lost, 0), coded.energies
+    encoded = data.encoder(bank, problem.rule).encode(data.rows())
+    return bank.chosen(encoded.codes), np.maximum(encoded.errors, 0), encoded.energies

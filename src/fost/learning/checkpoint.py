@@ -1,37 +1,52 @@
-"""Files from which interrupted learning goes on as if nothing had happened.
+"""Checkpoints of learning: a run that resumes from one gives a bit-identical result.
 
-A checkpoint is a .safetensors file without pickles: the transform, the statistic, the best
-transform so far, the history and the state of the random numbers, and the signals' Gram matrix
-and the settings, by which other signals and other settings are noticed. What is read back is
-equal to the last bit, so a resumed run ends as an uninterrupted one does.
+A checkpoint contains the transform, the statistic, the best transform so far, the history and the
+state of the random numbers. It also contains the Gram matrix of the signals and the options, to
+detect other signals and other options. A file may be damaged or forged, so every part is checked.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import fost
-from fost._checkpoints import Arrays, CheckpointError, KeptFile, restore_random, seed_of, sums
-from fost.learning.restored import FORMAT, VERSION, decided_fields, restored
-from fost.learning.state import State
-from fost.learning.structure import Problem, Structure
+from fost._checkpoints import (
+    Arrays,
+    CheckpointFile,
+    Notes,
+    finite_array,
+    random_state_hash,
+    restore_random,
+)
+from fost._validation import check_integer, check_number
+from fost.learning.state import MAX_REFILLS, LearningState
+from fost.learning.statistics import Statistic
+from fost.learning.structure import Problem, Structure, with_fields
 from fost.transforms import Coder, storage
 
-__all__ = ["Checkpoint", "CheckpointError"]
-
-# A file is written when so many iterations or seconds have gone by since the last one.
+_FORMAT, _VERSION = "fost checkpoint", "5"
+# A file is written when so many iterations or seconds have passed since the last one.
 _ITERATIONS = 10
 _SECONDS = 5.0
 
 
-class Checkpoint:
-    """Where an alternation is written to from time to time, and read back from.
+class LearningCheckpoint:
+    """The checkpoint file of one run of `fost.learn`.
 
-    `seeded` says whether the random numbers of the problem were asked for: if not, any will do.
+    Parameters
+    ----------
+    path : path
+    problem : Problem
+    structure : Structure
+        As it was given, before `fit_to`.
+    init : str or Coder
+    seeded : bool
+        Whether the caller gave a seed. Without one, any random numbers continue a run.
     """
 
     def __init__(
@@ -42,30 +57,43 @@ class Checkpoint:
         init: str | Coder,
         seeded: bool,
     ) -> None:
-        self._file = KeptFile(path, FORMAT, VERSION)
-        self._problem = problem
-        self._settings = _settings(problem, structure, init, seeded)
-        self._structure = structure
+        self._file = CheckpointFile(path, _FORMAT, _VERSION)
+        self._problem, self._structure = problem, structure
+        self._options: Notes = {
+            "fost": fost.__version__,
+            "n_signals": problem.data.n_given,
+            "n_features": problem.n_features,
+            "rounding": problem.data.rounding,
+            "structure": repr(structure),
+            "n_nonzero_coefs": problem.n_nonzero_coefs,
+            "threshold": problem.threshold,
+            "base": None if problem.base is None else storage.checksum(problem.base),
+            "init": init if isinstance(init, str) else storage.checksum(init),
+            "random_state": random_state_hash(problem.random) if seeded else None,
+        }
         self._written_at, self._written_iter = time.monotonic(), 0
 
-    def resume(self) -> tuple[Structure, State] | None:
-        """The structure, as it was decided, and the state; None where there is no file yet."""
-        if not self._file.exists:
-            return None
-        with self._file.blamed():
-            notes, arrays = self._file.read(self._settings)
-            own = self._problem.gram
-            gram = sums(arrays, "gram", own.shape)
-            self._file.check_signals(gram, own, "sums of squares")
-            structure, state = restored(notes, arrays, self._structure, self._problem)
-            restore_random(self._problem.random, notes["random"])
-        # The sums themselves, so that signals in other blocks make no difference.
-        self._problem.__dict__["gram"] = gram
-        self._written_iter = state.n_iter
-        return structure, state
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file to resume from."""
+        return self._file.exists
 
-    def save(self, structure: Structure, state: State) -> None:
-        """Write the file, in one step."""
+    def resume(self) -> tuple[Problem, Structure, LearningState]:
+        """The problem with the saved Gram matrix, the fitted structure, and the state."""
+        problem = self._problem
+        with self._file.blamed():
+            notes, arrays = self._file.read(self._options)
+            gram = finite_array(arrays, "gram", problem.gram.shape)
+            self._file.check_signals(gram, problem.gram, "sums of squares")
+            structure = _fitted(self._structure, notes["structure"], problem)
+            state = _state(notes, arrays, structure, problem)
+            restore_random(problem.random, notes["random"])
+        self._problem = dataclasses.replace(problem, saved_gram=gram)
+        self._written_iter = state.n_iter
+        return self._problem, structure, state
+
+    def save(self, structure: Structure, state: LearningState) -> None:
+        """Write the file atomically."""
         arrays: Arrays = {
             "gram": self._problem.gram,
             "statistic": state.statistic.matrix,
@@ -73,9 +101,9 @@ class Checkpoint:
         }
         if state.statistic.products is not None:
             arrays["products"] = state.statistic.products
-        notes = {
-            "settings": self._settings,
-            "structure": decided_fields(structure),
+        notes: Notes = {
+            "settings": self._options,
+            "structure": _plain_fields(structure),
             "transform": storage.describe(state.transform, "transform.", arrays),
             "best": storage.describe(state.best, "best.", arrays),
             "best_error": state.best_error,
@@ -89,25 +117,90 @@ class Checkpoint:
         self._file.write(notes, arrays)
         self._written_at, self._written_iter = time.monotonic(), state.n_iter
 
-    def save_if_due(self, structure: Structure, state: State) -> None:
+    def save_if_due(self, structure: Structure, state: LearningState) -> None:
+        """Write the file if enough iterations or seconds have passed."""
         iterations = state.n_iter - self._written_iter
         if iterations >= _ITERATIONS or time.monotonic() - self._written_at >= _SECONDS:
             self.save(structure, state)
 
 
-def _settings(
-    problem: Problem, structure: Structure, init: str | Coder, seeded: bool
-) -> dict[str, Any]:
-    """What must be the same for a run to go on, as plain data: all but when it ends."""
-    return {
-        "fost": fost.__version__,
-        "n_signals": problem.source.n_given,
-        "n_features": problem.n_features,
-        "rounding": problem.source.rounding,
-        "structure": repr(structure),
-        "n_nonzero_coefs": problem.n_nonzero_coefs,
-        "threshold": problem.threshold,
-        "base": None if problem.base is None else storage.checksum(problem.base),
-        "init": init if isinstance(init, str) else storage.checksum(init),
-        "random_state": seed_of(problem.random) if seeded else None,
-    }
+def _state(notes: Notes, arrays: Arrays, structure: Structure, problem: Problem) -> LearningState:
+    """The state of a file, which must fit the structure and the problem."""
+    transform, best = (
+        _transform(notes[name], f"{name}.", arrays, structure, problem)
+        for name in ("transform", "best")
+    )
+    errors = finite_array(arrays, "errors", (None,))
+    if (errors < 0).any():
+        raise ValueError("it has negative errors")
+    reseeded = notes["reseeded"]
+    if not isinstance(reseeded, list) or len(reseeded) != len(errors):
+        raise ValueError(
+            f"it has {len(errors)} errors, but not as many numbers of replaced members"
+        )
+    if not isinstance(notes["own_start"], bool):
+        raise ValueError(f"own_start must be true or false, got {notes['own_start']!r}")
+    products: NDArray[np.float64] | None = None
+    if not structure.is_monotone:  # a union, which needs X X^T
+        products = finite_array(arrays, "products", (transform.n_atoms, transform.n_atoms))
+    matrix = finite_array(arrays, "statistic", (transform.n_atoms, problem.n_features))
+    return LearningState(
+        transform=transform,
+        statistic=Statistic(matrix, check_number(notes["energy"], "energy", 0), None, products),
+        start_error=check_number(notes["start_error"], "start_error", 0),
+        errors=errors.tolist(),
+        own_start=notes["own_start"],
+        best=best,
+        best_error=check_number(notes["best_error"], "best_error", 0),
+        refills=check_integer(notes["refills"], "refills", 1, MAX_REFILLS),
+        reseeded=[check_integer(count, "reseeded", 0, 2**31 - 1) for count in reseeded],
+    )
+
+
+def _transform(
+    description: object, prefix: str, arrays: Arrays, structure: Structure, problem: Problem
+) -> Coder:
+    """A bit-exact transform of the structure: `build` keeps its form."""
+    transform: Coder = storage.build(description, prefix, arrays, exact=True)
+    if transform.n_features != problem.n_features:
+        raise ValueError(
+            f"it has a transform of {transform.n_features} features, Y has {problem.n_features}"
+        )
+    accepted = structure.accepts(transform)
+    if not accepted or _form(structure.build(problem, transform)) != _form(transform):
+        raise ValueError(f"it has a transform that is not of the structure, {transform!r}")
+    return transform
+
+
+def _form(transform: Coder) -> object:
+    """The description of a transform without its numbers."""
+    arrays: Arrays = {}
+    description = storage.describe(transform, "", arrays)
+    return description, {name: array.shape for name, array in arrays.items()}
+
+
+def _plain_fields(structure: Structure) -> dict[str, object]:
+    """The fields of a fitted structure, such as the number of reflectors chosen for "auto"."""
+    if not dataclasses.is_dataclass(structure):
+        return {}
+    values = {f.name: getattr(structure, f.name) for f in dataclasses.fields(structure) if f.init}
+    plain = {k: v for k, v in values.items() if isinstance(v, bool | int | float | str)}
+    return plain | {k: _plain_fields(v) for k, v in values.items() if isinstance(v, Structure)}
+
+
+def _fitted(structure: Structure, fields: object, problem: Problem) -> Structure:
+    """The fitted structure: the given one with the saved values of "auto" fields."""
+    if not isinstance(fields, dict) or not _plain_fields(structure).keys() <= fields.keys():
+        raise ValueError(f"it does not describe the structure {structure!r}")
+    values: dict[str, object] = {}
+    for name, saved in fields.items():
+        given = getattr(structure, name)
+        if isinstance(given, Structure):
+            values[name] = _fitted(given, saved, problem)
+        elif given is None or given == "auto":
+            # There are n (n - 1) / 2 pairs of features, and at most n reflectors.
+            n = problem.n_features
+            values[name] = check_integer(saved, name, 1, n * n, "n_features**2")
+        elif given != saved:
+            raise ValueError(f"its structure has {name}={saved!r}, not {given!r}")
+    return with_fields(structure, **values).fit_to(problem)

@@ -1,4 +1,4 @@
-"""Starts of the alternation: bases and reflectors from the data or at random."""
+"""Starts of the alternation: orthonormal bases and reflectors from the data or at random."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.sparse.linalg import eigsh
 
 
 def fixed_signs(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Columns with the sign that makes their entry of largest magnitude positive."""
+    """Columns whose signs make their entry of largest magnitude positive."""
     largest = np.argmax(np.abs(columns), axis=0)
     signs = np.sign(columns[largest, np.arange(columns.shape[1])])
     return columns * np.where(signs == 0, 1.0, signs)
@@ -18,7 +18,8 @@ def fixed_signs(columns: NDArray[np.float64]) -> NDArray[np.float64]:
 def principal_components(gram: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     """The `count` leading left singular vectors of Y (signals in columns), in columns.
 
-    They are the leading eigenvectors of Y Y^T, whose size does not grow with the data.
+    These are the leading eigenvectors of Y Y^T, whose size does not depend on the number of
+    signals.
     """
     n = len(gram)
     _, vectors = scipy.linalg.eigh(gram, subset_by_index=[n - count, n - 1])
@@ -28,10 +29,10 @@ def principal_components(gram: NDArray[np.float64], count: int) -> NDArray[np.fl
 def approximate_basis(
     gram: NDArray[np.float64], random: np.random.Generator
 ) -> NDArray[np.float64]:
-    """An orthonormal basis of a few principal components, completed at random (section II).
+    """A few principal components, completed at random to an orthonormal basis (section II).
 
-    n / 8 components come from Lanczos iterations; the others are random directions,
-    orthogonalised by QR.
+    Lanczos iterations give n / 8 components. The others are random directions, orthogonalised by
+    QR.
     """
     n = len(gram)
     count = n // 8
@@ -49,15 +50,17 @@ def random_basis(n: int, random: np.random.Generator) -> NDArray[np.float64]:
 
 
 def random_unit_rows(m: int, n: int, random: np.random.Generator) -> NDArray[np.float64]:
+    """Random rows of norm one."""
     rows = random.standard_normal((m, n))
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def triangularising_reflectors(columns: NDArray[np.float64], m: int) -> NDArray[np.float64]:
-    """Vectors u_1 ... u_m (rows) of reflectors that make `columns` upper triangular.
+    """The vectors u_1 ... u_m (rows) of reflectors that make `columns` upper triangular.
 
-    U_1 ... U_m columns is upper triangular in its first m columns: u_m introduces the zeros of
-    the first column, u_(m-1) those of the second, and has a leading zero, and so on.
+    The first m columns of U_1 ... U_m `columns` are upper triangular. u_m introduces the zeros of
+    the first column. u_(m-1) introduces the zeros of the second column and has one leading zero,
+    and so on.
     """
     work = columns.copy()
     n, width = work.shape
@@ -76,5 +79,5 @@ def triangularising_reflectors(columns: NDArray[np.float64], m: int) -> NDArray[
 
 
 def orthogonalised(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Orthonormal rows that span what the rows of `vectors` span."""
+    """Orthonormal rows with the same span as the rows of `vectors`."""
     return np.asarray(np.linalg.qr(vectors.T)[0].T)

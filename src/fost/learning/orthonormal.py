@@ -10,29 +10,28 @@ from numpy.typing import NDArray
 
 from fost import _core
 from fost.learning import initialise
-from fost.learning.ladder import Ladder
 from fost.learning.registry import register
-from fost.learning.sources import Statistic
-from fost.learning.structure import Problem, Structure
+from fost.learning.statistics import Statistic
+from fost.learning.structure import CandidateSizes, Problem, Structure
 from fost.transforms import Coder, Dense
 from fost.transforms.coder import dense_flops
 
-# Features up to which the core's own inverses are faster than an SVD by LAPACK.
-_MOST_NEWTON = 256
+# Up to so many features the Newton iteration of the core is faster than an SVD by LAPACK.
+_MAX_NEWTON = 256
 
 
 @register("orthonormal", "any orthonormal matrix")
 @dataclass(frozen=True)
 class Orthonormal(Structure):
-    """Any orthonormal matrix: the best error that fost can learn, and the slowest transform.
+    r"""Any orthonormal matrix (Q-DLA): the smallest error and the slowest transform.
 
-    The update solves the orthogonal Procrustes problem: with Y X^T = U S V^T, the matrix
-    Q = U V^T minimises ||Y - Q X||_F. Where Y X^T is singular, as it is when an atom is used by
-    no signal, many matrices do; the one nearest to the current Q is taken, so that unused atoms
-    stay as they are, as far as that is possible, and chance has no say.
+    The update solves the orthogonal Procrustes problem: with :math:`Y X^T = U S V^T`, the matrix
+    :math:`Q = U V^T` minimises :math:`\|Y - Q X\|_F`. If :math:`Y X^T` is singular, for instance
+    because no signal uses an atom, there are many solutions. fost then picks the one closest to the
+    current matrix, so that unused atoms change as little as possible.
 
-    Starts: ``"svd"`` (the default: all principal components), ``"approximate-svd"`` (a few of them,
-    completed at random; for large n), ``"random"``.
+    The starts are ``"svd"`` (the default: all principal components), ``"approximate-svd"`` (a few
+    principal components, completed at random; for large n) and ``"random"``.
 
     Examples
     --------
@@ -56,23 +55,28 @@ class Orthonormal(Structure):
         return cls()
 
     @classmethod
-    def ladder(cls, n_features: int, over_base: bool) -> Ladder | None:
-        # Over a base there are no others than without.
-        return None if over_base else Ladder(cls, n_features, least_member=1, fixed_starts=True)
+    def candidate_sizes(cls, n_features: int, over_base: bool) -> CandidateSizes | None:
+        # A base does not change the set of orthonormal matrices.
+        if over_base:
+            return None
+        return CandidateSizes(cls, n_features, min_member_size=1, fixed_starts=True)
 
-    def initial(self, problem: Problem, init: str) -> Coder:
+    def initialise(self, problem: Problem, init: str) -> Coder:
+        """Principal components or a random basis."""
         if init == "svd":
             return Dense(initialise.principal_components(problem.gram, problem.n_features))
         if init == "approximate-svd":
             return Dense(initialise.approximate_basis(problem.gram, problem.random))
         return Dense(initialise.random_basis(problem.n_features, problem.random))
 
-    def restart(self, problem: Problem, coder: Coder) -> Coder:
+    def build(self, problem: Problem, coder: Coder) -> Coder:
+        """Any transform is an orthonormal matrix."""
         return coder
 
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Coder:
+        """The Procrustes solution of section II, by a Newton iteration if M is regular."""
         M, Q = statistic.scaled, current.matrix
-        if len(M) <= _MOST_NEWTON:
+        if len(M) <= _MAX_NEWTON:
             found = np.empty_like(Q)
             if _core.solve_procrustes(M, Q, found):
                 return Dense._unchecked(found)
@@ -82,12 +86,11 @@ class Orthonormal(Structure):
 def solve_procrustes(
     statistic: NDArray[np.float64], current: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The best orthonormal matrix by an SVD, for any M = X Y^T; of several the nearest."""
-    # Y X^T = M^T.
-    u, values, vt = scipy.linalg.svd(statistic.T, check_finite=False)
+    """The best orthonormal matrix for any M = X Y^T by an SVD; among several, the closest."""
+    u, values, vt = scipy.linalg.svd(statistic.T, check_finite=False)  # Y X^T = M^T
     free = values <= 4 * np.finfo(np.float64).eps * len(values) * values[0]
     if free.any():
-        # Any U_0 W V_0^T with orthonormal W goes with the null space: its nearest is taken.
+        # Any U_0 W V_0^T with orthonormal W is optimal on the null space; take the closest one.
         p, _, qt = scipy.linalg.svd(u[:, free].T @ current @ vt[free].T)
         u[:, free] = u[:, free] @ (p @ qt)
     return np.asarray(u @ vt)

@@ -1,8 +1,7 @@
-"""The structures that the command line, `AutoDictionary` and errors know.
+"""The registered structures, which the command line, `AutoDictionary` and error messages offer.
 
-`register` is a decorator of structures, so those of other modules are known where these have
-been imported. Packages can announce their structures as entry points of the group
-``fost.structures``; the command line knows these too, and what ``fost --import`` imports.
+The decorator `register` gives a structure a name when its module is imported. Packages can declare
+structures as entry points of the group ``fost.structures``, which the command line imports.
 """
 
 from __future__ import annotations
@@ -10,10 +9,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import entry_points
 from typing import TypeVar
 
-from fost.learning.structure import Structure, changed
+from fost.learning.structure import Structure, with_fields
 
 ENTRY_POINTS = "fost.structures"
 
@@ -21,99 +21,101 @@ S = TypeVar("S", bound=type[Structure])
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A structure by name, as ``fost learn --structure`` takes it."""
+class RegisteredStructure:
+    """A structure with a name, as ``fost learn --structure`` takes it."""
 
     name: str
     summary: str
     structure: type[Structure]
     options: Mapping[str, object]
 
-    def made(self, size: int | None, n_features: int) -> Structure:
-        """The structure of a size, or of that which suits so many features."""
-        return changed(self.structure.of_size(size, n_features), **self.options)
+    def of_size(self, size: int | None, n_features: int) -> Structure:
+        """The structure of a given size, or of a default size for `n_features` if None."""
+        return with_fields(self.structure.of_size(size, n_features), **self.options)
 
 
-_KINDS: dict[str, Kind] = {}
-# Structures of other structures, which have no name of their own.
-_OF_SEVERAL = ["BankOf(structure, n_members)", "UnionOf(structure, n_members)"]
+_REGISTERED: dict[str, RegisteredStructure] = {}
+# Banks and unions are made of other structures and have no name of their own.
+_COLLECTIONS = ["BankOf(structure, n_members)", "UnionOf(structure, n_members)"]
 
 
 def register(name: str, summary: str, **options: object) -> Callable[[S], S]:
-    """Make a structure known by a name: a decorator of its class.
+    """Register a structure under a name: a decorator of its class.
 
     Parameters
     ----------
     name : str
         As ``fost learn --structure NAME`` takes it.
     summary : str
-        What such a transform is made of, in a few words, for the help.
+        The parts of such a transform in a few words, for the help.
     **options
-        Fields of the structure that have other values than their defaults. A structure may have
+        Fields of the structure with values other than their defaults. A structure may have
         several names, with different options.
 
     Examples
     --------
     >>> import fost
-    >>> fost.learning.kinds()["orthogonal-householder"].made(3, n_features=8)
+    >>> registered = fost.learning.registered_structures()
+    >>> registered["orthogonal-householder"].of_size(3, n_features=8)
     Reflectors(n_reflectors=3, orthogonal=True, order='cyclic', triangular=False)
     """
 
-    def registered(structure: S) -> S:
-        known = _KINDS.get(name)
-        if known is not None and _place(known.structure) != _place(structure):
+    def decorator(structure: S) -> S:
+        known = _REGISTERED.get(name)
+        if known is not None and _location(known.structure) != _location(structure):
             raise ValueError(f"there is a structure {name!r} already, {known.structure.__name__}")
-        _KINDS[name] = Kind(name, summary, structure, options)
+        _REGISTERED[name] = RegisteredStructure(name, summary, structure, options)
         return structure
 
-    return registered
+    return decorator
 
 
-def kinds() -> dict[str, Kind]:
+def registered_structures() -> dict[str, RegisteredStructure]:
     """All registered structures by their names.
 
     Examples
     --------
     >>> import fost
-    >>> {"orthonormal", "givens", "householder"} <= set(fost.learning.kinds())
+    >>> {"orthonormal", "givens", "householder"} <= set(fost.learning.registered_structures())
     True
     """
-    return dict(_KINDS)
+    return dict(_REGISTERED)
 
 
-def load_announced() -> None:
-    """Import the structures that installed packages announce."""
+@cache
+def load_entry_points() -> None:
+    """Import the structures that installed packages declare; the second call does nothing."""
     for entry in entry_points(group=ENTRY_POINTS):
         try:
             entry.load()
-        except Exception as error:  # whatever a module may raise that others wrote
+        except Exception as error:  # modules of others may raise anything
             raise ImportError(f"cannot import the structure {entry.value!r}: {error}") from error
 
 
-def families() -> list[type[Structure]]:
+def structure_classes() -> list[type[Structure]]:
     """The classes of all registered structures, each once."""
-    return list(dict.fromkeys(kind.structure for kind in _KINDS.values()))
+    return list(dict.fromkeys(registered.structure for registered in _REGISTERED.values()))
 
 
-def known(several: bool = False) -> str:
-    """What errors offer: "Orthonormal(), Reflectors(n_reflectors) or ...", and banks and unions."""
-    calls = sorted(f"{family.__name__}({_required(family)})" for family in families())
-    calls += _OF_SEVERAL if several else []
+def describe_structures(collections: bool = False) -> str:
+    """The choices for error messages: "Orthonormal(), Reflectors(n_reflectors) or ..."."""
+    calls = sorted(f"{cls.__name__}({_required_fields(cls)})" for cls in structure_classes())
+    calls += _COLLECTIONS if collections else []
     return " or ".join(filter(None, (", ".join(calls[:-1]), calls[-1])))
 
 
-def _required(structure: type[Structure]) -> str:
-    """The arguments that a structure cannot do without."""
+def _required_fields(structure: type[Structure]) -> str:
+    """The fields of a structure without default values."""
     if not dataclasses.is_dataclass(structure):
         return ""
-    needed = (
+    required = (
         field.name
         for field in dataclasses.fields(structure)
         if field.default is field.default_factory is dataclasses.MISSING
     )
-    return ", ".join(needed)
+    return ", ".join(required)
 
 
-def _place(structure: type) -> tuple[str, str]:
-    """Where a class was defined: a module that is read again defines it anew."""
+def _location(structure: type) -> tuple[str, str]:
+    """Where a class was defined: a module that is imported again defines the class again."""
     return structure.__module__, structure.__qualname__

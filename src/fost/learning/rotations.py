@@ -1,8 +1,9 @@
-"""Rotations of two features at a time, best on top of a fast base."""
+"""Generalised Givens rotations: chains of rotations of two features at a time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -11,57 +12,65 @@ from scipy.optimize import linear_sum_assignment
 
 from fost import _core
 from fost._validation import check_integer
-from fost.learning.ladder import Ladder
-from fost.learning.loop import alternate
+from fost.learning.learn import alternate
 from fost.learning.orthonormal import Orthonormal
 from fost.learning.registry import register
-from fost.learning.sources import Statistic
-from fost.learning.structure import Problem, Structure, check_count, counted, store
+from fost.learning.statistics import Statistic
+from fost.learning.structure import (
+    CandidateSizes,
+    Problem,
+    Structure,
+    check_count,
+    count_label,
+    set_checked,
+)
 from fost.transforms import Coder, Dense, Givens, Transform
 
-# As many rotations are allowed for any number of features, though n^2 may be fewer: what suits
-# most signals should not fail for the smallest.
+# So many rotations are allowed for any number of features, although n^2 may be fewer: a default
+# that suits most signals should not fail for short ones.
 _ALWAYS_ALLOWED = 4096
-# Numbers of rotations that are worth trying, without a base and over one.
+# Numbers of rotations that model selection tries, without a base and over one.
 _SIZES = tuple(2**k for k in range(3, 21))
 _SIZES_OVER_BASE = tuple(size for k in range(3, 21) for size in (2**k, 3 * 2 ** (k - 1)))
-# n_rotations="auto": a rotation (six operations) must lower the relative error by this much.
+# n_rotations="auto": a rotation (six operations) must reduce the relative error by this much.
 _AUTO_GAIN = 1e-4
-# init="aligned": Q-DLA runs on so many signals, for so many iterations at most, until the
-# relative error changes by less than this. More of either gains nothing; a few iterations do where
-# the start of a start is wanted.
+# init="aligned": the number of signals, the maximal number of iterations and the tolerance of
+# Q-DLA. Larger values gain nothing. A start of another start needs only a few iterations.
 _ALIGNED_SIGNALS = 2048
 _ALIGNED_ITERATIONS = 30
 _ROUGH_ITERATIONS = 5
 _ALIGNED_TOL = 3e-4
+# `Givens` corrects blocks B with max|B B^T - I| above this.
+_ORTHOGONAL = 8 * float(np.finfo(np.float64).eps)
 
 
 @register("givens", "rotations of two features each")
 @dataclass(frozen=True)
 class Rotations(Structure):
-    """Chains of g rotations or reflections of two features each, applied in 6 g operations.
+    r"""Chains of g rotations or reflections of two features each, applied in 6 g operations.
 
-    One update is a sweep over the chain: each rotation in turn becomes the one, its pair of
-    features included, that lowers ||Y - U X||_F most, the others fixed. Without a base they
-    are poor; over the DCT of pictures 64 of them do better than 12 reflectors at a third of
+    One update is a sweep over the chain. Each rotation in turn, with its pair of features, becomes
+    the one that reduces :math:`\|Y - U X\|_F` most while the others are fixed. Rotations need a
+    base: over the DCT of images, 64 rotations have a smaller error than 12 reflectors at a third of
     the cost.
 
     Parameters
     ----------
     n_rotations : int or "auto"
-        Number of rotations, at most n^2, or 4096 where that is more: n (n - 1) / 2 of them reach
-        every orthonormal matrix up to signs, and n^2 cost three times the operations of a dense
-        one. ``"auto"`` adds them greedily until the next one would lower the relative error by
-        less than 1e-4.
+        The number of rotations, at most n^2, or 4096 if that is more. n (n - 1) / 2 rotations
+        represent every orthonormal matrix up to signs. ``"auto"`` adds rotations greedily until
+        the next one would reduce the relative error by less than 1e-4.
 
     Notes
     -----
-    Starts: ``"aligned"`` (the default: learn `Orthonormal` for a few iterations, permute and sign
-    its atoms to lie closest to those of the base, and begin with its codes) and ``"base"`` (begin
-    with the codes of the base itself).
+    The starts are ``"aligned"`` (the default: learn `Orthonormal` for a few iterations, permute
+    and sign its atoms to be closest to those of the base, and begin with its codes) and
+    ``"base"`` (begin with the codes of the base itself).
 
+    References
+    ----------
     C. Rusu and J. Thompson, "Learning Fast Sparsifying Transforms", IEEE Transactions on Signal
-    Processing, 2017, learn such chains without a base, as generalised Givens rotations.
+    Processing, 2017. They learn such chains without a base.
 
     Examples
     --------
@@ -78,14 +87,14 @@ class Rotations(Structure):
     n_rotations: int | Literal["auto"]
 
     def __post_init__(self) -> None:
-        store(self, n_rotations=check_count(self.n_rotations, "n_rotations"))
+        set_checked(self, n_rotations=check_count(self.n_rotations, "n_rotations"))
 
     @property
     def label(self) -> str:
-        return counted(self.n_rotations, self.parts)
+        return count_label(self.n_rotations, self.parts)
 
     def flops(self, n_features: int) -> int:
-        assert isinstance(self.n_rotations, int), "n_rotations is decided by fit_to"
+        assert isinstance(self.n_rotations, int), "fit_to chooses n_rotations"
         return 6 * self.n_rotations
 
     @classmethod
@@ -93,11 +102,12 @@ class Rotations(Structure):
         return cls(size or n_features)
 
     @classmethod
-    def ladder(cls, n_features: int, over_base: bool) -> Ladder | None:
+    def candidate_sizes(cls, n_features: int, over_base: bool) -> CandidateSizes | None:
         if n_features == 1:
             return None
         sizes = _SIZES_OVER_BASE if over_base else _SIZES
-        return Ladder(cls, n_features, sizes, _most(n_features), max(4, n_features // 16))
+        member = max(4, n_features // 16)
+        return CandidateSizes(cls, n_features, sizes, _max_rotations(n_features), member)
 
     def fit_to(self, problem: Problem) -> Rotations:
         n = problem.n_features
@@ -108,18 +118,21 @@ class Rotations(Structure):
         check_rotations(self.n_rotations, "n_rotations", n)
         return self
 
-    def initial(self, problem: Problem, init: str) -> Coder:
+    def initialise(self, problem: Problem, init: str) -> Coder:
+        """The identity, or an orthonormal matrix that is aligned with the base."""
         if init == "base":
             return self._identity(problem.n_features)
-        # All numbers of rotations have the same start.
+        # The start does not depend on the number of rotations.
         key = ("aligned", problem.base, problem.rule, problem.rough)
-        return problem.source.once(key, lambda: _aligned(problem))
+        return problem.data.cached(key, partial(_aligned, problem))
 
-    def restart(self, problem: Problem, coder: Coder) -> Coder:
-        """The same chain, a shorter one with identities behind it, or identities alone."""
+    def build(self, problem: Problem, coder: Coder) -> Coder:
+        """The same chain, a shorter chain followed by identities, or identities alone."""
         identity = self._identity(problem.n_features)
         if not isinstance(coder, Givens) or coder.n_rotations > identity.n_rotations:
             return identity
+        if coder.n_rotations == identity.n_rotations and _is_orthogonal(coder.blocks):
+            return coder
         rest = slice(coder.n_rotations, None)
         return Givens(
             np.concatenate([coder.pairs, identity.pairs[rest]]),
@@ -128,40 +141,51 @@ class Rotations(Structure):
         )
 
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Coder:
+        """One sweep over the chain, with the best pair of features for each rotation."""
         assert isinstance(current, Givens)
         pairs, blocks = current.pairs.copy(), current.blocks.copy()
         _core.sweep_rotations(statistic.scaled, pairs, blocks, np.empty(len(pairs)), -1.0)
         return Givens._unchecked(pairs, blocks, problem.n_features)
 
     def _identity(self, n_features: int) -> Givens:
-        assert isinstance(self.n_rotations, int), "n_rotations is decided by fit_to"
-        return Givens(*_identities(self.n_rotations), n_features)
+        assert isinstance(self.n_rotations, int), "fit_to chooses n_rotations"
+        return Givens._unchecked(*_identities(self.n_rotations), n_features)
 
 
 def check_rotations(value: object, name: str, n_features: int) -> int:
-    """A number of rotations that is of use for so many features."""
-    return check_integer(value, name, 1, _most(n_features), "max(n_features**2, 4096)")
+    """A number of rotations within the limit for `n_features`."""
+    return check_integer(value, name, 1, _max_rotations(n_features), "max(n_features**2, 4096)")
 
 
-def _most(n_features: int) -> int:
+def _max_rotations(n_features: int) -> int:
     return min(max(n_features**2, _ALWAYS_ALLOWED), 2**31 - 1)
 
 
 def _identities(g: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Pairs and blocks of g rotations that do nothing."""
+    """Pairs and blocks of g identities."""
     return np.tile(np.array([[0, 1]], np.int32), (g, 1)), np.tile(np.eye(2), (g, 1, 1))
 
 
-def _aligned(problem: Problem) -> Transform:
-    """A transform of Q-DLA, its atoms in the order and with the signs nearest the identity.
+def _is_orthogonal(blocks: NDArray[np.float64]) -> bool:
+    """Whether all blocks are orthogonal up to rounding."""
+    a, b, c, d = blocks.reshape(-1, 4).T
+    gaps = np.abs([a * a + b * b - 1, a * c + b * d, c * c + d * d - 1])
+    return bool(gaps.max(initial=0.0) <= _ORTHOGONAL)
 
-    The codes do not care about order and signs, but the rotations, which start from the
-    identity, have less to undo.
+
+def _aligned(problem: Problem) -> Transform:
+    """A transform of Q-DLA whose atoms have the order and signs closest to the identity.
+
+    Codes do not depend on order and signs, but rotations start from the identity.
     """
-    start = Dense(np.eye(problem.n_features)) if problem.base is not None else "svd"
-    sample = problem.source.sample(_ALIGNED_SIGNALS)
-    iterations = _ROUGH_ITERATIONS if problem.rough else _ALIGNED_ITERATIONS
-    quick = problem.but(source=sample, max_iter=iterations, tol=_ALIGNED_TOL)
+    start = Dense._unchecked(np.eye(problem.n_features)) if problem.base is not None else "svd"
+    quick = replace(
+        problem,
+        data=problem.data.sample(_ALIGNED_SIGNALS),
+        max_iter=_ROUGH_ITERATIONS if problem.rough else _ALIGNED_ITERATIONS,
+        tol=_ALIGNED_TOL,
+        saved_gram=None,
+    )
     Q = alternate(quick, Orthonormal(), start).transform.matrix
     rows, columns = linear_sum_assignment(-np.abs(Q))
     ordered = Q[:, columns[np.argsort(rows)]]
@@ -170,12 +194,12 @@ def _aligned(problem: Problem) -> Transform:
 
 
 def _choose_n_rotations(problem: Problem) -> int:
-    """How many rotations pay, each against six operations, when added greedily."""
+    """The number of greedily added rotations of which each gains at least `_AUTO_GAIN`."""
     n = problem.n_features
     most = n * (n - 1) // 2
     pairs, blocks = _identities(most)
-    statistic = problem.code(_aligned(problem))
+    statistic = problem.data.statistic(problem.base, _aligned(problem), problem.rule)
     scale = np.abs(statistic.matrix).max() or 1.0
-    least = _AUTO_GAIN * problem.total / 2 / scale
-    count = _core.sweep_rotations(statistic.scaled, pairs, blocks, np.empty(most), least)
+    min_gain = _AUTO_GAIN * problem.signal_energy / 2 / scale
+    count = _core.sweep_rotations(statistic.scaled, pairs, blocks, np.empty(most), min_gain)
     return max(1, count)

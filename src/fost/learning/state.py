@@ -1,4 +1,4 @@
-"""Where an alternation is, and its next step."""
+"""The state of the alternating minimisation, one iteration of it, and its result."""
 
 from __future__ import annotations
 
@@ -8,41 +8,45 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fost.learning.passes import REFILLS
-from fost.learning.sources import Statistic
+from fost._warnings import external_stacklevel
+from fost.learning.missing import REFILLS
+from fost.learning.statistics import Statistic, error_from_energy
 from fost.learning.structure import Problem, Structure
 from fost.transforms import Coder, with_base
+
+# A pass fills missing entries from codes at most so many times.
+MAX_REFILLS = 4 * REFILLS
 
 
 @dataclass(frozen=True)
 class LearningResult:
-    """What `learn` found, how it got there and why it stopped.
+    r"""The learned transform, the history of its error and the reason why learning stopped.
 
     Attributes
     ----------
     transform : Transform, Bank or Union
-        What was learned; with a base, the chain of both.
+        The learned transform; with a base, the chain of both.
     error : float
-        Its relative error, ||Y - U X||_F^2 / ||Y||_F^2. With a threshold it is
-        (||Y - U X||_F^2 + threshold^2 ||X||_0) / ||Y||_F^2, with missing entries that of the
-        observed ones.
+        Its relative error, :math:`\|Y - U X\|_F^2 / \|Y\|_F^2`. With a threshold it is
+        :math:`(\|Y - U X\|_F^2 + \text{threshold}^2 \|X\|_0) / \|Y\|_F^2`. With missing entries
+        the norms are over observed entries.
     errors : ndarray of shape (n_iter,)
-        The relative error after each iteration. It never rises, but for unions, whose codes are
-        not the best there are: `transform` is the best of all iterations.
+        The relative error after each iteration. It never increases, except for unions, whose
+        codes are not optimal: `transform` is the best of all iterations.
     start_error : float
-        The relative error of the start. It may lie below all of `errors` where the start is not
-        of the structure: the DCT can be better than any single reflector.
+        The relative error of the start. It may be smaller than all of `errors` if the start is
+        not of the structure: the DCT can be better than any single reflector.
     n_iter : int
-        Iterations done.
+        The number of iterations.
     converged : bool
         Whether the error changed by less than `tol` in the last iteration.
     reseeded : ndarray of shape (n_iter,)
-        How many members of a bank no signal used before each iteration, which replaced them as
-        far as there were signals to learn others from.
+        The number of unused members of a bank before each iteration. The iteration replaced them
+        if there were signals to learn new members from.
     interrupted : bool
-        Whether Ctrl-C ended it, so that this is the best of the iterations done so far.
+        Whether Ctrl-C stopped learning, so that this is the best of the iterations so far.
     stopped : bool
-        Whether the callback ended it.
+        Whether the callback stopped learning.
 
     Examples
     --------
@@ -64,12 +68,8 @@ class LearningResult:
     stopped: bool = False
 
 
-# As many times at most does a pass fill signals with gaps from their codes.
-MOST_REFILLS = 4 * REFILLS
-
-
 class InterruptedWarning(RuntimeWarning):
-    """Ctrl-C ended the learning, and there is a result all the same.
+    """Ctrl-C stopped learning; the best result so far is returned.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class InterruptedWarning(RuntimeWarning):
 
 
 class ObjectiveRoseWarning(RuntimeWarning):
-    """The error rose by more than rounding explains, which is a bug in a structure.
+    """The error increased by more than rounding explains, which is a bug in a structure.
 
     Examples
     --------
@@ -91,92 +91,112 @@ class ObjectiveRoseWarning(RuntimeWarning):
 
 
 @dataclass
-class State:
-    """The transform, the statistic of its codes, and the history: all that the next step needs."""
+class LearningState:
+    """The transform, the statistic of its codes, and the history of the errors."""
 
     transform: Coder
     statistic: Statistic
     start_error: float
-    # A start outside the structure may be better than anything inside it.
+    # Whether the start is of the structure. Other starts may be better than any transform in it.
     own_start: bool
     best: Coder
     best_error: float
     errors: list[float] = field(default_factory=list)
     reseeded: list[int] = field(default_factory=list)
-    # How often a pass fills signals with gaps from their codes.
+    # How often a pass fills missing entries from codes.
     refills: int = REFILLS
-    # M of the step before, for momentum.
-    earlier: NDArray[np.float64] | None = None
+    # M of the iteration before, for momentum.
+    previous_matrix: NDArray[np.float64] | None = None
 
     @classmethod
-    def at(cls, problem: Problem, structure: Structure, start: Coder) -> State:
-        """The beginning, with the codes of any transform."""
-        transform, statistic = structure.restart(problem, start), structure.code(problem, start)
-        error = problem.error(statistic)
-        return cls(transform, statistic, error, transform == start, transform, error)
+    def begin(cls, problem: Problem, structure: Structure, start: Coder) -> LearningState:
+        """The state before the first iteration, with the codes of any coder."""
+        transform = structure.build(problem, start)
+        statistic = structure.statistic(problem, start)
+        error = error_from_energy(statistic.energy, problem.signal_energy)
+        own_start = transform is start or transform == start
+        return cls(transform, statistic, error, own_start, transform, error)
 
     @property
     def n_iter(self) -> int:
         return len(self.errors)
 
-    @property
-    def last_error(self) -> float:
-        """That of the last iteration, or of the start."""
-        return self.errors[-1] if self.errors else self.start_error
-
     def converged(self, tol: float) -> bool:
-        """Whether the last iteration changed the error by less than this.
+        """Whether the last iteration changed the error by less than `tol`.
 
-        The first does not count after a start outside the structure.
+        The first iteration does not count after a start outside the structure.
         """
-        if self.n_iter < (1 if self.own_start else 2):
+        if len(self.errors) < (1 if self.own_start else 2):
             return False
-        before = self.errors[-2] if self.n_iter > 1 else self.start_error
+        before = self.errors[-2] if len(self.errors) > 1 else self.start_error
         return abs(before - self.errors[-1]) < tol
 
     def step(self, problem: Problem, structure: Structure) -> None:
-        """One iteration: update the transform, code the signals.
+        """One iteration: update the transform from M, then code the signals.
 
-        M is the gradient, by U, of ||X||_F^2 / 2, which is convex, and a step maximises <M, U^T>.
-        With momentum it does so for M taken further than the last step changed it, as Nesterov's
-        method takes gradients; where the error would rise, an ordinary step is taken instead.
+        M is the gradient of the convex function ||X||_F^2 / 2 with respect to U, and an update
+        maximises <M, U^T>. With momentum the update uses M extrapolated from the last two
+        iterations, as in Nesterov's method. An update that would increase the error is repeated
+        without momentum.
         """
         self.reseeded.append(structure.n_unused(self.statistic))
-        ahead, before = self._ahead(problem, structure), self.last_error
-        transform = structure.update(problem, ahead or self.statistic, self.transform)
-        statistic = structure.code(problem, transform, self.refills)
-        if ahead and problem.error(statistic) > before:
+        before = self.errors[-1] if self.errors else self.start_error
+        first = not self.errors and not self.own_start
+        total = problem.signal_energy
+        extrapolated = self._extrapolated(problem, structure)
+        transform = structure.update(problem, extrapolated or self.statistic, self.transform)
+        statistic = structure.statistic(problem, transform, self.refills)
+        error = error_from_energy(statistic.energy, total)
+        if extrapolated and error > before:
             transform = structure.update(problem, self.statistic, self.transform)
-            statistic = structure.code(problem, transform, self.refills)
-        error = problem.error(statistic)
-        first = self.n_iter == 0 and not self.own_start
-        if problem.source.gaps and structure.never_rises:
-            # Codes of a pass do not begin with those of the pass before, and need not be better.
-            while error > before and self.refills < MOST_REFILLS:
+            statistic = structure.statistic(problem, transform, self.refills)
+            error = error_from_energy(statistic.energy, total)
+        if problem.data.has_missing and structure.is_monotone:
+            # Each pass fills missing entries anew, so that its codes may be worse than the codes
+            # of the pass before. More refills improve them.
+            while error > before and self.refills < MAX_REFILLS:
                 self.refills *= 2
-                statistic = structure.code(problem, transform, self.refills)
-                error = problem.error(statistic)
-            if error > before and not first:  # a step that is not taken
+                statistic = structure.statistic(problem, transform, self.refills)
+                error = error_from_energy(statistic.energy, total)
+            if error > before and not first:  # reject the update
                 transform, statistic, error = self.transform, self.statistic, before
-        if not first and structure.never_rises:
-            _check_descent(problem, transform, error, before, self.n_iter + 1)
+        if not first and structure.is_monotone:
+            self._check_descent(problem, transform, error, before)
         if first or error <= self.best_error:
             self.best, self.best_error = transform, error
-        self.earlier = self.statistic.matrix if problem.momentum else None
+        self.previous_matrix = self.statistic.matrix if problem.momentum else None
         self.transform, self.statistic = transform, statistic
         self.errors.append(error)
 
-    def _ahead(self, problem: Problem, structure: Structure) -> Statistic | None:
-        """The statistic taken further, where that is known to pay.
+    def _extrapolated(self, problem: Problem, structure: Structure) -> Statistic | None:
+        """The statistic extrapolated by momentum; None where momentum does not apply.
 
-        Not with gaps, which other steps fill otherwise, nor where a member is to be replaced.
+        That is the case with missing entries, which each step fills differently, and before a
+        member is replaced.
         """
-        usual = structure.never_rises and not problem.source.gaps and not self.reseeded[-1]
-        if self.earlier is None or not usual:
+        if self.previous_matrix is None or problem.data.has_missing:
+            return None
+        if not structure.is_monotone or self.reseeded[-1]:
             return None
         matrix = self.statistic.matrix
-        further = matrix + problem.momentum * (matrix - self.earlier)
+        further = matrix + problem.momentum * (matrix - self.previous_matrix)
         return replace(self.statistic, matrix=further)
+
+    def _check_descent(
+        self, problem: Problem, transform: Coder, error: float, before: float
+    ) -> None:
+        """Warn if the error increased by more than rounding explains."""
+        # Coefficients have rounding errors relative to the signal; this bounds the error of the
+        # sum of their squares.
+        slack = 16 * problem.data.rounding * np.sqrt(problem.n_features)
+        if error <= before + slack or error <= before + slack + _underflow(problem, transform):
+            return
+        warnings.warn(
+            f"the relative error rose from {before:.12g} to {error:.12g} in iteration "
+            f"{self.n_iter + 1}: this is a bug, please report it",
+            ObjectiveRoseWarning,
+            stacklevel=external_stacklevel(),
+        )
 
     def result(
         self,
@@ -185,16 +205,18 @@ class State:
         interrupted: bool = False,
         stopped: bool = False,
     ) -> LearningResult:
+        """The best transform so far, without the base."""
         error = self.best_error
-        if self.n_iter == 0 and not self.own_start:
-            # What is returned is not the start, and has an error of its own.
-            error = problem.error(structure.code(problem, self.best))
+        if not self.errors and not self.own_start:
+            # The returned transform is not the start, so its error is not known yet.
+            statistic = structure.statistic(problem, self.best)
+            error = error_from_energy(statistic.energy, problem.signal_energy)
         return LearningResult(
             transform=self.best,
             error=error,
             errors=np.array(self.errors, dtype=np.float64),
             start_error=self.start_error,
-            n_iter=self.n_iter,
+            n_iter=len(self.errors),
             converged=self.converged(problem.tol),
             reseeded=np.array(self.reseeded, dtype=np.intp),
             interrupted=interrupted,
@@ -202,29 +224,14 @@ class State:
         )
 
 
-def _check_descent(
-    problem: Problem, transform: Coder, error: float, before: float, iteration: int
-) -> None:
-    # Coefficients carry rounding errors relative to the signal; their energy adds up at most
-    # this far from the truth.
-    slack = 16 * problem.source.rounding * np.sqrt(problem.n_features)
-    if error > before + slack and error > before + slack + _lost(problem, transform):
-        warnings.warn(
-            f"the relative error rose from {before:.12g} to {error:.12g} in iteration "
-            f"{iteration}: this is a bug, please report it",
-            ObjectiveRoseWarning,
-            stacklevel=6,  # the caller of learn, beyond the decorator
-        )
+def _underflow(problem: Problem, transform: Coder) -> float:
+    """A bound of the error of the relative error due to underflow.
 
-
-def _lost(problem: Problem, transform: Coder) -> float:
-    """How far the relative error may be off because signals come near the least numbers.
-
-    Each operation on them may be off by the least number itself, and an orthonormal transform
-    does not enlarge that: so may each coefficient by as many of them as there are operations,
-    and ||X||_F by the root of the number of coefficients times that.
+    Each operation on tiny signals has an absolute error of up to the smallest number, which an
+    orthonormal transform does not enlarge. Each coefficient thus has at most `flops` such errors,
+    and ||X||_F has that times the square root of the number of coefficients.
     """
-    n_coefficients = problem.source.n_signals * problem.n_features
-    each = problem.source.least * with_base(problem.base, transform).flops
-    share = each * np.sqrt(n_coefficients / problem.total)
+    n_coefficients = problem.data.n_signals * problem.n_features
+    each = problem.data.smallest * with_base(problem.base, transform).flops
+    share = each * np.sqrt(n_coefficients / problem.signal_energy)
     return float(share * (2 + share))

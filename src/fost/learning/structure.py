@@ -1,96 +1,104 @@
-"""What a structure is to the learning loop: a start, and an update from the statistic.
+"""Structures, the problems that they solve, and their candidate sizes.
 
-A structure also describes itself: what it costs, what it is called, in which sizes it is worth
-trying. Whoever chooses between structures (`frontier`, the command line, plots) asks them.
-`fost.learning.register` makes one known to all of these.
+A structure is a family of transforms. Its module has three steps: `initialise` gives the coder
+whose codes learning begins with, `build` gives the first transform of the structure, and `update`
+gives the best transform for the statistic M = X Y^T. A structure also describes itself: its costs,
+its name and its candidate sizes. `fost.learning.register` gives a structure a name.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fost._validation import check_integer
 from fost.coding.selection import SelectionRule
-from fost.learning.ladder import Ladder
-from fost.learning.passes import REFILLS
-from fost.learning.sources import Source, Statistic, share_lost
+from fost.learning.missing import REFILLS
+from fost.learning.statistics import Statistic
+from fost.learning.training_data import TrainingData
 from fost.transforms import Coder, Transform
+from fost.transforms.coder import dense_flops
+
+# The sizes of the members of banks grow by this factor: members are cheap, so a bank can have many.
+_MEMBER_SIZE_FACTOR = 4
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Signals to make sparse, seen through a fixed base: all that a structure may ask.
+    """Training data, a fixed base and options: the input of a structure.
+
+    Attributes
+    ----------
+    data : TrainingData
+        The signals.
+    base : Transform or None
+        The fixed transform B under the learned transform; learning sees B^T y.
+    n_nonzero_coefs : int
+        Entries per code, at most.
+    random : Generator
+        The random numbers of starts and orders.
+    max_iter, tol : int, float
+        When learning stops.
+    threshold : float or None
+        The magnitude that entries of codes must exceed.
+    rough : bool
+        Whether the result is only a start for further learning, which need not be accurate.
+    momentum : float
+        The factor of over-relaxation, see `LearningState.step`.
+    saved_gram : ndarray or None
+        The Gram matrix of a resumed run. The Gram matrix of the same signals in other blocks
+        differs in its last bits.
 
     Examples
     --------
     >>> import fost, numpy as np
-    >>> source = fost.learning.as_source(np.eye(4))
+    >>> data = fost.learning.as_training_data(np.eye(4))
     >>> random = np.random.default_rng(0)
-    >>> problem = fost.learning.Problem(source, None, 2, random, max_iter=10, tol=1e-6)
-    >>> problem.n_features, problem.total
+    >>> problem = fost.learning.Problem(data, None, 2, random, max_iter=10, tol=1e-6)
+    >>> problem.n_features, problem.signal_energy
     (4, 4.0)
     """
 
-    source: Source
+    data: TrainingData
     base: Transform | None
     n_nonzero_coefs: int
     random: np.random.Generator
     max_iter: int
     tol: float
     threshold: float | None = None
-    rough: bool = False  # what is found is only a start, which need not be good
-    # How far steps go on in the direction of the last one, in terms of M.
+    rough: bool = False
     momentum: float = 0.0
+    saved_gram: NDArray[np.float64] | None = None
 
     @property
     def rule(self) -> SelectionRule:
-        """Which coefficients codes keep."""
+        """The selection rule of the codes."""
         return SelectionRule(self.n_nonzero_coefs, threshold=self.threshold)
 
     @property
     def n_features(self) -> int:
-        return self.source.n_features
+        return self.data.n_features
 
-    @cached_property
+    @property
     def gram(self) -> NDArray[np.float64]:
         """Y^T Y, signals in rows."""
-        return self.source.gram(self.base)
+        return self.data.gram(self.base) if self.saved_gram is None else self.saved_gram
 
     @cached_property
-    def total(self) -> float:
-        """||Y||_F^2 of what is observed."""
-        return self.source.energy if self.source.gaps else float(np.trace(self.gram))
-
-    def but(self, **changes: Any) -> Problem:
-        """The same problem with some settings changed, keeping what is known of the signals."""
-        other = replace(self, **changes)
-        if "source" not in changes and "gram" in self.__dict__:
-            other.__dict__["gram"] = self.gram
-        return other
-
-    def code(self, coder: Coder, refills: int = REFILLS) -> Statistic:
-        """One pass over the signals: the statistic of X = T_s(U^T Y).
-
-        Signals with gaps are filled from their codes so many times.
-        """
-        return self.source.statistic(self.base, coder, self.rule, refills=refills)
-
-    def error(self, statistic: Statistic) -> float:
-        """Relative error ||Y - U X||_F^2 / ||Y||_F^2 of the codes of a statistic.
-
-        On observed entries, and with threshold^2 ||X||_0 added to it, if there are such.
-        """
-        return share_lost(statistic.energy, self.total)
+    def signal_energy(self) -> float:
+        """||Y||_F^2 of the observed entries."""
+        return self.data.energy if self.data.has_missing else float(np.trace(self.gram))
 
 
 class Structure(ABC):
-    """A family of orthonormal transforms in which the best one for given codes is known.
+    """A family of orthonormal transforms whose best member for given codes can be computed.
 
     Examples
     --------
@@ -99,92 +107,169 @@ class Structure(ABC):
     (True, 1024)
     """
 
-    # What its size counts, in the plural ("rotations"); empty where it has no size.
+    # The parts that its size counts, in the plural ("rotations"); empty if it has no size.
     parts: ClassVar[str] = ""
-    # Whether it is poor without a fixed base under it.
+    # Whether its errors are large without a fixed base.
     wants_base: ClassVar[bool] = False
-    # Whether it makes several transforms, of which no others can be made.
-    several: ClassVar[bool] = False
-    # Whether codes are the best there are, so that errors cannot rise.
-    never_rises: ClassVar[bool] = True
+    # Whether it is a bank or a union, which cannot be a member of another one.
+    is_collection: ClassVar[bool] = False
+    # Whether codes are optimal, so that the error never increases.
+    is_monotone: ClassVar[bool] = True
 
     @property
     @abstractmethod
     def starts(self) -> tuple[str, ...]:
-        """The starts that it knows by name, its default first."""
+        """The names of its starts, the default first."""
 
     @abstractmethod
     def flops(self, n_features: int) -> int:
-        """Operations of such a transform for one signal, when its size is decided."""
+        """Operations to transform one signal, once the size is decided."""
 
     @property
     def label(self) -> str:
-        """What it is called in tables, with its size: "16 rotations"."""
+        """The name with the size, for tables: "16 rotations"."""
         return self.family
 
     @property
     def family(self) -> str:
-        """What all sizes of it are called: "rotations"."""
+        """The name of all sizes: "rotations"."""
         return self.parts or type(self).__name__
 
     @classmethod
     def of_size(cls, size: int | None, n_features: int) -> Self:
-        """The structure of a size, or of the one that suits so many features if None."""
-        raise TypeError(f"{cls.__name__} does not say how it is made from a size")
+        """The structure of a given size, or of a default size for `n_features` if None."""
+        raise TypeError(f"{cls.__name__} does not define of_size")
 
     @classmethod
-    def ladder(cls, n_features: int, over_base: bool) -> Ladder | None:
-        """The sizes that are worth trying, over a base or without; None for none."""
+    def candidate_sizes(cls, n_features: int, over_base: bool) -> CandidateSizes | None:
+        """The sizes that model selection tries, over a base or without; None for no size."""
         return None
 
     def fit_to(self, problem: Problem) -> Structure:
-        """This structure with everything decided that depends on the problem, checked."""
+        """This structure, checked, with all "auto" parameters chosen for the problem."""
         return self
 
     @abstractmethod
-    def initial(self, problem: Problem, init: str) -> Coder:
-        """The transform, of any structure, whose codes one of `starts` begins with."""
+    def initialise(self, problem: Problem, init: str) -> Coder:
+        """The coder, of any structure, whose codes the named start begins with."""
 
-    def start(self, problem: Problem, init: str | Coder) -> Coder:
-        """The transform whose codes learning begins with, for a name or a given transform."""
-        if not isinstance(init, str):
-            return init
-        if init not in self.starts:
-            known = ", ".join(repr(name) for name in self.starts)
-            raise ValueError(
-                f"init must be a transform or, for {type(self).__name__}, one of {known}, "
-                f"got {init!r}"
-            )
-        return self.initial(problem, init)
-
-    def takes(self, coder: Coder) -> bool:
-        """Whether learning can begin with the codes of this: of a transform, not of a bank."""
+    def accepts(self, coder: Coder) -> bool:
+        """Whether learning can begin with the codes of this coder: a transform, not a bank."""
         return isinstance(coder, Transform)
 
-    def n_unused(self, statistic: Statistic) -> int:
-        """How many parts of the transform no signal used, which the next update may replace."""
-        return 0
+    def adapt(self, problem: Problem, coder: Coder) -> Coder:
+        """The coder whose codes learning begins with, for a given coder that is accepted."""
+        return coder
 
     @abstractmethod
-    def restart(self, problem: Problem, coder: Coder) -> Coder:
-        """The transform to update first when the codes of any `coder` start the learning."""
+    def build(self, problem: Problem, coder: Coder) -> Coder:
+        """The transform of this structure that is updated first after the codes of `coder`."""
 
-    def code(self, problem: Problem, coder: Coder, refills: int = REFILLS) -> Statistic:
-        """One pass over the signals: what `update` needs to know of their codes."""
-        return problem.code(coder, refills)
+    def statistic(self, problem: Problem, coder: Coder, refills: int = REFILLS) -> Statistic:
+        """One pass over the signals: the statistic that `update` needs."""
+        return problem.data.statistic(problem.base, coder, problem.rule, refills=refills)
 
     @abstractmethod
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Coder:
         """The next transform: for fixed X no worse than `current` in ||Y - U X||_F."""
 
+    def n_unused(self, statistic: Statistic) -> int:
+        """The number of members that no signal uses, which the next update may replace."""
+        return 0
 
-def store(structure: Structure, **checked: object) -> None:
-    """Give a frozen structure its checked arguments, so that NumPy's numbers are Python's."""
+
+@dataclass(frozen=True)
+class CandidateSizes:
+    """The sizes of a structure that model selection tries, the cheapest first.
+
+    Attributes
+    ----------
+    structure : type
+        A structure with `of_size` and `flops`.
+    n_features : int
+    sizes : sequence of int
+        The sizes to try, increasing; empty for a structure without sizes.
+    max_size : int
+        The largest size for as many features.
+    min_member_size : int or None
+        The smallest size for members of a bank; None if banks are not tried.
+    fixed_starts : bool
+        Whether learning without a base also tries the codes of fixed transforms as starts.
+
+    Examples
+    --------
+    >>> import fost
+    >>> candidates = fost.learning.CandidateSizes(fost.Reflectors, 16, (1, 2, 4), max_size=16)
+    >>> [structure.n_reflectors for structure in candidates.structures(max_flops=200)]
+    [1, 2, 3]
+    """
+
+    structure: type[Structure]
+    n_features: int
+    sizes: Sequence[int] = ()
+    max_size: int = 1
+    min_member_size: int | None = None
+    fixed_starts: bool = False
+
+    def structures(self, max_flops: int | None, base_flops: int = 0) -> list[Structure]:
+        """The structures that cost less than a dense matrix, including the base.
+
+        With `max_flops` the largest size within the limit is among them.
+        """
+        if not self.sizes:
+            return [self._of_size(None)]
+        dense = dense_flops(self.n_features)
+        room = (dense - 1 if max_flops is None else min(max_flops, dense - 1)) - base_flops
+        largest = self._largest(room)
+        fitting = [size for size in self.sizes if size <= largest]
+        if max_flops is not None and fitting and largest not in fitting:
+            fitting += [largest] if largest < 2 * fitting[-1] else []
+        return [self._of_size(size) for size in fitting]
+
+    def members(
+        self, counts: Sequence[int], max_flops: int | None, base_flops: int = 0
+    ) -> list[Structure]:
+        """The structures for members of banks with `counts` members.
+
+        A member costs less than half of a dense matrix. With `max_flops` the largest sizes of
+        which so many members fit are tried, and sizes of at most half of the smallest of them.
+        """
+        smallest = self.min_member_size
+        if smallest is None:
+            return []
+        if not self.sizes:
+            return [self._of_size(None)]
+        dense = dense_flops(self.n_features)
+        sizes = [smallest * _MEMBER_SIZE_FACTOR**k for k in range(11)]
+        sizes = [size for size in sizes if size <= self.max_size]
+        sizes = [size for size in sizes if base_flops + self._flops(size) < dense / 2]
+        if max_flops is not None:
+            rooms = {
+                min(dense - 1 - base_flops, (max_flops - base_flops) // count) for count in counts
+            }
+            fitting = {size for size in map(self._largest, rooms) if size >= smallest}
+            below = min(fitting, default=0) / 2
+            sizes = sorted(fitting.union(size for size in sizes if size <= below))
+        return [self._of_size(size) for size in sizes]
+
+    def _of_size(self, size: int | None) -> Structure:
+        return self.structure.of_size(size, self.n_features)
+
+    def _flops(self, size: int) -> int:
+        return self._of_size(size).flops(self.n_features)
+
+    def _largest(self, room: int) -> int:
+        """The largest size that costs at most `room` operations; 0 if there is none."""
+        return bisect_right(range(1, self.max_size + 1), room, key=self._flops)
+
+
+def set_checked(structure: Structure, **checked: object) -> None:
+    """Replace the arguments of a frozen structure by their checked values."""
     for name, value in checked.items():
         object.__setattr__(structure, name, value)
 
 
-def changed(structure: Structure, **values: object) -> Structure:
+def with_fields(structure: Structure, **values: object) -> Structure:
     """A structure with other values of some of its fields."""
     if not values:
         return structure
@@ -194,7 +279,7 @@ def changed(structure: Structure, **values: object) -> Structure:
 
 
 def check_count(value: object, name: str) -> int | Literal["auto"]:
-    """A positive integer or "auto"; how many there may be depends on the signals."""
+    """A positive integer or "auto"; the upper limit depends on the signals."""
     if isinstance(value, str):
         if value != "auto":
             raise ValueError(f"{name} must be an integer or 'auto', got {value!r}")
@@ -202,6 +287,6 @@ def check_count(value: object, name: str) -> int | Literal["auto"]:
     return check_integer(value, name, 1, 2**31 - 1)
 
 
-def counted(count: int | str, parts: str) -> str:
+def count_label(count: int | str, parts: str) -> str:
     """ "16 rotations", "1 reflector", "auto reflectors"; `parts` is a plural that ends in s."""
     return f"{count} {parts[:-1] if count == 1 else parts}"

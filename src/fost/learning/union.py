@@ -1,4 +1,9 @@
-"""Unions of one structure: pursuit in the atoms of all members, each of which is then updated."""
+"""Unions of one structure: orthogonal matching pursuit in the atoms of all members.
+
+1. Start from a bank that is learned from a sample.
+2. Improve it with batches of signals: code a batch by pursuit, then update each member in turn.
+3. Continue with all signals, in the loop of `fost.learn`.
+"""
 
 from __future__ import annotations
 
@@ -12,61 +17,62 @@ from scipy.sparse import csr_array
 from fost import _core
 from fost._typing import Floats
 from fost._validation import check_integer
-from fost.learning.bank import BankOf, check_member, single
-from fost.learning.filling import Prior
-from fost.learning.loop import alternate
-from fost.learning.passes import REFILLS, Weights, squares
-from fost.learning.sources import Statistic
-from fost.learning.structure import Problem, Structure, store
+from fost.coding.selection import SelectionRule
+from fost.learning.bank import BankOf, build_members, check_member, update_member
+from fost.learning.learn import alternate
+from fost.learning.missing import REFILLS, GaussianPrior, encode_with_refills
+from fost.learning.statistics import Statistic, sum_of_squares
+from fost.learning.structure import Problem, Structure, set_checked
 from fost.streams import Sums
+from fost.streams.base import Weights
 from fost.transforms import Coder, Union, with_base
 from fost.transforms.bank import TransformCollection
 
-# Signals per feature and member of the bank that a union starts from. Batches improve what it
-# becomes: more signals, or more iterations of the bank and its members, gain nothing in the end.
+# Signals per feature and member for the bank that a union starts from. Batches improve the start,
+# so more signals or iterations gain nothing in the end.
 _START_SIGNALS = 4
-# How often each atom is used in a batch, on average, and batches. With 12 uses they are too
-# noisy, with 48 they find poorer minima in the same time.
+# The average number of uses of each atom in a batch. Batches with 12 uses are too noisy; batches
+# with 48 uses find poorer minima in the same time.
 _USES = 24
-_BATCHES = 320
-# At most, where `max_iter` says that time is short: with two it takes longer to the same error.
+_MAX_BATCHES = 320
+# The limit for a small `max_iter`. With two batches per iteration the same error takes longer.
 _BATCHES_PER_ITERATION = 8
-# Batches that are drawn from as many signals, which are kept in memory.
-_KEPT_BATCHES = 16
-# How often all members are updated for the same sums, each for the latest of the others; once in
-# the first batches, which have more to gain from other signals.
+# Batches are drawn from a sample of this many batches, which stays in memory.
+_SAMPLED_BATCHES = 16
+# How often all members are updated for the same sums; once in the first batches, which gain more
+# from other signals.
 _ROUNDS = 2
 _FIRST_BATCHES = 25
-# Numbers in X X^T: 2 GiB of them.
-_MOST_SUMS = 2**28
+# Numbers in X X^T: 2 GiB.
+_MAX_SUMS = 2**28
 
 
 @dataclass(frozen=True)
 class UnionOf(Structure):
-    """Unions of transforms of one structure: codes may use atoms of all members.
+    r"""Unions of transforms of one structure, whose codes may use atoms of all members.
 
     Signals are coded by orthogonal matching pursuit in the atoms of all members. Then each member
-    in turn is updated for what the others leave, from M_b = X_b (Y - the others' parts)^T, which
-    follows from two sums over the signals, X Y^T and X X^T. An update never raises the error for
-    given codes. Pursuit is greedy, though, and its next codes may be worse than the last ones,
-    which learning, that keeps sums and no codes, cannot go back to. The error may thus rise a
-    little now and then; the result is the best of all iterations.
+    in turn is updated for the residual of the others, from
+    :math:`M_b = X_b (Y - \sum_{c \ne b} U_c X_c)^T`, which follows from the two sums
+    :math:`X Y^T` and :math:`X X^T`. An update never increases the error for given codes. Pursuit is
+    greedy, however: new codes may be worse than the last ones, which are not stored. The error may
+    therefore increase slightly in some iterations; the result is the best of all iterations.
 
-    Starts by name are those of `BankOf`, by which a bank is learned first, from a few signals.
-    Then batches of signals update the members, eight for each of `max_iter` and 320 at most: what
-    one batch does not know of the others leads past poor minima. All signals follow. A bank or a
-    union of as many members is a start too, from which all signals go on at once.
+    The starts are those of `BankOf`, by which a bank is learned first from a few signals. Then
+    batches of signals update the members: eight for each of `max_iter` iterations, at most 320. The
+    noise of batches avoids poor minima. All signals follow. A bank or a union with as many members
+    is also a start, which continues with all signals at once.
 
     Parameters
     ----------
     member : Structure
-        What the members are: `Orthonormal`, `Reflectors`, `Rotations`.
+        The structure of the members: `Orthonormal`, `Reflectors`, `Rotations`.
     n_members : int
-        How many there are, B; at most 2^14 / n, since learning keeps (B n)^2 sums.
+        The number of members, B; at most 2^14 / n, since learning keeps (B n)^2 sums.
 
     Examples
     --------
-    Waves with spikes:
+    Smooth signals with spikes:
 
     >>> import fost, numpy as np
     >>> rng = np.random.default_rng(0)
@@ -83,13 +89,13 @@ class UnionOf(Structure):
     member: Structure
     n_members: int
 
-    several: ClassVar[bool] = True
+    is_collection: ClassVar[bool] = True
+    is_monotone: ClassVar[bool] = False
     starts = BankOf.starts
-    never_rises: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_member(self.member, "member")
-        store(self, n_members=check_integer(self.n_members, "n_members", 1, 2**20))
+        set_checked(self, n_members=check_integer(self.n_members, "n_members", 1, 2**20))
 
     @property
     def label(self) -> str:
@@ -99,18 +105,13 @@ class UnionOf(Structure):
     def family(self) -> str:
         return f"unions of {self.member.family}"
 
-    @property
-    def bank(self) -> BankOf:
-        """The banks that it starts from."""
-        return BankOf(self.member, self.n_members)
-
     def flops(self, n_features: int) -> int:
         return self.n_members * self.member.flops(n_features)
 
     def fit_to(self, problem: Problem) -> UnionOf:
         if not problem.rule.is_fixed:
             raise ValueError("threshold must be None for a union: pursuit keeps n_nonzero_coefs")
-        most = most_members(problem.n_features)
+        most = max_union_members(problem.n_features)
         if self.n_members > most:
             raise ValueError(
                 f"n_members must be at most {most} for n_features={problem.n_features}, since "
@@ -119,116 +120,128 @@ class UnionOf(Structure):
             )
         return replace(self, member=self.member.fit_to(problem))
 
-    def initial(self, problem: Problem, init: str) -> Union:
-        few = problem.source.sample(_START_SIGNALS * problem.n_features * self.n_members)
-        # Without batches nothing but all signals would make up for a rough start.
+    def initialise(self, problem: Problem, init: str) -> Union:
+        """A bank by the named start, improved by batches of signals."""
+        few = problem.data.sample(_START_SIGNALS * problem.n_features * self.n_members)
+        # Batches make up for a rough start.
         rough = self._batch_size(problem) > 0
-        quick = problem.but(source=few, max_iter=1, rough=rough)
-        return self._batched(problem, Union(alternate(quick, self.bank, init).transform.members))
+        quick = replace(problem, data=few, max_iter=1, rough=rough, saved_gram=None)
+        bank = BankOf(self.member, self.n_members)
+        return self._learn_batches(problem, Union(alternate(quick, bank, init).transform.members))
 
     def _batch_size(self, problem: Problem) -> int:
-        """Signals in a batch, or none if one would be all."""
+        """The number of signals in a batch; 0 if a batch would contain all signals."""
         size = _USES * self.n_members * problem.n_features // problem.n_nonzero_coefs
-        return size if size < len(problem.source.apart[0]) and problem.max_iter else 0
+        return size if size < len(problem.data.distinct[0]) and problem.max_iter else 0
 
-    def _batched(self, problem: Problem, union: Union) -> Union:
-        """Better for batches of signals, one after another, if one is not all."""
+    def _learn_batches(self, problem: Problem, union: Union) -> Union:
+        """The union updated by one batch after another."""
         size = self._batch_size(problem)
         if not size:
             return union
-        signals = problem.source.sample(_KEPT_BATCHES * size).loaded()
-        places = np.empty(0, np.int64)
-        for k in range(min(_BATCHES, _BATCHES_PER_ITERATION * problem.max_iter)):
-            if len(places) < size:
-                places = problem.random.permutation(signals.n_signals)
-            batch = problem.but(source=signals.part(places[:size]))
-            places = places[size:]
+        data = problem.data.sample(_SAMPLED_BATCHES * size).loaded()
+        rows = np.empty(0, np.int64)
+        for k in range(min(_MAX_BATCHES, _BATCHES_PER_ITERATION * problem.max_iter)):
+            if len(rows) < size:
+                rows = problem.random.permutation(data.n_signals)
+            batch = replace(problem, data=data.weighted_subset(rows[:size]), saved_gram=None)
+            rows = rows[size:]
             matrix, products, _ = self._sums(batch, union)
-            statistic = Statistic(matrix, 0.0, products=products)
-            union = self._updated(batch, statistic, union, 1 if k < _FIRST_BATCHES else _ROUNDS)
+            rounds = 1 if k < _FIRST_BATCHES else _ROUNDS
+            union = self._update(batch, matrix, products, union, rounds)
         return union
 
-    def start(self, problem: Problem, init: str | Coder) -> Coder:
-        if isinstance(init, str):
-            return super().start(problem, init)
-        return self.restart(problem, init)
+    def accepts(self, coder: Coder) -> bool:
+        return True  # `build` raises an error for coders that are neither banks nor unions
 
-    def takes(self, coder: Coder) -> bool:
-        return True  # restart says what is wrong with those that are neither banks nor unions
+    def adapt(self, problem: Problem, coder: Coder) -> Coder:
+        """The union of the members of a bank."""
+        return self.build(problem, coder)
 
-    def restart(self, problem: Problem, coder: Coder) -> Union:
+    def build(self, problem: Problem, coder: Coder) -> Union:
+        """The union whose members are of the member structure."""
         if not isinstance(coder, TransformCollection) or coder.n_members != self.n_members:
             raise ValueError(
                 f"init must be a bank or a union of {self.n_members} transforms, or a name, "
                 f"got {coder!r}"
             )
-        return Union(single(self.member.restart(problem, member)) for member in coder.members)
+        return Union(build_members(self.member, problem, coder))
 
-    def code(self, problem: Problem, coder: Coder, refills: int = REFILLS) -> Statistic:
-        matrix, products, guessed = self._sums(problem, coder, refills)
+    def statistic(self, problem: Problem, coder: Coder, refills: int = REFILLS) -> Statistic:
+        matrix, products, imputed = self._sums(problem, coder, refills)
         atoms = coder.matrix.T
-        # Of what the codes X keep of observed entries, 2 <Y, U X> - ||U X||^2 without the others,
-        # in which Y and U X are equal.
-        kept = 2 * np.vdot(matrix, atoms) - np.vdot(products @ atoms, atoms) - guessed
+        # The codes represent 2 <Y, U X> - ||U X||^2 of the energy of completed signals. On missing
+        # entries Y equals U X, so the energy of these is subtracted.
+        kept = 2 * np.vdot(matrix, atoms) - np.vdot(products @ atoms, atoms) - imputed
         return Statistic(matrix, max(0.0, float(kept)), products=products)
 
     def _sums(
         self, problem: Problem, coder: Coder, refills: int = REFILLS
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """X Y^T, in the domain of the base, X X^T, and the squares of what was filled in."""
+        """X Y^T in the domain of the base, X X^T, and the energy of imputed entries."""
         union = with_base(problem.base, coder)
         assert isinstance(union, Union)
-        source = problem.source
-        sums = SumsOf(union, problem.n_nonzero_coefs, source.name, source.prior, refills)
-        matrix, products, guessed = source.total(sums)
+        data = problem.data
+        one_pass = PursuitPass(union, problem.n_nonzero_coefs, data.name, data.prior, refills)
+        matrix, products, imputed = data.stream.total(one_pass)
         if problem.base is not None:
             matrix = matrix @ problem.base
-        return matrix, products, float(guessed)
+        return matrix, products, float(imputed)
 
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Union:
-        return self._updated(problem, statistic, current, _ROUNDS)
-
-    def _updated(
-        self, problem: Problem, statistic: Statistic, current: Coder, rounds: int
-    ) -> Union:
+        """Two rounds of updates of each member for the residual of the others."""
         assert statistic.products is not None
+        return self._update(problem, statistic.matrix, statistic.products, current, _ROUNDS)
+
+    def _update(
+        self,
+        problem: Problem,
+        matrix: NDArray[np.float64],
+        products: NDArray[np.float64],
+        current: Coder,
+        rounds: int,
+    ) -> Union:
         n, members = problem.n_features, list(current.members)
         atoms = np.concatenate([member.matrix.T for member in members])
-        used = np.diagonal(statistic.products)
+        used = np.diagonal(products)
         for b in [*range(self.n_members)] * rounds:
             own = slice(b * n, (b + 1) * n)
             if not used[own].any():
                 continue
-            pairs = statistic.products[own]
+            pairs = products[own]
             others = pairs @ atoms - pairs[:, own] @ atoms[own]
-            rest = Statistic(statistic.matrix[own] - others, 0.0)
-            members[b] = single(self.member.update(problem, rest, members[b]))
+            members[b] = update_member(self.member, problem, matrix[own] - others, members[b])
             atoms[own] = members[b].matrix.T
         return Union(members)
 
 
-def most_members(n_features: int) -> int:
-    """Members of which X X^T can be kept."""
-    return max(1, int(_MOST_SUMS**0.5) // n_features)
+def max_union_members(n_features: int) -> int:
+    """The number of members for which X X^T fits in memory."""
+    return max(1, int(_MAX_SUMS**0.5) // n_features)
 
 
 @dataclass(frozen=True)
-class SumsOf:
-    """X W Y^T and X W X^T of a block of signals, their codes in a union and their weights W.
+class PursuitPass:
+    """X W Y^T and X W X^T of a block of signals with weights W, and the energy of imputed entries.
 
-    Where entries are missing (NaN), these are filled by a prior and then by the codes, over and
-    over; the last of the sums is that of their squares.
+    The codes X are found by orthogonal matching pursuit in a union.
     """
 
     union: Union
-    s: int
+    n_nonzero_coefs: int
     name: str
-    prior: Prior | None = None
+    prior: GaussianPrior | None = None
     refills: int = REFILLS
 
     def __call__(self, block: Floats, weights: Weights | None = None) -> Sums:
         missing = None if self.prior is None else np.isnan(block)
-        signals, codes = self._coded(block, missing)
+        if self.prior is None or missing is None or not missing.any():
+            signals, codes = block, self._codes(block)
+        else:
+            decode = self.union.decode
+            signals, codes, _ = encode_with_refills(
+                block, missing, self.prior, self.refills, self._codes, decode, self.name
+            )
         values = codes.data
         if weights is not None:
             roots = np.sqrt(weights).astype(block.dtype)
@@ -239,16 +252,9 @@ class SumsOf:
         indptr = codes.indptr.astype(np.int64)
         indices = codes.indices.astype(np.int32, copy=False)
         _core.code_sums(values, indices, indptr, signals, matrix, products)
-        return matrix, products, 0.0 if missing is None else squares(signals[missing])
+        return matrix, products, 0.0 if missing is None else sum_of_squares(signals[missing])
 
-    def _coded(self, block: Floats, missing: NDArray[np.bool_] | None) -> tuple[Floats, csr_array]:
-        """Signals without gaps, and their codes, which what was missing is filled from."""
-        if self.prior is None or missing is None or not missing.any():
-            return block, self.union.encode(block, self.s)
-        if np.isinf(block).any():
-            raise ValueError(f"{self.name} contains infinity")
-        filled = self.prior.filled(block, missing)
-        for _ in range(max(1, self.refills)):
-            codes = self.union.encode(filled, self.s)
-            filled = np.where(missing, self.union.decode(codes), block)
-        return filled, codes
+    def _codes(self, block: Floats) -> csr_array:
+        return self.union._encode_block(
+            SelectionRule(self.n_nonzero_coefs), False, self.name, block
+        )

@@ -36,7 +36,7 @@ from fost.restoration.masks import (
 )
 from fost.restoration.noise import sigma_of_parts
 from fost.restoration.tiling import MAX_SAMPLES, ArrayReader, insert_channels, training_regions
-from fost.streams.cluster import explained_errors, threads_per_task
+from fost.streams.dask import explained_errors, threads_per_task
 
 
 def check_dask(

@@ -52,7 +52,7 @@ from fost.restoration.tiling import (
     open_reader,
     tile_sides,
 )
-from fost.streams.forms import is_dask
+from fost.streams.arrays import is_dask
 from fost.transforms import Coder
 
 # The largest normalised noise level. Nothing of the array is left beyond it, and squares of larger

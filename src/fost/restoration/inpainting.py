@@ -35,7 +35,7 @@ from fost.restoration.matching_pursuit import MatchingPursuit
 from fost.restoration.patch_grid import Sizes, resolve_patch_shape
 from fost.restoration.patch_specs import default_transform
 from fost.restoration.tiling import ArrayWriter, insert_channels, iterate_tiles, tile_sides
-from fost.streams.forms import is_dask
+from fost.streams.arrays import is_dask
 from fost.transforms import Coder
 
 METHODS = ("shrinkage", "pursuit", "gaussian")

@@ -18,8 +18,8 @@ from fost._validation import as_bool_mask, check_array
 from fost.imputation.conditioning import keep_observed
 from fost.restoration.arrays import has_value_range, split_channels, value_range
 from fost.restoration.tiling import ArrayReader, Slices, Tile, insert_channels, open_reader
+from fost.streams.arrays import is_sliced
 from fost.streams.files import is_path, opened
-from fost.streams.forms import is_sliced
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from fost.restoration.arrays import as_float, check_finite, pad_to, split_channe
 from fost.restoration.patch_grid import PatchGrid
 from fost.restoration.patches import patch_blocks
 from fost.restoration.tiling import MAX_SAMPLES, open_reader
-from fost.streams.forms import is_dask
+from fost.streams.arrays import is_dask
 from fost.transforms import DCT
 
 # The estimate uses the upper half of the DCT frequencies along each axis, in patches of these

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from fost._typing import Numbers
 from fost._validation import check_choice
-from fost.learning import BankOf, Rotations, Structure
-from fost.learning.loop import run
-from fost.learning.task import Task
+from fost.learning import Structure
+from fost.learning.bank import BankOf
+from fost.learning.learn import LearningOptions, learn_part
+from fost.learning.rotations import Rotations
 from fost.restoration.patch_grid import DEFAULT_PATCH_SHAPES, PatchGrid
 from fost.restoration.shrinkage import hard_threshold, weighted_mean, wiener
 from fost.transforms import DCT, Coder, Transform, load
@@ -179,15 +180,15 @@ def learn_transform(
         return None
     one = Rotations(n_rotations)
     structure: Structure = one if n_members == 1 else BankOf(one, n_members)
-    task = Task(
-        structure,
-        max(1, n // 16),
+    options = LearningOptions(
+        structure=structure,
+        n_nonzero_coefs=max(1, n // 16),
         base=DCT(patch_shape),
         init="base" if n_members == 1 else None,
         max_iter=max_iter,
         random_state=random,
     )
-    return run(Y, task).transform
+    return learn_part(Y, options).transform
 
 
 def default_transform(patch_shape: tuple[int, ...]) -> Transform:

@@ -24,9 +24,8 @@ from fost.restoration.arrays import (
     spatial_shape,
     value_range,
 )
+from fost.streams.arrays import is_dask, is_sliced, mapping_of, release_pages
 from fost.streams.files import is_path, opened
-from fost.streams.forms import is_dask, is_sliced
-from fost.streams.local import mapping_of, release_pages
 
 Slices = tuple[slice, ...]
 # Samples of all channels that are processed at a time, without margins. Restoration needs about

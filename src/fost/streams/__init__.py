@@ -1,10 +1,11 @@
-"""Signals wherever they are: in memory, in files, in blocks, on a cluster.
+"""Streams of signals: arrays in memory, memory maps, chunked files, blocks, Dask arrays.
 
-Everything that fost computes of signals is a sum over them, or row by row. So a stream is asked
-for two things: `total`, the sum of what a function makes of each block, and `map_blocks`.
+Everything that fost computes from signals is a sum over signals or works row by row. A stream
+therefore offers two operations: `Stream.total`, the sum of a pass over all blocks, and
+`Stream.map_blocks`.
 """
 
-from fost.streams.base import Measure, Stream, Sums
-from fost.streams.forms import as_stream, is_lazy
+from fost.streams.arrays import as_stream, is_dask, is_lazy
+from fost.streams.base import Pass, Stream, Sums
 
-__all__ = ["Measure", "Stream", "Sums", "as_stream", "is_lazy"]
+__all__ = ["Pass", "Stream", "Sums", "as_stream", "is_dask", "is_lazy"]

@@ -1,4 +1,4 @@
-"""What a stream of signals can do."""
+"""The interface of a stream of signals."""
 
 from __future__ import annotations
 
@@ -12,80 +12,75 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
 from fost._typing import DType, Numbers
-from fost._validation import not_in_rows
 
 # Arrays and numbers that are added entry by entry.
 Sums = tuple[Any, ...]
-# A block of signals, with their weights if they have any.
-Piece = tuple[Numbers, ...]
-Measure = Callable[..., Sums]
+# A function of a block of signals, and of their weights if the stream has weights.
+Pass = Callable[..., Sums]
+Weights = NDArray[np.float64]
 
 
 class Stream(ABC):
-    """Signals in rows that can be passed over any number of times."""
+    """Signals in rows that can be passed over any number of times.
 
-    # What errors call the signals: the argument that they came as.
+    Attributes
+    ----------
+    name : str
+        The argument that the signals came as, for error messages.
+    n_features : int
+        Entries per signal.
+    n_signals : int or None
+        The number of signals; None until a first pass has counted them.
+    dtype : dtype
+        float32 if it holds all signals exactly, else float64.
+    has_missing : bool
+        Whether entries may be missing; those are NaN.
+    weighted : bool
+        Whether each signal has a weight.
+    in_memory : bool
+        Whether all signals are in memory, as one block.
+    random_access : bool
+        Whether this process can read any rows, from memory or from a file.
+    """
+
     name: str
-    # Whether entries may be missing, which are NaN.
-    gaps: bool = False
-    # Whether all of it is in memory, as one block.
-    resident: bool = False
-    # Whether this process can read any rows of it, in memory or in a file.
-    at_hand: bool = False
-
-    @property
-    @abstractmethod
-    def n_features(self) -> int:
-        """Entries per signal."""
-
-    @property
-    @abstractmethod
-    def n_signals(self) -> int | None:
-        """The number of signals; None where no pass has counted them yet."""
-
-    @property
-    @abstractmethod
-    def dtype(self) -> DType:
-        """float32 where that holds all signals exactly, else float64."""
-
-    @property
-    def weighted(self) -> bool:
-        """Whether signals have weights: how many times each of them counts."""
-        return False
+    n_features: int
+    n_signals: int | None
+    dtype: DType
+    has_missing: bool = False
+    weighted: bool = False
+    in_memory: bool = False
+    random_access: bool = False
 
     @abstractmethod
     def blocks(self) -> Iterator[Numbers]:
-        """All signals in order, as blocks of rows that are ready for the kernels.
+        """All signals in order, as blocks of rows that the kernels accept.
 
-        A block need not stay valid when the next one has been asked for.
+        A block may become invalid when the next one is requested.
         """
 
-    def pieces(self) -> Iterator[Piece]:
-        """The blocks, each with the weights of its signals if they have any."""
-        return ((block,) for block in self.blocks())
+    def total(self, one_pass: Pass) -> Sums:
+        """The sum of ``one_pass(block)`` over all blocks, added in their order.
 
-    def total(self, measure: Measure) -> Sums:
-        """The sum of measure(block) over all blocks, added in their order.
-
-        Of signals with weights it is that of measure(block, weights).
+        With weights, the sum of ``one_pass(block, weights)``.
         """
-        return reduce(add, (measure(*piece) for piece in self.pieces()))
+        return reduce(add, map(one_pass, self.blocks()))
 
-    def take(self, places: NDArray[np.int64]) -> Numbers:
-        """The signals at some places, which are sorted."""
+    def take(self, rows: NDArray[np.int64]) -> Numbers:
+        """The signals with the given row numbers, which are sorted."""
         found, start = [np.empty((0, self.n_features), self.dtype)], 0
         for block in self.blocks():
-            first, last = np.searchsorted(places, (start, start + len(block)))
-            found.append(block[places[first:last] - start])
+            first, last = np.searchsorted(rows, (start, start + len(block)))
+            found.append(block[rows[first:last] - start])
             start += len(block)
         return np.concatenate(found)
 
-    def weights_at(self, places: NDArray[np.int64]) -> NDArray[np.float64] | None:
-        """The weights of the signals at some places; None where they have none."""
+    def weights_at(self, rows: NDArray[np.int64]) -> Weights | None:
+        """The weights of the signals with the given row numbers; None without weights."""
         return None
 
     def map_blocks(self, function: Callable[[Numbers], Any]) -> Any:
-        """What `function` makes of each block, sparse or dense, one below the other."""
+        """The values of `function` for all blocks, sparse or dense, stacked vertically."""
         parts = [function(block) for block in self.blocks()]
         if len(parts) == 1:
             return parts[0]
@@ -93,20 +88,13 @@ class Stream(ABC):
 
 
 def add(a: Sums, b: Sums) -> Sums:
+    """The entrywise sum of two results of a pass."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
 def add_pairwise(parts: Sequence[Sums]) -> Sums:
-    """All parts, added to their neighbours, then the sums to theirs, until one is left."""
+    """The sum of all parts, added as a balanced binary tree."""
     while len(parts) > 1:
         pairs = [parts[k : k + 2] for k in range(0, len(parts), 2)]
         parts = [reduce(add, pair) for pair in pairs]
     return parts[0]
-
-
-def check_size(shape: tuple[int, ...], name: str) -> None:
-    """Raises a ValueError for what is not a matrix with at least one signal and one feature."""
-    if len(shape) != 2:
-        raise not_in_rows(shape, name)
-    if 0 in shape:
-        raise ValueError(f"{name} must have at least one signal and one feature, got shape {shape}")

@@ -120,8 +120,8 @@ class Coder(Described, ABC):
         Parameters
         ----------
         Y : array-like of shape (n_signals, n_features)
-            Signals in rows, or any other input of `fost.learning.as_source`: memory maps, Zarr
-            arrays, Dask arrays, iterables of blocks.
+            Signals in rows, or any other input of `fost.learning.as_training_data`: memory maps,
+            Zarr arrays, Dask arrays, iterables of blocks.
         n_nonzero_coefs : int, optional
             Number of entries per code, s; the maximum if `max_error` or `threshold` is given.
             Ties go to the lower index.
@@ -160,7 +160,9 @@ class Coder(Described, ABC):
                     f"{stream.name} has {stream.n_features} features, but {self._owner} was built "
                     f"for {self.n_features}"
                 )
-            return stream.map_blocks(partial(self._encode_block, rule, stream.gaps, stream.name))
+            return stream.map_blocks(
+                partial(self._encode_block, rule, stream.has_missing, stream.name)
+            )
         stored = check_stored(Y, "Y", self.n_features, self._owner)
         return self._encode_block(rule, False, "Y", stored)
 

@@ -23,9 +23,9 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from fost._files import open_file, write_atomically
 from fost._typing import Floats
 from fost._validation import check_path
+from fost.io.files import open_file, write_atomically
 from fost.transforms.registry import Described, class_of, kind_of
 
 if TYPE_CHECKING:

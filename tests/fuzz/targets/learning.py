@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fost
-from fost.learning import Ladder, as_source, kinds
+from fost.learning import CandidateSizes, as_training_data, registered_structures
 from tests.fuzz.judge import Fuzz
 from tests.fuzz.targets import target
 from tests.fuzz.targets.coding import computed, scaled
@@ -65,15 +65,15 @@ def described(fuzz: Fuzz) -> None:
     """Sizes of ladders cost what they say, less than a dense matrix, and no more than a limit."""
     n = fuzz.size()
     limit = int(fuzz.rng.integers(1, 2 * fost.Orthonormal().flops(n) + 1))
-    for kind in kinds().values():
-        fuzz.expect(kind.made(1 if kind.structure.parts else None, n).label, "a label")
-        ladder = kind.structure.ladder(n, bool(fuzz.flag()))
-        fuzz.expect(ladder is None or isinstance(ladder, Ladder), "a ladder")
-        if ladder is None or not ladder.sizes:
+    for kind in registered_structures().values():
+        fuzz.expect(kind.of_size(1 if kind.structure.parts else None, n).label, "a label")
+        candidates = kind.structure.candidate_sizes(n, bool(fuzz.flag()))
+        fuzz.expect(candidates is None or isinstance(candidates, CandidateSizes), "a candidates")
+        if candidates is None or not candidates.sizes:
             continue
-        for structure in fuzz.call(ladder.rungs, limit):
+        for structure in fuzz.call(candidates.structures, limit):
             fuzz.expect(structure.flops(n) <= limit, "within the limit")
-        for member in fuzz.call(ladder.members, [2, 4], limit):
+        for member in fuzz.call(candidates.members, [2, 4], limit):
             fuzz.expect(2 * member.flops(n) <= limit, "two of them within the limit")
 
 
@@ -211,12 +211,12 @@ def encode_what_is_observed(fuzz: Fuzz) -> None:
 def as_source_(fuzz: Fuzz) -> None:
     n = fuzz.size()
     Y, plain = fuzz.signals("Y", n, least=1, lazy=True, columns=False, finite=False)
-    source = fuzz.call(as_source, Y, then=lambda source: (source.n_signals, source))[1]
+    source = fuzz.call(as_training_data, Y, then=lambda source: (source.n_signals, source))[1]
     fuzz.expect((source.n_signals, source.n_features) == plain.shape, "size")
     if fuzz.doubtful:
         return
     gram = source.gram(None)
     fuzz.close(gram, plain.T.astype(np.float64) @ plain, "Y^T Y", 1e3)
     rows, _ = scaled(plain)
-    fuzz.close(source.in_memory().astype(np.float64), plain.astype(np.float64), "signals")
+    fuzz.close(source.rows().astype(np.float64), plain.astype(np.float64), "signals")
     fuzz.expect(len(rows) == len(plain), "signals")

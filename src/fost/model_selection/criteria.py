@@ -1,0 +1,151 @@
+"""Selection criteria: the order of candidates, and the bases to try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isqrt, log2, prod
+
+import numpy as np
+
+from fost._typing import Floats
+from fost._validation import check_sizes
+from fost.learning.canonical_order import total_weight
+from fost.learning.training_data import TrainingData
+from fost.model_selection.candidates import Bases, Candidate, relative_error
+from fost.transforms import DCT, Givens, Transform, Union
+
+# A candidate whose predicted error exceeds the limit by less than this share may still reach it.
+_ERROR_MARGIN = 0.05
+
+
+@dataclass(frozen=True)
+class SelectionCriterion:
+    """The smallest error at equal bits or, with `max_relative_error`, the fewest operations."""
+
+    held_out: Floats | TrainingData
+    n_nonzero_coefs: int
+    max_relative_error: float | None
+    threshold: float | None = None
+
+    def rank(self, rows: Sequence[Candidate], errors: Sequence[float]) -> list[Candidate]:
+        """The candidates from the best to the worst, by their predicted errors."""
+        if self.max_relative_error is None:
+            keys = self._keys_at_equal_bits(rows, errors)
+        else:
+            most = self.max_relative_error * (1 + _ERROR_MARGIN)
+            keys = [
+                (0.0, row.flops, error) if error <= most else (1.0, error, row.flops)
+                for row, error in zip(rows, errors, strict=True)
+            ]
+        return [rows[k] for k in sorted(range(len(rows)), key=keys.__getitem__)]
+
+    def best(self, rows: Sequence[Candidate]) -> Candidate:
+        """The best candidate, by the errors on held-out signals."""
+        errors = [row.held_out_error for row in rows]
+        if self.max_relative_error is None:
+            return self.rank(rows, errors)[0]
+        good = [row for row in rows if row.held_out_error <= self.max_relative_error]
+        if not good:
+            least = min(rows, key=lambda row: row.held_out_error)
+            raise ValueError(
+                f"no candidate reaches max_relative_error={self.max_relative_error}; the best, "
+                f"{least.structure}, has {least.held_out_error:.4g} (frontier_ has them all)"
+            )
+        return min(good, key=lambda row: (row.flops, row.held_out_error))
+
+    def _keys_at_equal_bits(
+        self, rows: Sequence[Candidate], errors: Sequence[float]
+    ) -> list[tuple[float, float, float]]:
+        """Errors at equal bits, then operations, then members.
+
+        The index of a member, or of an atom of a union, takes as many bits as the positions of
+        some additional coefficients. The error of a single transform with these is compared.
+        """
+        if self.threshold is not None:
+            return self._keys_with_threshold(rows, errors)
+        n = _n_features(self.held_out)
+        singles = [row for row in rows if row.n_members == 1] or rows
+        best = min(singles, key=lambda row: row.held_out_error)
+        more = relative_error(self.held_out, best.transform, min(int(self.n_nonzero_coefs) + 1, n))
+        rounding = n * _rounding(self.held_out)  # smaller errors are equal
+        left = max(more, rounding) / max(best.held_out_error, rounding)
+        places = [self._bits(row) / log2(max(n, 2)) for row in rows]
+        return [
+            (max(error, rounding) / left**place, row.flops, row.n_members)
+            for row, error, place in zip(rows, errors, places, strict=True)
+        ]
+
+    def _bits(self, row: Candidate) -> float:
+        """Additional bits per code, compared with the codes of a single transform."""
+        if isinstance(row.transform, Union):
+            atoms = row.transform.n_distinct_atoms / row.transform.n_features
+            return int(self.n_nonzero_coefs) * log2(atoms)
+        return log2(row.n_members)
+
+    def _keys_with_threshold(
+        self, rows: Sequence[Candidate], errors: Sequence[float]
+    ) -> list[tuple[float, float, float]]:
+        """The same with a threshold, whose square is the price of one coefficient."""
+        assert isinstance(self.held_out, TrainingData)
+        assert self.threshold is not None
+        n = self.held_out.n_features
+        count = total_weight(self.held_out.weights, self.held_out.n_signals)
+        price = self.threshold**2 * count / max(self.held_out.energy, np.finfo(np.float64).tiny)
+        return [
+            (error + price * log2(row.n_members) / log2(max(n, 2)), row.flops, row.n_members)
+            for row, error in zip(rows, errors, strict=True)
+        ]
+
+
+def _n_features(signals: Floats | TrainingData) -> int:
+    return signals.n_features if isinstance(signals, TrainingData) else signals.shape[1]
+
+
+def _rounding(signals: Floats | TrainingData) -> float:
+    if isinstance(signals, TrainingData):
+        return signals.rounding
+    return float(np.finfo(signals.dtype).eps)
+
+
+def bases_for(
+    signal_shape: int | tuple[int, ...] | None,
+    n_features: int,
+    error: Callable[[Transform], float],
+) -> Bases:
+    """No base, and the DCT of the shape of the signals, by their names.
+
+    If the shape is not given, `error` decides between the possible DCTs; there is none if all are
+    worse than no transform.
+    """
+    bases: Bases = {"": None}
+    dct = (
+        _best_dct(n_features, error)
+        if signal_shape is None
+        else _dct_of_shape(signal_shape, n_features)
+    )
+    if dct is not None:
+        bases[f"DCT {'x'.join(map(str, dct.shape))}"] = dct
+    return bases
+
+
+def _dct_of_shape(signal_shape: int | tuple[int, ...], n_features: int) -> DCT:
+    shape = check_sizes(signal_shape, "signal_shape")
+    if prod(shape) != n_features:
+        raise ValueError(
+            f"signal_shape={signal_shape} has {prod(shape)} entries, "
+            f"but X has {n_features} features"
+        )
+    return DCT(shape)
+
+
+def _best_dct(n_features: int, error: Callable[[Transform], float]) -> DCT | None:
+    """The DCT of one axis or, for a square number of features, of two axes; None if worse."""
+    side = isqrt(n_features)
+    cosines = [DCT(n_features), *([DCT((side, side))] if side**2 == n_features else [])]
+    best, least = None, error(Givens(np.empty((0, 2), int), np.empty((0, 2, 2)), n_features))
+    for dct in cosines:
+        left = error(dct)
+        if left < least:
+            best, least = dct, left
+    return best

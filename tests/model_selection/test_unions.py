@@ -1,0 +1,86 @@
+"""AutoDictionary and unions: tried where the budget has room for pursuit, chosen where they pay."""
+
+from __future__ import annotations
+
+from math import log2
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fost
+from fost.model_selection.candidates import Candidate, relative_error, union_specs
+from fost.model_selection.criteria import SelectionCriterion
+from tests.learning.test_union import spikes_and_waves
+
+
+@given(st.integers(2, 100), st.integers(1, 20), st.integers(1, 200_000), st.integers(1, 40))
+def test_the_pursuit_counts(n, s, limit, most):
+    s = min(s, n)
+    found = list(union_specs(n, s, {"": None, "DCT": fost.DCT(n)}, limit, most))
+    assert len({rung.name for rung in found}) == len(found)
+    for rung in found:
+        count = rung.structure.n_members
+        beneath = 0 if rung.base is None else rung.base.flops
+        atoms = count * n
+        pursuit = fost.diagnostics.batch_omp_flops(n, s, atoms) - 2 * n * atoms
+        assert rung.flops == beneath + rung.structure.flops(n) + pursuit <= limit
+        assert 1 < count <= most
+
+
+def test_atoms_that_are_the_same_cost_nothing():
+    union = fost.Union([fost.DCT(8), fost.DCT(8)])
+    bound = fost.diagnostics.batch_omp_flops(8, 3, 8) - 2 * 8 * 8
+    assert union.encode_flops(3) == union.flops + bound
+    assert fost.Bank([fost.DCT(8)] * 2).encode_flops(3) == union.flops
+    with pytest.raises(ValueError, match="n_nonzero_coefs must be"):
+        union.encode_flops(9)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> fost.AutoDictionary:
+    auto = fost.AutoDictionary(2, 16, 4000, max_members=4, max_iter=10, random_state=0)
+    return auto.fit(spikes_and_waves(1500))
+
+
+def test_a_union_is_chosen_for_sums_of_spikes_and_waves(fitted):
+    assert isinstance(fitted.dictionary_, fost.Union)
+    assert fitted.dictionary_.encode_flops(2) <= 4000
+    others = [r for r in fitted.frontier_ if not isinstance(r.transform, fost.Union)]
+    # A spike and a wave are two atoms of a union, and of an orthonormal transform many more: from
+    # any start that was tried banks have at least twice the error.
+    assert fitted.chosen_.held_out_error < 0.8 * min(row.held_out_error for row in others)
+    fresh = spikes_and_waves(500, seed=3)
+    error = relative_error(fresh, fitted.dictionary_, 2)
+    assert -fitted.score(fresh) == pytest.approx(error, rel=1e-6)
+    left = fresh - fitted.inverse_transform(fitted.transform(fresh))
+    assert error == pytest.approx(np.square(left).sum() / np.square(fresh).sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("settings", [{"max_flops": 250}, {"max_flops": None}, {"max_members": 1}])
+def test_no_union_without_room_for_pursuit(settings):
+    auto = fost.AutoDictionary(2, 16, max_iter=1, random_state=0, **settings)
+    auto.fit(spikes_and_waves(400))
+    assert not any(isinstance(row.transform, fost.Union) for row in auto.frontier_)
+
+
+def test_a_union_pays_for_the_names_of_its_atoms():
+    """Two bits more for each of three places, and the bank's two bits once."""
+    rng = np.random.default_rng(0)
+    held_out = np.cumsum(rng.standard_normal((50, 16)), axis=1)
+    members = [fost.Dense(np.linalg.qr(rng.standard_normal((16, 16)))[0]) for _ in range(4)]
+    wish = SelectionCriterion(held_out, 3, None)
+
+    def row(name, coder, error):
+        return Candidate(name, name, coder.flops, 1, error, error, 0.0, coder)
+
+    single = row("single", fost.DCT(16), relative_error(held_out, fost.DCT(16), 3))
+    more = relative_error(held_out, fost.DCT(16), 4) / single.held_out_error
+    dear = single.held_out_error * more ** (3 * 2 / log2(16))
+    for factor, first in ((0.99, "union"), (1.01, "single")):
+        union = row("union", fost.Union(members), dear * factor)
+        assert wish.best([single, union]).structure == first
+    dear = single.held_out_error * more ** (2 / log2(16))
+    bank = row("bank", fost.Bank(members), dear * 1.01)
+    assert wish.best([single, bank]).structure == "single"
