@@ -36,7 +36,7 @@ import scipy.sparse
 import fost
 from fost import images
 from fost.transforms import storage
-from fost.transforms.kinds import rebuilt
+from fost.transforms.registry import unpickle
 
 # Bytes beyond what the process has when it starts, and seconds, for one file.
 MEMORY = 2**31
@@ -181,7 +181,7 @@ def use_sparse(path: Path) -> str:
 def use_pickle(path: Path) -> str:
     """The arguments of a pickled transform."""
     kind, arguments = pickle.loads(path.read_bytes())
-    transform = rebuilt(kind, arguments)
+    transform = unpickle(kind, arguments)
     Y = np.random.default_rng(2).standard_normal((5, transform.n_features))
     check(np.allclose(transform.inverse(transform.forward(Y)), Y, atol=1e-3), "not orthonormal")
     return "result"
@@ -226,7 +226,7 @@ def check(holds: Any, what: str) -> None:
 NUMBERS = [0, 1, -1, 2, 7, N, N + 1, 255, 2**16, 10**8, 2**30, 2**31 - 1, 2**31, 2**32, -(2**31)]
 NUMBERS += [2**53, 2**62, 2**63 - 1, 2**63, 2**64, -(2**63), 10**30]
 REALS = [0.0, -0.0, 1e-310, 0.5, 1.5, 1e5, 1e30, 1e300, 1.7e308, float("nan"), float("inf")]
-TEXTS = ["", "O", "|O", "<f8", ">i4", "f4,f4", "U9", "M8[s]", "csr", "picture", "array", "auto"]
+TEXTS = ["", "O", "|O", "<f8", ">i4", "f4,f4", "U9", "M8[s]", "csr", "image", "array", "auto"]
 TEXTS += ["float128", "x" * 3000, "\x00", "\x1b[2J", "{{script}}", "\ud800", "8x8", "dct", "bank"]
 TYPES = ["<f4", "<f8", ">f8", "<f2", "<i4", "<i8", "|u1", "<u8", "|b1", "<c16", "|S3", "<U2"]
 SPARSE: dict[str, Any] = {
@@ -522,14 +522,16 @@ def kinds(folder: Path) -> dict[str, Kind]:
     """All kinds; what commands need beside the files is written to the folder."""
     models, states = [], []
     for k, transform in enumerate(transforms()):
-        transform.save(folder / "made", {"patch": "4x4", "usage": "0.5 0.5"} if k % 2 else None)
+        transform.save(
+            folder / "made", {"patch_shape": "4x4", "usage": "0.5 0.5"} if k % 2 else None
+        )
         models.append((folder / "made").read_bytes())
     for k, structure in enumerate(STRUCTURES):
         learn(structure, folder / f"state{k}")
         states.append((folder / f"state{k}").read_bytes())
         os.remove(folder / f"state{k}")
-    fost.DCT((4, 4)).save(folder / "picture.safetensors", {"sparsity": "3"})
-    transforms()[3].save(folder / "array.safetensors", {"sparsity": "3"})
+    fost.DCT((4, 4)).save(folder / "picture.safetensors", {"n_nonzero_coefs": "3"})
+    transforms()[3].save(folder / "array.safetensors", {"n_nonzero_coefs": "3"})
     np.save(folder / "array.npy", signals())
     images.write(folder / "picture.png", picture())
     images.write(folder / "picture.tiff", np.stack([picture()] * 3, axis=2))

@@ -22,16 +22,16 @@ ROOT = Path(__file__).resolve().parents[1]
 # the tests of threads set these themselves.
 NUMERICAL = (
     *("tests/transforms", "tests/learning", "tests/diagnostics", "tests/images", "tests/baselines"),
-    *("tests/imputation", "tests/restoration", "tests/reproduction/test_paper_images.py"),
-    *(f"tests/test_{name}.py" for name in (
-        "auto", "auto_banks", "coding", "core", "estimators", "imputer", "numbers", "pursuit",
-        "selection", "statistic")),
-    *(f"src/fost/{room}" for room in (
-        "baselines", "diagnostics", "estimators", "imputation", "learning", "transforms")),
+    *("tests/coding", "tests/estimators", "tests/imputation", "tests/restoration"),
+    "tests/reproduction/test_paper_images.py",
+    *("tests/model_selection", "tests/test_core.py", "tests/test_numbers.py"),
+    *(f"src/fost/{folder}" for folder in (
+        "baselines", "coding", "diagnostics", "estimators", "imputation", "learning",
+        "transforms")),
     # Parts of arrays in files and on clusters: what is computed of them is tested by the others.
     *(f"--ignore=tests/{name}.py" for name in (
-        "learning/test_sources", "restoration/test_docs", "restoration/test_lazy",
-        "restoration/test_tiles")),
+        "learning/test_training_data", "restoration/test_docs", "restoration/test_dask_arrays",
+        "restoration/test_tiling")),
 )  # fmt: skip
 
 

@@ -173,7 +173,7 @@ def select_rows(C: Array, s: int) -> list[tuple[Array, Array]]:
 def entries_within(
     C: Array, s: int, tol: float | None = None, threshold: float | None = None
 ) -> Array:
-    """How many of the largest entries of each row a rule keeps: see `fost.selection.Rule`."""
+    """How many of the largest entries of each row a `SelectionRule` keeps."""
     magnitudes = np.sort(np.abs(C.astype(np.float64)), axis=1)
     if threshold is not None:
         return np.asarray(np.minimum((magnitudes > threshold).sum(axis=1), s))

@@ -38,7 +38,7 @@ def test_every_target_has_its_turns() -> None:
 RESULTS = {
     *("LearningResult", "Transform", "CheckpointError", "ObjectiveRoseWarning", "with_base"),
     *("Coder", "storage", "InterruptedWarning", "Problem", "Source", "Statistic"),
-    *("beyond", "register"),
+    *("register", "without_base"),
 }
 
 

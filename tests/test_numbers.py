@@ -307,15 +307,15 @@ def test_verbose_may_be_an_integer() -> None:
 
 
 def test_sizes_and_pairs() -> None:
-    assert _validation.check_pair(np.int8(3), "k") == (3, 3)
-    assert _validation.check_pair(np.array([3, 4]), "k") == (3, 4)
-    assert _validation.check_pair(np.array(3), "k") == (3, 3)
+    assert _validation.check_each(np.int8(3), "k", 2) == (3, 3)
+    assert _validation.check_each(np.array([3, 4]), "k", 2) == (3, 4)
+    assert _validation.check_each(np.array(3), "k", 2) == (3, 3)
     assert _validation.check_sizes([2, np.int8(3)], "k") == (2, 3)
     assert all(type(size) is int for size in _validation.check_sizes(np.array([2, 3]), "k"))
     with pytest.raises(TypeError, match="k must be an integer"):
-        _validation.check_pair(np.ones((2, 2), int), "k")
+        _validation.check_each(np.ones((2, 2), int), "k", 2)
     with pytest.raises(TypeError, match="k must be an integer, got nan"):
-        _validation.check_pair(np.nan, "k")
+        _validation.check_each(np.nan, "k", 2)
 
 
 class Asked:

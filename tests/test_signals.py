@@ -92,10 +92,10 @@ def test_files_that_are_no_arrays(tmp_path):
         fost.learn(tmp_path / "none.npy", fost.Orthonormal(), 2)
     bad = tmp_path / "bad.npy"
     bad.write_bytes(b"nothing of NumPy's")
-    with pytest.raises(ValueError, match=r"^Y is no array of numbers in .*bad\.npy"):
+    with pytest.raises(ValueError, match=r"^Y must be an array of numbers: cannot .*bad\.npy"):
         fost.learn(bad, fost.Orthonormal(), 2)
     np.save(bad, np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match=r"^Y is no array of numbers in .*bad\.npy"):
+    with pytest.raises(ValueError, match=r"^Y must be an array of numbers: cannot .*bad\.npy"):
         fost.learn(bad, fost.Orthonormal(), 2)
     np.save(bad, np.zeros(5))
     with pytest.raises(ValueError, match="Y must have shape"):

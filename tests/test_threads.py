@@ -16,8 +16,9 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import fost
-from fost import _core, decoding
+from fost import _core
 from fost._threads import at_most, single_threaded_blas
+from fost.coding import decode as decoding
 from tests import cases
 
 SetThreads = Callable[[int], None]

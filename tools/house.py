@@ -53,6 +53,7 @@ IMPORT_RULES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
         ("learning",),
         ("estimators", "restoration", "imputation", "diagnostics", "model_selection", "baselines"),
     ),
+    (("io",), ("learning", "estimators", "restoration", "imputation", "images", "streams")),
     (("",), ("cli",)),
     (("",), ("reproduction",)),
 )

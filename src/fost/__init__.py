@@ -3,12 +3,14 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fost import _core as _core  # at once, to complain of wrong environment variables
+from fost import _core as _core  # validates environment variables on import
 
 if TYPE_CHECKING:
     from fost import baselines, diagnostics, images, imputation, restoration
     from fost._threads import get_num_threads, set_num_threads
-    from fost.atoms import Atoms
+    from fost.coding.atoms import Atoms
+    from fost.coding.omp import omp
+    from fost.coding.selection import select
     from fost.estimators import (
         AutoDictionary,
         BankDictionary,
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from fost.learning.state import LearningResult
     from fost.learning.union import UnionOf
     from fost.plotting import plot_frontier
-    from fost.pursuit import omp
-    from fost.selection import select
     from fost.transforms import (
         DCT,
         Bank,
@@ -87,11 +87,11 @@ __all__ = [
     "set_num_threads",
 ]
 
-# Where the public names are. They come when they are asked for: SciPy takes half a second to
-# import, scikit-learn another, and the command line needs neither to print its help.
+# Modules of the public names, which are imported on first use: SciPy and scikit-learn take half a
+# second each to import, and the command line needs neither to print its help.
 _LATE = {
     "fost._threads": ("get_num_threads", "set_num_threads"),
-    "fost.atoms": ("Atoms",),
+    "fost.coding": ("Atoms", "omp", "select"),
     "fost.estimators": (
         "AutoDictionary",
         "BankDictionary",
@@ -110,8 +110,6 @@ _LATE = {
     "fost.learning.state": ("LearningResult",),
     "fost.learning.union": ("UnionOf",),
     "fost.plotting": ("plot_frontier",),
-    "fost.pursuit": ("omp",),
-    "fost.selection": ("select",),
     "fost.transforms": (
         "DCT",
         "Bank",

@@ -1,4 +1,4 @@
-"""Numbers whose squares neither overflow nor vanish, by powers of two, which are exact."""
+"""Scaling by powers of two, which is exact, so that squares neither overflow nor underflow."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from numpy.typing import NDArray
 
 from fost._typing import DType, Floats
 
-# Binary exponents up to which, and down to which, products of four numbers and sums of many of
-# them stay far from the ends of their type.
-REACH = {np.dtype(np.float32): 30, np.dtype(np.float64): 200}
+# Largest absolute binary exponent for which products of four numbers, and sums of many such
+# products, stay far from the limits of the type.
+SAFE_EXPONENT = {np.dtype(np.float32): 30, np.dtype(np.float64): 200}
 
 
-def shifts(largest: Floats, dtype: DType) -> NDArray[np.int64] | None:
-    """Exponents to take out of rows with these largest magnitudes; None where there is no need.
+def scaling_exponents(largest: Floats, dtype: DType) -> NDArray[np.int64] | None:
+    """Exponents by which to scale down rows with these largest magnitudes; None for no scaling.
 
-    The same for all rows where that is enough. Else rows that are far apart get different ones,
-    but only a few of these, multiples of twice the reach.
+    All rows get the same exponent if that suffices. Otherwise exponents are multiples of twice the
+    safe exponent, so that there are few distinct ones.
     """
-    reach = REACH[dtype]
+    limit = SAFE_EXPONENT[dtype]
     exponents = np.frexp(largest)[1].astype(np.int64)
     present = exponents[largest > 0]
-    if not present.size or (present.min() >= -reach and present.max() <= reach):
+    if not present.size or (present.min() >= -limit and present.max() <= limit):
         return None
     low, high = int(present.min()), int(present.max())
-    if high - low <= 2 * reach:
+    if high - low <= 2 * limit:
         return np.full(len(largest), (low + high) // 2)
-    # Rows of zeros go with any others.
+    # Zero rows fit any exponent.
     exponents = np.where(largest > 0, exponents, high)
-    return 2 * reach * np.rint(exponents / (2 * reach)).astype(np.int64)
+    return 2 * limit * np.rint(exponents / (2 * limit)).astype(np.int64)
 
 
-def within_reach(Y: Floats) -> Floats:
-    """Y times a power of two, if its squares are too large or too small; else Y itself.
+def scale_to_safe_range(Y: Floats) -> Floats:
+    """Y times a power of two if its squares are too large or too small; otherwise Y itself.
 
-    Entries that are too small beside the others to count may become zero.
+    Entries that are negligible compared with the largest may become zero.
     """
     largest = np.abs([Y.min(initial=0), Y.max(initial=0)]).max(keepdims=True)
-    shift = shifts(largest, Y.dtype) if np.isfinite(largest).all() else None
-    return Y if shift is None else np.ldexp(Y, -shift[0])
+    exponents = scaling_exponents(largest, Y.dtype) if np.isfinite(largest).all() else None
+    return Y if exponents is None else np.ldexp(Y, -exponents[0])

@@ -1,4 +1,4 @@
-"""Types of arrays, by what is in them."""
+"""Types of arrays."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-# Of float32 or float64: signals, coefficients, pictures within, atoms.
+# float32 or float64: signals, coefficients, images, atoms.
 Floats: TypeAlias = NDArray[np.floating[Any]]
-# Of any numbers: what users give, pictures in files.
+# Any numbers: input of users, images in files.
 Numbers: TypeAlias = NDArray[Any]
 DType: TypeAlias = np.dtype[Any]
-# Of float64 whatever the type of the signals: parameters of models, sums.
+# float64 for all types of signals: parameters of models, sums.
 Float64Array: TypeAlias = NDArray[np.float64]
 # Boolean, True where an entry is missing.
 Mask: TypeAlias = NDArray[np.bool_]

@@ -1,4 +1,8 @@
-"""Checks at the public edge. Each names the argument, what it was and what it must be."""
+"""Validation of arguments at the public edge.
+
+Every error names the argument, the rule and the value. Functions inside the library trust their
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ from collections.abc import Sequence
 from functools import cache
 from math import inf, isfinite
 from numbers import Real
-from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -16,58 +19,59 @@ from numpy.typing import ArrayLike, NDArray
 
 from fost._typing import DType, Floats, Numbers
 
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+# max|U^T U - I| of an orthonormal matrix is at most this: more than rounding to float32 causes.
+ORTHONORMALITY_TOLERANCE = 1e-4
+
+
+# Arrays
 
 
 def check_array(array: object, name: str) -> Numbers:
-    """Whatever NumPy makes an array of, not copied; never what lies under a mask."""
+    """`np.asarray` with errors that name the argument; sparse and masked arrays are refused."""
     if scipy.sparse.issparse(array):
         raise TypeError(f"{name} must be a dense array, got a sparse {type(array).__name__}")
     if has_masked(array):
         raise ValueError(f"{name} has masked entries, which fost cannot leave out")
     try:
         return np.asarray(array)
-    except (MemoryError, OSError):  # the system's faults, not those of an argument
+    except (MemoryError, OSError):  # the argument is not at fault
         raise
-    except Exception as error:  # ragged lists, and whatever objects raise that are no arrays
+    except Exception as error:  # ragged lists, and anything that an object's __array__ raises
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name} must be an array of numbers: {error}") from error
 
 
-def truths(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """A mask whose bytes are 0 and 1, which kernels count on; a view of others may have any."""
-    ones: NDArray[np.bool_] = mask.view(np.uint8) != 0
-    return ones
-
-
 def has_masked(array: object) -> bool:
-    """Whether entries are masked, in a masked array or in a list of them."""
+    """Whether a masked array, or a list of masked arrays, has masked entries."""
     parts = array if isinstance(array, list | tuple) else (array,)
     return any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts)
 
 
 def check_real(array: object, name: str) -> Floats:
-    """`array` as an aligned native array of float32 or float64, copied only where it must be.
+    """`array` as an aligned native array of float32 or float64, copied only if necessary.
 
-    What float32 holds exactly becomes float32: booleans, integers of 8 and 16 bits, float16. All
-    other real numbers become float64.
+    Types whose values float32 represents exactly become float32: booleans, integers of 8 and 16
+    bits, float16. All other real types become float64.
     """
     given = _check_numbers(array, name)
     dtype = float_type(given.dtype)
-    return _ready(given if given.dtype == dtype else _converted(given, dtype, name))
+    return _aligned(given if given.dtype == dtype else _converted(given, dtype, name))
 
 
 def check_stored_real(array: object, name: str) -> Numbers:
-    """The same, but what becomes float32 stays what it is: the kernels read it where it lies."""
+    """Like `check_real`, but small types are kept for kernels that convert them while reading."""
     given = _check_numbers(array, name)
     dtype = float_type(given.dtype)
-    plain = given.dtype.isnative and (given.dtype == dtype or dtype == np.float32)
-    return _ready(given if plain else _converted(given, dtype, name))
+    readable = given.dtype.isnative and (given.dtype == dtype or dtype == np.float32)
+    return _aligned(given if readable else _converted(given, dtype, name))
 
 
 @cache
 def float_type(dtype: DType) -> DType:
-    """The type in which numbers of a type are computed with: float32 where that is exact."""
+    """The type of computations with numbers of a type: float32 if that represents them exactly."""
     return _DOUBLE if dtype == _DOUBLE or not np.can_cast(dtype, _SINGLE) else _SINGLE
 
 
@@ -82,12 +86,12 @@ def _converted(given: Numbers, dtype: DType, name: str) -> Floats:
     with np.errstate(over="ignore"):
         checked: Floats = given.astype(dtype)
     if given.dtype.itemsize > 8 and not np.array_equal(np.isfinite(checked), np.isfinite(given)):
-        raise ValueError(f"{name} is too large: float64 does not hold it")
+        raise ValueError(f"{name} is too large: it overflows float64")
     return checked
 
 
-def _ready(array: Numbers) -> Numbers:
-    """Aligned; the kernels take any strides, but in whole elements (fields of records are not)."""
+def _aligned(array: Numbers) -> Numbers:
+    """The array, copied if it is unaligned or has strides of fractional elements (records)."""
     if array.flags.aligned and not any(step % array.itemsize for step in array.strides):
         return array
     return array.copy()
@@ -96,7 +100,7 @@ def _ready(array: Numbers) -> Numbers:
 def check_parameters(
     array: ArrayLike, name: str, shape: tuple[int | None, ...]
 ) -> NDArray[np.float64]:
-    """`array` as a read-only C-contiguous float64 copy of the given shape (None is any)."""
+    """`array` as a read-only C-contiguous float64 copy; None in `shape` allows any length."""
     checked = np.array(check_real(array, name), dtype=np.float64, order="C")
     check_shape(checked, name, shape)
     if not np.isfinite(checked).all():
@@ -106,6 +110,7 @@ def check_parameters(
 
 
 def check_shape(array: Numbers, name: str, shape: tuple[int | None, ...]) -> None:
+    """Raise a ValueError unless the array has this shape; None allows any length."""
     fits = array.ndim == len(shape) and all(
         want in (None, have) for want, have in zip(shape, array.shape, strict=True)
     )
@@ -114,8 +119,69 @@ def check_shape(array: Numbers, name: str, shape: tuple[int | None, ...]) -> Non
         raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
 
 
+def check_orthonormal(
+    matrix: ArrayLike, name: str, n: int | None = None
+) -> tuple[NDArray[np.float64], float]:
+    """A bit-exact read-only copy of an orthonormal matrix, and its `orthonormality_gap`."""
+    checked = check_parameters(matrix, name, (n, n))
+    if checked.shape[0] != checked.shape[1] or not checked.size:
+        raise ValueError(f"{name} must be square, got shape {checked.shape}")
+    gap = orthonormality_gap(checked)
+    if not gap <= ORTHONORMALITY_TOLERANCE:
+        raise ValueError(f"{name} must have orthonormal columns, got max|U^T U - I| = {gap:.3g}")
+    return checked, gap
+
+
+def orthonormality_gap(matrix: NDArray[np.float64]) -> float:
+    """max|U^T U - I|."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        gram = matrix.T @ matrix
+        gram.flat[:: len(gram) + 1] -= 1
+        return float(max(gram.max(), -gram.min()))
+
+
+def as_bool_mask(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """A copy of a mask whose bytes are 0 or 1, as the kernels require.
+
+    A boolean view of other memory may contain any bytes.
+    """
+    normalised: NDArray[np.bool_] = mask.view(np.uint8) != 0
+    return normalised
+
+
+def check_missing(missing: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """A mask of the given shape, True where an entry is unobserved."""
+    mask = check_array(missing, "missing")
+    if mask.dtype != np.bool_:
+        raise TypeError(f"missing must be boolean, got dtype {mask.dtype}")
+    if mask.shape != shape:
+        raise ValueError(f"missing must have the shape of Y, {shape}, got {mask.shape}")
+    return as_bool_mask(mask)
+
+
+def check_out(out: object, shape: tuple[int, ...], dtype: DType) -> Numbers:
+    """A preallocated result: writable, C-contiguous, of exactly this shape and dtype."""
+    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
+        raise TypeError(f"out must be an ndarray, got {type(out).__name__}")
+    if out.shape != shape:
+        raise ValueError(f"out must have shape {shape}, got {out.shape}")
+    if out.dtype != dtype or not out.dtype.isnative:
+        raise TypeError(f"out must have dtype {dtype}, got {out.dtype}")
+    if not out.flags.c_contiguous or not out.flags.aligned:
+        raise ValueError(f"out must be C-contiguous and aligned, got strides {out.strides}")
+    if not out.flags.writeable:
+        raise ValueError("out must be writable, got a read-only array")
+    return out
+
+
+# Signals
+
+
 def check_vectors(array: ArrayLike, name: str, n_features: int, owner: str) -> Numbers:
-    """Signals along the last of any number of axes, as `check_stored` has them."""
+    """Signals along the last of any number of axes, as `check_stored_real` returns them.
+
+    `owner` describes the object that the signals are for.
+    """
     checked = check_stored_real(array, name)
     if checked.ndim == 0:
         raise ValueError(f"{name} must have shape (..., n_features), got a single number")
@@ -124,12 +190,12 @@ def check_vectors(array: ArrayLike, name: str, n_features: int, owner: str) -> N
 
 
 def check_signals(array: ArrayLike, name: str, n_features: int, owner: str) -> Floats:
-    """Signals in rows, as float32 or float64; `owner` says what they are meant for."""
+    """Signals in rows, as float32 or float64."""
     return _check_rows(check_real(array, name), name, n_features, owner)
 
 
 def check_stored(array: object, name: str, n_features: int, owner: str) -> Numbers:
-    """The same, but what becomes float32 stays what it is, for kernels that convert it."""
+    """Signals in rows, as `check_stored_real` returns them."""
     return _check_rows(check_stored_real(array, name), name, n_features, owner)
 
 
@@ -141,7 +207,7 @@ def _check_rows(checked: Numbers, name: str, n_features: int, owner: str) -> Num
 
 
 def not_in_rows(shape: tuple[int, ...], name: str) -> ValueError:
-    """The error for an array of other than two axes, and what makes it one of two."""
+    """The error for signals that are not a two-dimensional array, with a remedy."""
     hint = f"; write {name}[None, :] for a single signal" if len(shape) == 1 else ""
     if len(shape) > 2 and all(shape):
         hint = f"; write {name}.reshape({shape[0]}, -1) if each of its {shape[0]} parts is a signal"
@@ -155,16 +221,38 @@ def _check_features(array: Numbers, name: str, n_features: int, owner: str) -> N
         )
 
 
-def check_integer(value: Any, name: str, low: int, high: int, high_name: str = "") -> int:
-    """An integer in [low, high], of Python or NumPy; `high_name` says where the limit is from.
+class ContainsNaN(ValueError):
+    """Signals contain NaN. Functions with an argument `missing` add `hint_at_missing`."""
 
-    Floats are refused even where they are whole, and so are booleans: an argument that slipped
-    into the place of another is noticed.
+
+def not_finite(array: Numbers, name: str) -> ValueError:
+    """The error for signals for which a kernel reported a result that is not finite."""
+    if np.isfinite(array).all():
+        kind = float_type(array.dtype)
+        return ValueError(f"{name} is too large: its transform overflows {kind}")
+    kind_of_error = ContainsNaN if np.isnan(array).any() else ValueError
+    return kind_of_error(f"{name} contains NaN or infinity")
+
+
+def hint_at_missing(error: ValueError) -> ValueError:
+    """The error of `not_finite`, for a function with an argument `missing`."""
+    if not isinstance(error, ContainsNaN):
+        return error
+    return ValueError(f'{error}; if NaN means that an entry is missing, pass missing="nan"')
+
+
+# Numbers, names and paths
+
+
+def check_integer(value: object, name: str, low: int, high: int, high_name: str = "") -> int:
+    """An integer of Python or NumPy in [low, high]; `high_name` names the upper limit in errors.
+
+    Integral floats and booleans are refused too, so that swapped arguments are noticed.
     """
     try:
         if isinstance(value, bool | np.bool_):
             raise TypeError
-        integer = operator.index(value)
+        integer = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"{name} must be an integer, got {value!r}") from None
     if not low <= integer <= high:
@@ -173,10 +261,10 @@ def check_integer(value: Any, name: str, low: int, high: int, high_name: str = "
     return integer
 
 
-def check_sizes(value: Any, name: str, counts: Sequence[int] = ()) -> tuple[int, ...]:
-    """Positive integers, one per axis: a tuple, a list or an array of them, or a single one.
+def check_sizes(value: object, name: str, counts: Sequence[int] = ()) -> tuple[int, ...]:
+    """Positive integers, one per axis, from an integer or a sequence of integers.
 
-    `counts` says how many there may be, where that is limited.
+    `counts` lists the allowed numbers of axes; any number is allowed if it is empty.
     """
     if isinstance(value, np.ndarray) and value.ndim == 1:
         value = tuple(value)
@@ -187,24 +275,18 @@ def check_sizes(value: Any, name: str, counts: Sequence[int] = ()) -> tuple[int,
     return tuple(check_integer(size, name, 1, 2**31 - 1) for size in sizes)
 
 
-def check_pair(value: Any, name: str) -> tuple[int, int]:
-    """A pair of positive integers; a single one is for both."""
-    height, width = check_each(value, name, 2)
-    return height, width
-
-
-def check_each(value: Any, name: str, count: int) -> tuple[int, ...]:
-    """So many positive integers, one per axis; a single one is for all of them."""
-    several = isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.ndim)
-    if several and len(value) != count:
+def check_each(value: object, name: str, count: int) -> tuple[int, ...]:
+    """`count` positive integers, one per axis; a single integer stands for all of them."""
+    is_sequence = isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.ndim)
+    if is_sequence and len(value) != count:  # type: ignore[arg-type]
         many = {1: "one in brackets", 2: "a pair of integers"}.get(count, f"{count} integers")
         raise ValueError(f"{name} must be an integer or {many}, got {value!r}")
     sizes = check_sizes(value, name)
-    return sizes if several else sizes * count
+    return sizes if is_sequence else sizes * count
 
 
-def check_flag(value: Any, name: str) -> bool:
-    """True or False, of Python or NumPy; nothing else that could count as one of them."""
+def check_flag(value: object, name: str) -> bool:
+    """True or False of Python or NumPy; no other truthy or falsy value."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if not isinstance(value, bool | np.bool_):
@@ -212,14 +294,14 @@ def check_flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def check_verbose(value: Any, name: str = "verbose") -> bool:
-    """A flag, or as elsewhere an integer that says how much: fost knows silence and progress."""
-    integer = isinstance(value, int | np.integer)
-    return bool(value) if integer and value >= 0 else check_flag(value, name)
+def check_verbose(value: object, name: str = "verbose") -> bool:
+    """A flag, or a verbosity level as in scikit-learn: fost shows progress for all levels > 0."""
+    is_level = isinstance(value, int | np.integer) and value >= 0
+    return bool(value) if is_level else check_flag(value, name)
 
 
-def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
-    """One of several names."""
+def check_choice(value: object, name: str, choices: Sequence[str]) -> str:
+    """One of several strings."""
     known = ", ".join(repr(choice) for choice in choices)
     if not isinstance(value, str):
         raise TypeError(f"{name} must be one of {known}, got {value!r}")
@@ -228,26 +310,26 @@ def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
     return str(value)
 
 
-def check_callable(value: Any, name: str) -> None:
-    """Something to call, or None."""
+def check_callable(value: object, name: str) -> None:
+    """A callable or None."""
     if value is not None and not callable(value):
         raise TypeError(f"{name} must be callable or None, got {value!r}")
 
 
-def check_path(value: Any, name: str) -> None:
-    """A path, as a string or an object that is one."""
+def check_path(value: object, name: str) -> None:
+    """A string or a path object."""
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name} must be a path, got {value!r}")
     if "\0" in os.fsdecode(value):
-        raise ValueError(f"{name} must be a path, which has no null characters, got {value!r}")
+        raise ValueError(f"{name} must be a path without null characters, got {value!r}")
 
 
 def check_number(
-    value: Any, name: str, low: float = -inf, high: float = inf, *, above: float | None = None
+    value: object, name: str, low: float = -inf, high: float = inf, *, above: float | None = None
 ) -> float:
-    """A finite real number in [low, high], of Python or NumPy, and greater than `above` if given.
+    """A finite real number of Python or NumPy in [low, high], and greater than `above` if given.
 
-    Strings, booleans and complex numbers are refused, and so is NaN.
+    Strings, booleans, complex numbers and NaN are refused.
     """
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
@@ -255,7 +337,7 @@ def check_number(
         raise TypeError(f"{name} must be a number, got {value!r}")
     try:
         number = float(value)
-    except OverflowError:  # integers and fractions beyond all floats
+    except OverflowError:  # integers and fractions beyond the range of floats
         number = inf
     inside = isfinite(number) and low <= number <= high
     if not inside or (above is not None and not number > above):
@@ -268,21 +350,16 @@ def check_number(
     return number
 
 
-class ContainsNaN(ValueError):
-    """Signals contain NaN. What can leave that out says how, by `hint_at_missing`."""
-
-
-def not_finite(array: Numbers, name: str) -> ValueError:
-    """The error for input of which a kernel reported that its result is not finite."""
-    if np.isfinite(array).all():
-        kind = float_type(array.dtype)
-        return ValueError(f"{name} is too large: its transform overflows {kind}")
-    kind_of_error = ContainsNaN if np.isnan(array).any() else ValueError
-    return kind_of_error(f"{name} contains NaN or infinity")
-
-
-def hint_at_missing(error: ValueError) -> ValueError:
-    """The same error from a function with an argument for entries that are missing."""
-    if not isinstance(error, ContainsNaN):
-        return error
-    return ValueError(f'{error}; where NaN means that an entry is missing, say missing="nan"')
+def as_generator(random_state: RandomState) -> np.random.Generator:
+    """A random state in the sense of scikit-learn as a NumPy generator."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.Generator(random_state._bit_generator)
+    wanted = "random_state must be a nonnegative integer, a Generator or None"
+    try:
+        if isinstance(random_state, bool | np.bool_):
+            raise TypeError
+        return np.random.default_rng(random_state)
+    except TypeError:
+        raise TypeError(f"{wanted}, got {random_state!r}") from None
+    except ValueError:
+        raise ValueError(f"{wanted}, got {random_state!r}") from None

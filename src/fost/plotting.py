@@ -1,4 +1,4 @@
-"""Pictures of results. Needs matplotlib, of the extra ``images``."""
+"""Plots of results. Needs matplotlib, from the extra ``images``."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 def plot_frontier(estimator: AutoDictionary, ax: Axes | None = None) -> Axes:
-    """Draw what error an `AutoDictionary` found for what cost.
+    """Plot the held-out errors of the candidates of an `AutoDictionary` over their cost.
 
-    Every candidate is a dot, held-out relative error against operations per signal; a line
-    joins those that nothing of equal or lower cost beats. The fixed base and the dense
-    dictionary are marked, and the choice is ringed.
+    Every candidate is a dot: held-out relative error over operations per signal. A line joins the
+    Pareto-optimal candidates. Stars mark the fixed base and the dense dictionary, and a ring marks
+    the selected candidate.
 
     Parameters
     ----------
     estimator : AutoDictionary
-        Fitted.
+        A fitted estimator.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure if None.
+        Axes for the plot; a new figure if None.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def plot_frontier(estimator: AutoDictionary, ax: Axes | None = None) -> Axes:
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
     _draw_candidates(estimator.frontier_, ax)
-    chosen = getattr(estimator, "chosen_", None)  # not where no candidate was good enough
+    chosen = getattr(estimator, "chosen_", None)  # missing if no candidate meets the limits
     if chosen is not None:
         ax.plot(
             chosen.flops,
@@ -77,18 +77,18 @@ def plot_frontier(estimator: AutoDictionary, ax: Axes | None = None) -> Axes:
 
 
 def _draw_candidates(frontier: Frontier, ax: Axes) -> None:
-    """Ladders as dots, the others as stars with their names, and the line of the best."""
-    ladders: dict[str, list[Candidate]] = {}
+    """Candidates of a family as dots, single candidates as named stars, and the Pareto front."""
+    families: dict[str, list[Candidate]] = {}
     for row in frontier:
         if row.family != row.structure:
-            ladders.setdefault(row.family, []).append(row)
+            families.setdefault(row.family, []).append(row)
             continue
         place = (row.flops, 100 * row.held_out_error)
         ax.plot(*place, "k*", markersize=11)
         ax.annotate(
             row.structure, place, (0, 9), textcoords="offset points", ha="center", fontsize=9
         )
-    for (name, rows), marker in zip(sorted(ladders.items()), cycle("osD^vP"), strict=False):
+    for (name, rows), marker in zip(sorted(families.items()), cycle("osD^vP"), strict=False):
         ax.plot(*_curve(rows), marker, markersize=5, alpha=0.8, label=name)
     ax.plot(*_curve(frontier.best), color="0.4", linewidth=1, zorder=0, label="best for its cost")
 

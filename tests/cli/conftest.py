@@ -1,4 +1,4 @@
-"""Pictures, arrays and models in a folder, and a way to run commands there."""
+"""Images, arrays and models in a folder, and a way to run commands there."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from fost.cli.app import app
 Run = Callable[..., Result]
 
 
-def make_picture(shape: tuple[int, ...] = (40, 52), dtype: Any = np.uint8) -> np.ndarray:
-    """Something smooth with edges and a little noise."""
+def make_image(shape: tuple[int, ...] = (40, 52), dtype: Any = np.uint8) -> np.ndarray:
+    """A smooth image with edges and a little noise."""
     rng = np.random.default_rng(0)
     y, x = np.mgrid[: shape[0], : shape[1]]
     grey = 0.5 + 0.25 * np.sin(x / 7) * np.cos(y / 5) + 0.2 * (x > y) + 0.02 * rng.random(shape[:2])
@@ -34,21 +34,21 @@ def make_picture(shape: tuple[int, ...] = (40, 52), dtype: Any = np.uint8) -> np
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with picture.png, colour.png, signals.npy and model.safetensors."""
+    """The current folder, with image.png, colour.png, signals.npy and model.safetensors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FOST_TRACEBACK", raising=False)
-    images.write("picture.png", make_picture())
-    images.write("colour.png", make_picture((40, 52, 3)))
+    images.write("image.png", make_image())
+    images.write("colour.png", make_image((40, 52, 3)))
     walks = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
     np.save("signals.npy", walks.astype(np.float32))
-    metadata = {"signals": "picture", "patch": "8x8", "sparsity": "4"}
+    metadata = {"signals": "image", "patch_shape": "8x8", "n_nonzero_coefs": "4"}
     fost.DCT((8, 8)).save("model.safetensors", metadata)
     return tmp_path
 
 
 @pytest.fixture
 def run(folder: Path) -> Run:
-    """Runs a command that must succeed, in this process."""
+    """Run a command in this process; it must succeed."""
 
     def call(*arguments: str) -> Result:
         result = CliRunner().invoke(app, list(arguments), prog_name="fost")
@@ -60,7 +60,7 @@ def run(folder: Path) -> Run:
 
 @pytest.fixture
 def fail(folder: Path) -> Callable[..., str]:
-    """Runs a command that must fail: its one line, without a change in the folder."""
+    """Run a command that must print one line and leave the folder unchanged; return the line."""
 
     def call(*arguments: str) -> str:
         before = contents(folder)
@@ -77,7 +77,7 @@ def fail(folder: Path) -> Callable[..., str]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files by name, hidden ones too."""
+    """The content of all files by name, including hidden files."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
@@ -86,7 +86,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def start(*arguments: str, code: str | None = None, **environment: str) -> subprocess.Popen[str]:
-    """A command that begins to run in a process of its own; `code` runs before it."""
+    """Start a command in its own process, after Python `code`."""
     begin = ["-m", "fost"] if code is None else ["-c", code + "\nfrom fost.cli import main; main()"]
     return subprocess.Popen(
         [sys.executable, *begin, *arguments],
@@ -100,7 +100,7 @@ def start(*arguments: str, code: str | None = None, **environment: str) -> subpr
 def process(
     *arguments: str, code: str | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """The same to its end."""
+    """Run a command in its own process to its end."""
     with start(*arguments, code=code, **environment) as running:
         try:
             stdout, stderr = running.communicate(timeout=300)

@@ -1,4 +1,4 @@
-"""What commands say when something is wrong, and what they leave behind."""
+"""Error messages of the commands, and the files after an error."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import fost
-from fost import images
+from fost import images, restoration
 from fost.cli.app import app
+from fost.restoration import inpaint
 from tests import cases
 from tests.cli.conftest import Run, contents, process
-from tests.cli.test_gaps import gapped
+from tests.cli.test_missing import save_missing
 
 Fail = Callable[..., str]
 
-# Commands up to their output, each with an input that is named last but one.
+# One valid call of each command; the last word is the output.
 COMMANDS: dict[str, list[str]] = {
-    "learn": ["learn", "picture.png", "-o", "new.safetensors"],
-    "encode": ["encode", "model.safetensors", "picture.png", "-o", "codes.npz"],
+    "learn": ["learn", "image.png", "-o", "new.safetensors"],
+    "encode": ["encode", "model.safetensors", "image.png", "-o", "codes.npz"],
     "decode": ["decode", "model.safetensors", "made.npz", "-o", "out.png"],
-    "inpaint": ["inpaint", "picture.png", "--missing-value", "0", "-o", "out.png"],
-    "denoise": ["denoise", "picture.png", "-o", "out.png"],
+    "inpaint": ["inpaint", "image.png", "--missing-value", "0", "-o", "out.png"],
+    "denoise": ["denoise", "image.png", "-o", "out.png"],
     "info": ["info", "model.safetensors", "--atoms", "atoms.png"],
 }
 each_command = pytest.mark.parametrize("name", COMMANDS)
@@ -39,23 +40,27 @@ each_command = pytest.mark.parametrize("name", COMMANDS)
 
 @pytest.fixture(autouse=True)
 def stand_ins(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Codes to decode, and functions that restore nothing."""
-    picture = images.read("picture.png")
-    picture[3, 4] = 0
-    images.write("picture.png", picture)
-    run("encode", "model.safetensors", "picture.png", "-o", "made.npz")
-    monkeypatch.setattr(images, "inpaint", lambda image, *_, **__: image, raising=False)
-    monkeypatch.setattr(images, "denoise", lambda image, *_, **__: image, raising=False)
+    """Write codes to decode, and replace restoration by functions that copy."""
+    image = images.read("image.png")
+    image[3, 4] = 0
+    images.write("image.png", image)
+    run("encode", "model.safetensors", "image.png", "-o", "made.npz")
+    monkeypatch.setattr(restoration, "inpaint", restore_nothing)
+    monkeypatch.setattr(restoration, "denoise", restore_nothing)
+
+
+def restore_nothing(image: np.ndarray, *_: Any, out: np.ndarray, **__: Any) -> None:
+    out[:] = image
 
 
 def with_input(name: str, path: str) -> list[str]:
     """A command with another input."""
-    words = {"picture.png", "made.npz"} if name != "info" else {"model.safetensors"}
+    words = {"image.png", "made.npz"} if name != "info" else {"model.safetensors"}
     return [path if word in words else word for word in COMMANDS[name]]
 
 
 @each_command
-def test_the_commands_as_such_succeed(run: Run, name: str) -> None:
+def test_the_unchanged_commands_succeed(run: Run, name: str) -> None:
     run(*COMMANDS[name])
 
 
@@ -66,12 +71,12 @@ def test_missing_files(fail: Fail, name: str) -> None:
 
 
 @each_command
-def test_files_of_another_kind(fail: Fail, folder: Path, name: str) -> None:
-    (folder / "text.png").write_text("I am not a picture.\n", encoding="utf-8")
+def test_files_in_another_format(fail: Fail, folder: Path, name: str) -> None:
+    (folder / "text.png").write_text("I am not an image.\n", encoding="utf-8")
     line = fail(*with_input(name, "text.png"))
     assert "'text.png'" in line
     if name in ("learn", "encode", "inpaint", "denoise"):
-        assert "not a picture that Pillow or tifffile can open" in line
+        assert "not an image that Pillow or tifffile can open" in line
 
 
 @each_command
@@ -147,7 +152,7 @@ def test_a_full_disk(fail: Fail, folder: Path, name: str, monkeypatch: pytest.Mo
 def test_a_full_disk_while_an_array_is_decoded(
     fail: Fail, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("learn", "signals.npy", "-o", "own.safetensors", "--iterations", "1")
+    run("learn", "signals.npy", "-o", "own.safetensors", "--max-iter", "1")
     run("encode", "own.safetensors", "signals.npy", "-o", "codes.npz")
 
     def full(*_: Any) -> None:
@@ -159,7 +164,7 @@ def test_a_full_disk_while_an_array_is_decoded(
 
 
 @pytest.mark.parametrize("name", ["learn", "encode"])
-def test_pictures_of_one_pixel(fail: Fail, name: str) -> None:
+def test_images_of_one_pixel(fail: Fail, name: str) -> None:
     images.write("pixel.png", np.array([[7]], np.uint8))
     line = fail(*with_input(name, "pixel.png"))
     assert "cannot use 'pixel.png': image must be at least as large as a patch, 8 x 8" in line
@@ -172,59 +177,77 @@ def test_alpha_is_a_warning(folder: Path, name: str) -> None:
     result = CliRunner().invoke(app, with_input(name, "clear.png"))
     assert result.exit_code == 0, result.output
     lines = result.stderr.splitlines()
-    assert lines[0] == "fost: warning: 'clear.png' has an alpha channel, which is left out"
+    assert lines[0] == "fost: warning: 'clear.png' has an alpha channel, which is ignored"
     assert lines[1:] == (["fost: warning: no pixel is missing"] if name == "inpaint" else [])
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("learn picture.png -o new --sparsity 65", "--sparsity must be at most the 64 entries"),
-        ("learn picture.png -o new --sparsity 0", "Invalid value for '--sparsity' / '-s'"),
-        ("learn picture.png -o new --sparsity many", "Invalid value for '--sparsity' / '-s'"),
-        ("learn picture.png -o new --structure odd", "--structure must be one of "),
-        ("learn picture.png -o new --base fft", "--base must be none, dct, hadamard, wavelet,"),
-        ("learn picture.png -o new --base dct:8", "--base must be none, dct, hadamard, wavelet,"),
-        ("learn picture.png -o new --base wavelet:odd", "cannot learn from 'picture.png'"),
-        ("learn picture.png -o new --base picture.png", "cannot load a transform from"),
-        ("learn picture.png -o new --structure auto --base hadamard", "dct or none for auto"),
-        ("learn picture.png -o new --size 3 --rotations 3", "only one of --size and --rotations"),
-        ("learn picture.png -o new --structure full --size 3", "--size is for the structures"),
-        ("learn picture.png -o new --structure union --threshold 1", "not for the structure union"),
-        ("learn picture.png -o new --patch 8by8", "--patch must be like 8x8, got '8by8'"),
-        ("learn picture.png -o new --patch 0x8", "--patch must be like 8x8, got '0x8'"),
-        ("learn picture.png -o new --stride 0", "--stride must be like 8x8, got '0'"),
-        ("learn picture.png -o new --patch 64x64", "cannot use 'picture.png': image must be at"),
-        ("learn picture.png -o new --reflectors 3", "not for givens"),
-        ("learn picture.png -o new --structure full --rotations 3", "not for full"),
-        ("learn picture.png -o new --members 3", "structures bank, union and auto, not for givens"),
-        ("learn picture.png -o new --structure auto --members 0", "Invalid value for '--members'"),
-        ("learn picture.png -o new --max-flops 3", "not for givens"),
-        ("learn picture.png -o new --structure auto --max-flops 3", "max_flops=3 is below the"),
         (
-            "learn picture.png -o new --structure householder --reflectors 65",
-            "--reflectors must be at most 64 for signals of 64 entries, got 65",
+            "learn image.png -o new --n-nonzero-coefs 65",
+            "--n-nonzero-coefs must be at most the 64 entries",
         ),
-        ("learn picture.png signals.npy -o new", "all pictures or all arrays, not both"),
-        ("learn signals.npy -o new --stride 2", "--stride is for pictures"),
-        ("learn signals.npy -o new --patch 8x8", "--patch 8x8 does not fit signals of 16 entries"),
+        (
+            "learn image.png -o new --n-nonzero-coefs 0",
+            "Invalid value for '--n-nonzero-coefs' / '-s'",
+        ),
+        (
+            "learn image.png -o new --n-nonzero-coefs many",
+            "Invalid value for '--n-nonzero-coefs' / '-s'",
+        ),
+        ("learn image.png -o new --structure odd", "--structure must be one of "),
+        ("learn image.png -o new --base fft", "--base must be none, dct, hadamard, wavelet,"),
+        ("learn image.png -o new --base dct:8", "--base must be none, dct, hadamard, wavelet,"),
+        ("learn image.png -o new --base wavelet:odd", "cannot learn from 'image.png'"),
+        ("learn image.png -o new --base image.png", "cannot load a transform from"),
+        ("learn image.png -o new --structure auto --base hadamard", "dct or none for auto"),
+        (
+            "learn image.png -o new --size 3 --n-rotations 3",
+            "give only one of --size and --n-rotations",
+        ),
+        ("learn image.png -o new --structure orthonormal --size 3", "--size is for the structures"),
+        ("learn image.png -o new --structure union --threshold 1", "not for the structure union"),
+        ("learn image.png -o new --patch-shape 8by8", "--patch-shape must be like 8x8, got '8by8'"),
+        ("learn image.png -o new --patch-shape 0x8", "--patch-shape must be like 8x8, got '0x8'"),
+        ("learn image.png -o new --stride 0", "--stride must be like 8x8, got '0'"),
+        ("learn image.png -o new --patch-shape 64x64", "cannot use 'image.png': image must be at"),
+        ("learn image.png -o new --n-reflectors 3", "not for givens"),
+        ("learn image.png -o new --structure orthonormal --n-rotations 3", "not for orthonormal"),
+        ("learn image.png -o new --n-members 3", "structures bank, union and auto, not for givens"),
+        (
+            "learn image.png -o new --structure auto --n-members 0",
+            "Invalid value for '--n-members'",
+        ),
+        ("learn image.png -o new --max-flops 3", "not for givens"),
+        ("learn image.png -o new --structure auto --max-flops 3", "max_flops=3 is below the"),
+        (
+            "learn image.png -o new --structure householder --n-reflectors 65",
+            "--n-reflectors must be at most 64 for signals of 64 entries, got 65",
+        ),
+        ("learn image.png signals.npy -o new", "all images or all arrays, not both"),
+        ("learn signals.npy -o new --stride 2", "--stride is for images"),
+        (
+            "learn signals.npy -o new --patch-shape 8x8",
+            "--patch-shape 8x8 does not fit signals of 16 entries",
+        ),
         ("learn -o new", "Missing argument"),
-        ("learn picture.png", "Missing option"),
-        ("learn picture.png -o new --threads 0", "Invalid value for '--threads'"),
-        ("encode model.safetensors picture.png -o codes.txt", "files of codes are called .npz"),
-        ("encode model.safetensors picture.png -o c.npz -s 65", "at most the 64 features"),
+        ("learn image.png", "Missing option"),
+        ("learn image.png -o new --threads 0", "Invalid value for '--threads'"),
+        ("encode model.safetensors image.png -o codes.txt", "the extension of code files is .npz"),
+        ("encode model.safetensors image.png -o c.npz -s 65", "at most the 64 features"),
         ("encode model.safetensors signals.npy -o c.npz", "its signals have 16 entries, the model"),
-        ("decode model.safetensors made.npz -o out.xyz", ".xyz is no kind of picture file"),
-        ("inpaint picture.png -o out.png", "one of --mask and --missing-value must say"),
+        ("decode model.safetensors made.npz -o out.xyz", ".xyz is not an image format"),
+        ("inpaint image.png -o out.png", "give either --mask or --missing-value"),
         (
-            "inpaint picture.png -o out.png --mask picture.png --missing-value 0",
-            "one of --mask and --missing-value must say",
+            "inpaint image.png -o out.png --mask image.png --missing-value 0",
+            "give either --mask or --missing-value",
         ),
-        ("denoise picture.png -o out.png --sigma -1", "--sigma must be a nonnegative number"),
-        ("denoise picture.png -o out.png --sigma nan", "--sigma must be a nonnegative number"),
-        ("denoise picture.png -o out.xyz", ".xyz is no kind of picture file"),
-        ("info picture.png", "cannot load a transform from 'picture.png'"),
-        ("info model.safetensors --atoms atoms.xyz", ".xyz is no kind of picture file"),
+        ("denoise image.png -o out.png --sigma -1", "--sigma must be a nonnegative number"),
+        ("denoise image.png -o out.png --sigma nan", "--sigma must be a nonnegative number"),
+        ("denoise image.png -o out.xyz", ".xyz is not an image format"),
+        ("info image.png", "cannot load a transform from 'image.png'"),
+        ("info model.safetensors --atoms atoms.xyz", ".xyz is not an image format"),
         ("paint", "No such command 'paint'"),
         ("--paint", "No such option"),
         ("info model.safetensors --paint", "No such option"),
@@ -245,36 +268,36 @@ def test_bad_arguments(fail: Fail, words: str, message: str) -> None:
         (np.full((20, 64), np.inf), "contains NaN or infinity"),
     ],
 )
-def test_arrays_that_are_no_signals(fail: Fail, array: Any, message: str) -> None:
+def test_arrays_that_are_not_signals(fail: Fail, array: Any, message: str) -> None:
     np.save("bad.npy", array)
     assert message in fail("learn", "bad.npy", "-o", "new")
     assert message in fail("encode", "model.safetensors", "bad.npy", "-o", "c.npz")
 
 
 def test_masks_that_do_not_fit(fail: Fail) -> None:
-    gapped()
+    save_missing()
     np.save("floats.npy", np.zeros((500, 16)))
     np.save("short.npy", np.zeros((499, 16), bool))
     learn = ("learn", "signals.npy", "-o", "new", "--missing")
     assert "its entries are float64, not bool" in fail(*learn, "floats.npy")
     assert "its shape is (499, 16), that of the signals is (500, 16)" in fail(*learn, "short.npy")
-    assert "--missing must be an .npy or .zarr array" in fail(*learn, "picture.png")
+    assert "--missing must be an .npy or .zarr array" in fail(*learn, "image.png")
     assert "once for each array, got 2 for 1" in fail(*learn, "mask.npy", "--missing", "mask.npy")
     np.save("none.npy", np.zeros((500, 16), bool))
-    observed = fail("learn", "holed.npy", "-o", "new", "--missing", "none.npy")
+    observed = fail("learn", "missing.npy", "-o", "new", "--missing", "none.npy")
     assert "contains NaN where missing is false" in observed
-    picture = ("picture.png", "--missing", "mask.npy", "-o")
-    assert "--missing is for arrays, not for pictures" in fail("learn", *picture, "new")
-    encode = fail("encode", "model.safetensors", *picture, "c.npz")
-    assert "--missing is for arrays, not for pictures" in encode
+    image = ("image.png", "--missing", "mask.npy", "-o")
+    assert "--missing is for arrays, not for images" in fail("learn", *image, "new")
+    encode = fail("encode", "model.safetensors", *image, "c.npz")
+    assert "--missing is for arrays, not for images" in encode
 
 
-def test_nothing_can_be_learned_where_all_is_missing(fail: Fail) -> None:
+def test_learning_needs_observed_entries(fail: Fail) -> None:
     np.save("bad.npy", np.full((20, 64), np.nan))
     assert "has no observed entries, all are missing" in fail("learn", "bad.npy", "-o", "new")
 
 
-def test_arrays_that_are_none(fail: Fail, folder: Path) -> None:
+def test_files_that_are_not_arrays(fail: Fail, folder: Path) -> None:
     (folder / "text.npy").write_text("no array", encoding="utf-8")
     assert fail("learn", "text.npy", "-o", "new").endswith("'text.npy': not an array of numbers")
     np.save("pickle.npy", np.array([{}]), allow_pickle=True)
@@ -286,7 +309,7 @@ def test_arrays_that_are_none(fail: Fail, folder: Path) -> None:
 
 
 def test_libraries_that_log_damage_are_kept_quiet(folder: Path) -> None:
-    """Pillow says more about this one than its exception does, to a log that nobody handles."""
+    """Pillow logs this error besides raising it."""
     images.write("odd.tiff", np.zeros((9, 9, 3), np.uint8))
     content = bytearray((folder / "odd.tiff").read_bytes())
     start = int.from_bytes(content[4:8], "little")
@@ -303,48 +326,50 @@ def test_libraries_that_log_damage_are_kept_quiet(folder: Path) -> None:
 
 def test_masks_of_another_size(fail: Fail) -> None:
     images.write("mask.png", np.zeros((52, 40), np.uint8))
-    line = fail("inpaint", "picture.png", "--mask", "mask.png", "-o", "out.png")
-    assert line == "fost: the mask 'mask.png' has 40 x 52 pixels, the picture has 52 x 40"
+    line = fail("inpaint", "image.png", "--mask", "mask.png", "-o", "out.png")
+    assert line == "fost: the mask 'mask.png' has 40 x 52 pixels, the image has 52 x 40"
 
 
-def test_nothing_to_go_by(fail: Fail) -> None:
+def test_all_pixels_missing(fail: Fail, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restoration, "inpaint", inpaint)
     images.write("mask.png", np.full((40, 52), 255, np.uint8))
-    line = fail("inpaint", "picture.png", "--mask", "mask.png", "-o", "out.png")
-    assert line == "fost: all pixels of 'picture.png' are missing, there is nothing to go by"
+    line = fail("inpaint", "image.png", "--mask", "mask.png", "-o", "out.png")
+    assert "cannot inpaint 'image.png': " in line
+    assert "mask is True for all" in line
 
 
 def test_types_that_the_output_cannot_hold(
     fail: Fail, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Is found out before the work."""
-    images.write("float.tiff", images.read("picture.png") / np.float32(255))
+    """The error comes before the work starts."""
+    images.write("float.tiff", images.read("image.png") / np.float32(255))
     run("encode", "model.safetensors", "float.tiff", "-o", "float.npz")
 
     def work(*_: Any, **__: Any) -> None:
         raise AssertionError("the work was begun")
 
-    monkeypatch.setattr(images, "denoise", work)
-    monkeypatch.setattr(images, "inpaint", work)
-    monkeypatch.setattr("fost.cli.decode.decoded_picture", work)
+    monkeypatch.setattr(restoration, "denoise", work)
+    monkeypatch.setattr(restoration, "inpaint", work)
+    monkeypatch.setattr("fost.cli.decode.decode_image", work)
     for words in (
         ["denoise", "float.tiff"],
         ["inpaint", "float.tiff", "--missing-value", "0"],
         ["decode", "model.safetensors", "float.npz"],
     ):
         line = fail(*words, "-o", "out.png")
-        assert line.endswith(".png files do not hold pictures of float32, .tiff files do")
+        assert line.endswith(".png files do not hold grey images of float32, .tiff files do")
 
 
 def test_a_model_without_a_shape(fail: Fail) -> None:
     fost.DCT(10).save("line.safetensors")
     message = "'line.safetensors' does not say what shape its 10 features have, which"
-    assert message in fail("encode", "line.safetensors", "picture.png", "-o", "c.npz")
+    assert message in fail("encode", "line.safetensors", "image.png", "-o", "c.npz")
     assert message in fail("info", "line.safetensors", "--atoms", "atoms.png")
 
 
 def test_a_model_whose_patch_does_not_fit(fail: Fail) -> None:
-    fost.DCT(10).save("odd.safetensors", {"patch": "3x3"})
-    assert "is damaged: its patch does not fit" in fail("info", "odd.safetensors")
+    fost.DCT(10).save("odd.safetensors", {"patch_shape": "3x3"})
+    assert "is damaged: its patch_shape does not fit" in fail("info", "odd.safetensors")
 
 
 def test_codes_of_another_model(fail: Fail) -> None:
@@ -354,7 +379,7 @@ def test_codes_of_another_model(fail: Fail) -> None:
 
 
 def changed(**changes: Any) -> None:
-    """made.npz with some of it changed, as changed.npz."""
+    """Write changed.npz: made.npz with changed arrays or metadata."""
     with np.load("made.npz") as file:
         arrays = dict(file)
     metadata = json.loads(str(arrays["metadata"]))
@@ -381,7 +406,7 @@ def changed(**changes: Any) -> None:
         {"image_shape": [400, 520]},
         {"image_shape": [4]},
         {"image_shape": "large"},
-        {"patch": [4, 4]},
+        {"patch_shape": [4, 4]},
         {"dtype": "nothing"},
         {"shape": np.array([35])},
         {"low": None},
@@ -394,7 +419,7 @@ def test_damaged_codes(fail: Fail, changes: dict[str, Any]) -> None:
     assert "'changed.npz'" in line
 
 
-def test_files_that_are_no_codes(fail: Fail, folder: Path) -> None:
+def test_files_that_are_not_codes(fail: Fail, folder: Path) -> None:
     np.savez("other.npz", a=np.zeros(3))
     assert "it was not written by fost encode" in fail(
         "decode", "model.safetensors", "other.npz", "-o", "out.png"
@@ -412,7 +437,7 @@ def test_files_that_are_no_codes(fail: Fail, folder: Path) -> None:
 
 
 def repacked(change: Any) -> None:
-    """made.npz with its members changed, as changed.npz."""
+    """Write changed.npz: made.npz with changed members of the archive."""
     with zipfile.ZipFile("made.npz") as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     with zipfile.ZipFile("changed.npz", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -427,7 +452,7 @@ def with_npy_header(header: str, body: bytes) -> bytes:
 
 
 def npy_headers() -> dict[str, str]:
-    """What nobody writes at the beginning of an array."""
+    """Headers that NumPy never writes."""
     start, end = "{'descr': ", ", 'fortran_order': False, 'shape': (140,)}"
     return {
         "pickles": start + "'|O'" + end,
@@ -445,19 +470,19 @@ def npy_headers() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", npy_headers())
-def test_codes_with_other_headers(fail: Fail, case: str) -> None:
+def test_codes_with_forged_headers(fail: Fail, case: str) -> None:
     def change(archive: zipfile.ZipFile, members: dict[str, bytes]) -> None:
         archive.writestr("data.npy", with_npy_header(npy_headers()[case], bytes(4 * 140)))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of zipfile, which has the name twice now
+        warnings.simplefilter("ignore")  # zipfile warns of the duplicate name
         repacked(change)
     line = fail("decode", "model.safetensors", "changed.npz", "-o", "out.png")
     assert "cannot read codes from 'changed.npz': " in line
 
 
 @pytest.mark.parametrize("case", npy_headers())
-def test_arrays_with_other_headers(fail: Fail, folder: Path, case: str) -> None:
+def test_arrays_with_forged_headers(fail: Fail, folder: Path, case: str) -> None:
     content = with_npy_header(npy_headers()[case].replace("140,", "20, 16"), bytes(4 * 300))
     (folder / "odd.npy").write_bytes(content)
     for words in (["learn", "odd.npy", "-o", "new"], ["encode", "own", "odd.npy", "-o", "c.npz"]):
@@ -485,16 +510,16 @@ def test_arrays_with_other_headers(fail: Fail, folder: Path, case: str) -> None:
         {"image_shape": [float("inf"), 52]},
         {"image_shape": [40, 52, 1, 1]},
         {"image_shape": {}},
-        {"patch": [8, 8, 1]},
-        {"patch": [True, 64]},
+        {"patch_shape": [8, 8, 1]},
+        {"patch_shape": [True, 64]},
         {"low": 255.0},
         {"low": float("nan")},
         {"low": 10**400},
         {"high": "255"},
         {"psnr": {}},
         {"psnr": "high"},
-        {"sparsity": 0},
-        {"sparsity": 2.5},
+        {"n_nonzero_coefs": 0},
+        {"n_nonzero_coefs": 2.5},
         {"relative_error": None},
         {"relative_error": float("inf")},
         {"version": [1]},
@@ -552,9 +577,9 @@ def test_codes_in_archives_of_other_kinds(fail: Fail, folder: Path) -> None:
 
 
 def test_codes_that_would_fill_the_memory(fail: Fail) -> None:
-    """Is refused by what the archive says, before any of it is there."""
+    """The sizes in the archive are checked before anything is read."""
     changed(indptr=np.zeros(2**23, np.int32))
-    os.rename("changed.npz", "large.npz")  # honest: as many bytes as there are
+    os.rename("changed.npz", "large.npz")  # not compressed
     with np.load("large.npz") as file:
         np.savez_compressed("bomb.npz", **file)
     assert os.path.getsize("bomb.npz") < 2**18
@@ -563,35 +588,35 @@ def test_codes_that_would_fill_the_memory(fail: Fail) -> None:
     assert "pointer size" in fail("decode", "model.safetensors", "large.npz", "-o", "out.png")
 
 
-def test_pictures_that_would_fill_the_memory(fail: Fail) -> None:
+def test_images_that_would_fill_the_memory(fail: Fail) -> None:
     changed(image_shape=[2**20, 2**20], patch=[2**20, 2**20])
     line = fail("decode", "model.safetensors", "changed.npz", "-o", "out.png")
     assert "is too large for so small a file" in line
 
 
 def test_what_encode_writes_decode_reads(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures that compress beyond belief are written as they are."""
-    monkeypatch.setattr("fost.cli.codes._FREE", 1000)
+    """Codes that compress extremely well are stored uncompressed."""
+    monkeypatch.setattr("fost.io.codes._FREE", 1000)
     images.write("flat.png", np.full((400, 1600), 7, np.uint8))
     run("encode", "model.safetensors", "flat.png", "-o", "flat.npz")
     with zipfile.ZipFile("flat.npz") as archive:
         assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
     run("decode", "model.safetensors", "flat.npz", "-o", "back.png")
     assert np.array_equal(images.read("back.png"), images.read("flat.png"))
-    run("encode", "model.safetensors", "picture.png", "-o", "usual.npz")
+    run("encode", "model.safetensors", "image.png", "-o", "usual.npz")
     with zipfile.ZipFile("usual.npz") as archive:
         assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_DEFLATED}
 
 
 def test_large_transforms_in_small_files(fail: Fail, run: Run) -> None:
-    """A stranger's model takes no memory that its file does not account for."""
+    """The memory of a model is bounded by the size of its file."""
     large = [fost.DCT(2**30), fost.Givens([(0, 1)], np.eye(2)[None], 2**31 - 1)]
     large += [fost.Chain([fost.DCT(2**22)] * 5), fost.Bank([fost.DCT(2**22)] * 5)]
     for model in large:
         model.save("large")
         assert "is too small for transforms of" in fail("info", "large")
         assert "is too small for transforms of" in fail(
-            "encode", "large", "picture.png", "-o", "c.npz"
+            "encode", "large", "image.png", "-o", "c.npz"
         )
     for model in (fost.DCT(2**20), fost.Bank([fost.DCT((64, 64))] * 3)):
         model.save("large")
@@ -599,11 +624,11 @@ def test_large_transforms_in_small_files(fail: Fail, run: Run) -> None:
         assert "are too many" in fail("info", "large", "--atoms", "atoms.png")
 
 
-def test_metadata_of_strangers(fail: Fail, run: Run) -> None:
+def test_untrusted_metadata(fail: Fail, run: Run) -> None:
     fost.DCT(16).save("odd", {"usage": "much"})
     assert fail("info", "odd") == "fost: 'odd' is damaged: its usage is no numbers"
-    fost.DCT(16).save("odd", {"sparsity": "9" * 5000, "signals": "\x1b[2Jpicture\ud800"})
-    assert "\\x1b[2Jpicture\\ud800s" in run("info", "odd").stdout
+    fost.DCT(16).save("odd", {"n_nonzero_coefs": "9" * 5000, "signals": "\x1b[2Jimage\ud800"})
+    assert "\\x1b[2Jimage\\ud800s" in run("info", "odd").stdout
     run("encode", "odd", "signals.npy", "-o", "c.npz")
 
 
@@ -619,15 +644,15 @@ def test_metadata_of_strangers(fail: Fail, run: Run) -> None:
         "learn pipe.npy -o new",
         "learn pipe -o new",
         "denoise pipe -o out.png",
-        "inpaint picture.png --mask pipe -o out.png",
+        "inpaint image.png --mask pipe -o out.png",
         "learn signals.npy -o new --checkpoint pipe",
     ],
 )
-def test_pipes_are_no_files(fail: Fail, words: str) -> None:
+def test_pipes_are_not_read(fail: Fail, words: str) -> None:
     for name in ("pipe", "pipe.npy"):
         os.mkfifo(name)
-    if "checkpoint" in words:  # which one can write to, but not go on from
-        words += " --structure full --iterations 2"
+    if "checkpoint" in words:  # a pipe can be written to, but learning cannot resume from it
+        words += " --structure orthonormal --max-iter 2"
     line = fail(*words.split())
     assert "not a file but a device or a pipe" in line
     assert "'pipe" in line
@@ -638,11 +663,11 @@ def test_outputs_that_are_devices(run: Run, fail: Fail, folder: Path) -> None:
     null, full = (cases.device(name, folder) for name in ("null", "full"))
     (folder / "null.npz").symlink_to(null)
     (folder / "full.npz").symlink_to(full)
-    run("learn", "signals.npy", "-o", str(null), "--iterations", "1")
-    run("encode", "model.safetensors", "picture.png", "-o", "null.npz")
+    run("learn", "signals.npy", "-o", str(null), "--max-iter", "1")
+    run("encode", "model.safetensors", "image.png", "-o", "null.npz")
     assert null.is_char_device()
     assert (folder / "null.npz").is_symlink()
-    line = fail("encode", "model.safetensors", "picture.png", "-o", "full.npz")
+    line = fail("encode", "model.safetensors", "image.png", "-o", "full.npz")
     assert line == "fost: cannot write 'full.npz': No space left on device"
 
 
@@ -650,7 +675,7 @@ def test_outputs_that_are_links(run: Run, fail: Fail, folder: Path) -> None:
     (folder / "there").mkdir()
     (folder / "link.npz").symlink_to(folder / "there" / "codes.npz")
     (folder / "lost.npz").symlink_to(folder / "nowhere" / "codes.npz")
-    words = ("encode", "model.safetensors", "picture.png", "-o")
+    words = ("encode", "model.safetensors", "image.png", "-o")
     assert "exists already" in fail(*words, "link.npz")
     run(*words, "link.npz", "--force")
     assert (folder / "link.npz").is_symlink()
@@ -659,8 +684,8 @@ def test_outputs_that_are_links(run: Run, fail: Fail, folder: Path) -> None:
     assert line == "fost: cannot write 'lost.npz': No such file or directory"
 
 
-def test_codes_of_signals_become_npy(fail: Fail, run: Run) -> None:
-    run("learn", "signals.npy", "-o", "own.safetensors", "--iterations", "1")
+def test_decoded_signals_need_npy(fail: Fail, run: Run) -> None:
+    run("learn", "signals.npy", "-o", "own.safetensors", "--max-iter", "1")
     run("encode", "own.safetensors", "signals.npy", "-o", "codes.npz")
     line = fail("decode", "own.safetensors", "codes.npz", "-o", "out.png")
     assert line == "fost: cannot write 'out.png': signals are written to .npy files"
@@ -673,15 +698,14 @@ def test_bugs_are_not_hidden(
     def broken(*_: Any, **__: Any) -> None:
         raise error("a bug")
 
-    monkeypatch.setattr("fost.restoration.denoise", broken)
+    monkeypatch.setattr(restoration, "denoise", broken)
     result = CliRunner().invoke(app, COMMANDS["denoise"])
     assert result.exit_code == 1
     assert isinstance(result.exception, error)
     assert "out.png" not in contents(folder)
 
 
-def test_a_traceback_for_those_who_ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_traceback_on_request(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOST_TRACEBACK", "1")
     result = CliRunner().invoke(app, ["info", "nowhere"])
-    assert isinstance(result.exception, ValueError)
-    assert isinstance(result.exception.__cause__, FileNotFoundError)
+    assert isinstance(result.exception, FileNotFoundError)

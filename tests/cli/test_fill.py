@@ -1,4 +1,4 @@
-"""``fost fill``: arrays and tables with gaps."""
+"""``fost fill``: missing entries of arrays and tables."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from tests.cli.conftest import Run
 from tests.imputation.test_fit import with_missing
 
 
-def signals_with_gaps() -> np.ndarray:
+def signals_with_missing() -> np.ndarray:
     X = with_missing(np.load("signals.npy")).astype(np.float32)
-    np.save("holed.npy", X)
+    np.save("missing.npy", X)
     return X
 
 
 def test_an_array(run: Run) -> None:
-    X = signals_with_gaps()
-    report = json.loads(run("fill", "holed.npy", "-o", "filled.npy", "--json").stdout)
+    X = signals_with_missing()
+    report = json.loads(run("fill", "missing.npy", "-o", "filled.npy", "--json").stdout)
     filled = np.load("filled.npy")
     assert filled.dtype == np.float32
     np.testing.assert_allclose(filled, fost.imputation.fit_mixture(X).fill(X), rtol=1e-5, atol=1e-5)
     assert report["n_missing"] == np.isnan(X).sum()
     assert (report["n_signals"], report["n_features"]) == (500, 16)
-    text = run("fill", "holed.npy", "-o", "other.npy", "--members", "1").stdout
+    text = run("fill", "missing.npy", "-o", "other.npy", "--n-members", "1").stdout
     assert "1 Gaussian\n" in text
 
 
 def test_a_mask(run: Run) -> None:
-    X = signals_with_gaps()
+    X = signals_with_missing()
     np.save("mask.npy", np.isnan(X))
-    run("fill", "holed.npy", "-o", "filled.npy", "--quiet")
+    run("fill", "missing.npy", "-o", "filled.npy", "--quiet")
     run("fill", "signals.npy", "--missing", "mask.npy", "-o", "masked.npy", "--quiet")
     np.testing.assert_array_equal(np.load("masked.npy"), np.load("filled.npy"))
 
 
 def test_a_checkpoint(run: Run, fail: Callable[..., str]) -> None:
-    signals_with_gaps()
-    run("fill", "holed.npy", "-o", "filled.npy", "--quiet", "--checkpoint", "state")
-    run("fill", "holed.npy", "-o", "again.npy", "--quiet", "--checkpoint", "state")
+    signals_with_missing()
+    run("fill", "missing.npy", "-o", "filled.npy", "--quiet", "--checkpoint", "state")
+    run("fill", "missing.npy", "-o", "again.npy", "--quiet", "--checkpoint", "state")
     np.testing.assert_array_equal(np.load("again.npy"), np.load("filled.npy"))
     message = fail("fill", "signals.npy", "-o", "other.npy", "--checkpoint", "state")
     assert "cannot resume from 'state': it is of other signals" in message
@@ -54,17 +54,17 @@ def test_a_checkpoint(run: Run, fail: Callable[..., str]) -> None:
 
 def test_zarr(run: Run) -> None:
     zarr = pytest.importorskip("zarr")
-    X = signals_with_gaps()
-    array = zarr.create_array("holed.zarr", shape=X.shape, chunks=(100, 16), dtype=X.dtype)
+    X = signals_with_missing()
+    array = zarr.create_array("missing.zarr", shape=X.shape, chunks=(100, 16), dtype=X.dtype)
     array[:] = X
-    run("fill", "holed.zarr", "-o", "filled.zarr", "--quiet")
-    run("fill", "holed.npy", "-o", "filled.npy", "--quiet")
+    run("fill", "missing.zarr", "-o", "filled.zarr", "--quiet")
+    run("fill", "missing.npy", "-o", "filled.npy", "--quiet")
     filled = zarr.open_array("filled.zarr", mode="r")[:]
     np.testing.assert_allclose(filled, np.load("filled.npy"), rtol=1e-5, atol=1e-5)
 
 
 def test_a_table(run: Run) -> None:
-    X = signals_with_gaps().astype(np.float64)
+    X = signals_with_missing().astype(np.float64)
     frame = pd.DataFrame(X[:, :4], columns=["a", "b", "c", "d"])
     frame.insert(1, "name", [f"row {k}" for k in range(len(frame))])
     frame["count"] = np.arange(len(frame))
@@ -87,9 +87,9 @@ def test_errors_are_one_line(fail: Callable[..., str]) -> None:
     pd.DataFrame({"name": ["a", "b"]}).to_csv("names.csv", index=False)
     assert "every feature observed" in fail("fill", "empty.npy", "-o", "out.npy")
     assert "no columns of numbers" in fail("fill", "names.csv", "-o", "out.csv")
-    assert "becomes .npy or .zarr" in fail("fill", "empty.npy", "-o", "out.csv")
-    assert "becomes .csv or .parquet" in fail("fill", "names.csv", "-o", "out.npy")
-    assert "not .npy, .zarr, .csv" in fail("fill", "picture.png", "-o", "out.npy")
+    assert "are converted to .npy or .zarr" in fail("fill", "empty.npy", "-o", "out.csv")
+    assert "are converted to .csv or .parquet" in fail("fill", "names.csv", "-o", "out.npy")
+    assert "not .npy, .zarr, .csv" in fail("fill", "image.png", "-o", "out.npy")
     assert "exists already" in fail("fill", "empty.npy", "-o", "signals.npy")
     assert "No such file" in fail("fill", "nowhere.npy", "-o", "out.npy")
     assert "No such file" in fail("fill", "nowhere.csv", "-o", "out.csv")

@@ -1,4 +1,4 @@
-"""The command as users run it: in a process of its own, with signals, pipes and shells."""
+"""Commands in their own process: signals, pipes, terminals and shells."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.cli.conftest import Run, contents, process, start
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 
 
-# The page is made with a typer that knows the help of all parameters.
+# Older versions of Typer do not store the help of all parameters.
 documented = pytest.mark.skipif(
     tuple(map(int, version("typer").split(".")[:2])) < (0, 26), reason="typer is too old"
 )
 
 
 @documented
-def test_the_documentation_is_what_the_code_says() -> None:
+def test_the_documentation_is_up_to_date() -> None:
     assert DOCS.read_text(encoding="utf-8") == document(), (
         "run python -m fost.cli.document > docs/cli.md"
     )
@@ -59,7 +59,7 @@ def test_version_and_help(run: Run) -> None:
 
 
 def test_help_fills_the_width_of_the_terminal() -> None:
-    """Lines of the source end where they do for other reasons."""
+    """A paragraph of help is one line."""
     commands: Any = typer.main.get_command(app)
     for name, command in commands.commands.items():
         assert not re.search(r"[^\n]\n[^\n]", command.help), name
@@ -81,24 +81,24 @@ def test_the_installed_command(folder: Path) -> None:
     assert done.stdout == f"fost {fost.__version__}\n"
 
 
-def test_a_round_in_processes(folder: Path) -> None:
+def test_all_commands_in_processes(folder: Path) -> None:
     for words in (
-        "learn picture.png -o own.safetensors --iterations 3",
+        "learn image.png -o own.safetensors --max-iter 3",
         "info own.safetensors --atoms atoms.png",
-        "encode own.safetensors picture.png -o codes.npz",
+        "encode own.safetensors image.png -o codes.npz",
         "decode own.safetensors codes.npz -o back.png",
     ):
         done = process(*words.split())
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""
         assert "\x1b" not in done.stdout, "a pipe gets no colours"
-        assert words.split()[-1].lstrip("-") in done.stdout or "--iterations" in words
+        assert words.split()[-1].lstrip("-") in done.stdout or "--max-iter" in words
     assert json.loads(process("info", "own.safetensors", "--json").stdout)["n_features"] == 64
     assert process("info", "own.safetensors", "--quiet").stdout == ""
 
 
 def test_errors_are_one_line_without_a_traceback(folder: Path) -> None:
-    (folder / "text.png").write_text("no picture", encoding="utf-8")
+    (folder / "text.png").write_text("no image", encoding="utf-8")
     for words in ("info nowhere", "learn text.png -o new", "learn --no-such-option"):
         done = process(*words.split())
         assert done.returncode == 2
@@ -108,17 +108,17 @@ def test_errors_are_one_line_without_a_traceback(folder: Path) -> None:
 
 
 def test_long_lines_stay_lines(folder: Path) -> None:
-    """Programs that read the output need not glue them together."""
+    """Long lines are not broken, so that programs can read them."""
     name = "long" * 40 + ".safetensors"
     fost.DCT((8, 8)).save(name)
     done = process("info", name, COLUMNS="40")
     assert f"model                {name}" in done.stdout.splitlines()
 
 
-# A disk that never answers: the command says that it waits for the picture, and waits.
+# Reading an image takes forever; the file "waiting" says that it has started.
 WAITING = """
 import signal, time
-from fost import images
+from fost.io import images
 signal.signal(signal.SIGINT, signal.default_int_handler)
 def waiting(path):
     open("waiting", "w").close()
@@ -131,10 +131,10 @@ images.read = waiting
 @pytest.mark.parametrize(
     "words",
     [
-        ["learn", "picture.png", "-o", "new.safetensors"],
-        ["encode", "model.safetensors", "picture.png", "-o", "codes.npz"],
-        ["denoise", "picture.png", "-o", "out.png"],
-        ["inpaint", "picture.png", "--missing-value", "0", "-o", "out.png"],
+        ["learn", "image.png", "-o", "new.safetensors"],
+        ["encode", "model.safetensors", "image.png", "-o", "codes.npz"],
+        ["denoise", "image.png", "-o", "out.png"],
+        ["inpaint", "image.png", "--missing-value", "0", "-o", "out.png"],
     ],
     ids=lambda words: words[0],
 )
@@ -169,7 +169,7 @@ Rotations.update = interrupted
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_an_interrupt_keeps_what_was_learned(folder: Path) -> None:
-    words = ["learn", "signals.npy", "-o", "new.safetensors", "--iterations", "50"]
+    words = ["learn", "signals.npy", "-o", "new.safetensors", "--max-iter", "50"]
     done = process(*words, code=INTERRUPTED_LEARNING)
     assert done.returncode == 130, done.stderr
     assert done.stdout == ""
@@ -178,7 +178,7 @@ def test_an_interrupt_keeps_what_was_learned(folder: Path) -> None:
     assert not [name for name in os.listdir() if name.startswith(".fost")]
 
 
-# The disk is slow, and Ctrl-C comes while it writes.
+# Ctrl-C while a file is written.
 INTERRUPTED_WRITING = """
 import os, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -190,7 +190,7 @@ os.fsync = lambda _: os.kill(os.getpid(), signal.SIGINT)
 def test_an_interrupt_while_writing_leaves_the_old_file(folder: Path) -> None:
     (folder / "codes.npz").write_text("old", encoding="utf-8")
     before = contents(folder)
-    words = ["encode", "model.safetensors", "picture.png", "-o", "codes.npz", "--force"]
+    words = ["encode", "model.safetensors", "image.png", "-o", "codes.npz", "--force"]
     done = process(*words, code=INTERRUPTED_WRITING)
     assert done.returncode == 130, done.stderr
     assert done.stderr == "fost: interrupted, nothing was written\n"
@@ -201,7 +201,7 @@ def test_shells_complete_commands_and_options(folder: Path) -> None:
     complete = {"_FOST_COMPLETE": "complete_bash", "COMP_WORDS": "fost de", "COMP_CWORD": "1"}
     assert sorted(process(**complete).stdout.split()) == ["decode", "denoise"]
     complete |= {"COMP_WORDS": "fost learn --structure o", "COMP_CWORD": "3"}
-    assert process(**complete).stdout.split() == ["orthogonal-householder"]
+    assert process(**complete).stdout.split() == ["orthogonal-householder", "orthonormal"]
 
 
 TERMINAL = """
@@ -213,7 +213,7 @@ sys.exit(os.waitstatus_to_exitcode(code))
 
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 def test_colours_and_progress_are_for_terminals(folder: Path) -> None:
-    words = ["learn", "signals.npy", "-o", "new.safetensors", "--iterations", "3", "--force"]
+    words = ["learn", "signals.npy", "-o", "new.safetensors", "--max-iter", "3", "--force"]
     run = [sys.executable, "-c", TERMINAL, *words]
     clean = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
     shared = {"capture_output": True, "stdin": subprocess.DEVNULL, "check": True}

@@ -44,7 +44,7 @@ def test_arrays(run: Run) -> None:
         np.load("out.npy"), denoise(np.stack([waves(), -waves()]), 0.2, channel_axis=0)
     )
     fost.DCT(32).save("waves.safetensors")
-    run("denoise", "waves.npy", "-o", "out.npy", "-f", "--sigma", "0.2", "-m", "waves.safetensors")
+    run("denoise", "waves.npy", "-o", "out.npy", "-f", "--sigma", "0.2", "-t", "waves.safetensors")
     np.testing.assert_array_equal(np.load("out.npy"), denoise(waves(), 0.2, transform=fost.DCT(32)))
 
 
@@ -58,7 +58,7 @@ def test_zarr(run: Run) -> None:
 
 
 @pytest.mark.parametrize("channels", [1, 2])
-def test_sound(run: Run, channels: int) -> None:
+def test_audio(run: Run, channels: int) -> None:
     sound = np.rint(8000 * np.stack([waves()] * channels, axis=-1)).astype(np.int16).squeeze()
     wavfile.write("in.wav", 8000, sound)
     run("denoise", "in.wav", "-o", "out.wav", "--sigma", "1600")
@@ -76,7 +76,7 @@ def test_stacks(run: Run) -> None:
     np.testing.assert_array_equal(tifffile.imread("out.tif"), denoise(volume, 3))
 
 
-def test_gaps(run: Run) -> None:
+def test_missing_samples(run: Run) -> None:
     signal = np.sin(np.arange(800) / 9)
     missing = np.random.default_rng(0).random(800) < 0.2
     want = inpaint(signal, missing)
@@ -98,9 +98,9 @@ def test_errors_are_one_line(fail: Callable[..., str]) -> None:
     wavfile.write("in.wav", 8000, np.zeros(100, np.int16))
     with open("bad.wav", "wb") as file:
         file.write(b"RIFF and nothing else")
-    assert "becomes .npy, .zarr" in fail("denoise", "waves.npy", "-o", "out.png")
-    assert "becomes .npy, .zarr or .wav" in fail("denoise", "in.wav", "-o", "out.tif")
-    assert "--volume is for TIFF" in fail("denoise", "waves.npy", "-o", "out.npy", "--volume")
+    assert "are converted to .npy, .zarr" in fail("denoise", "waves.npy", "-o", "out.png")
+    assert "are converted to .npy, .zarr or .wav" in fail("denoise", "in.wav", "-o", "out.tif")
+    assert "it is not a TIFF file" in fail("denoise", "waves.npy", "-o", "out.npy", "--volume")
     assert "one to three axes" in fail("denoise", "deep.npy", "-o", "out.npy")
     assert "channel_axis must be" in fail(
         "denoise", "signals.npy", "-o", "out.npy", "--channel-axis", "7"
@@ -113,13 +113,13 @@ def test_errors_are_one_line(fail: Callable[..., str]) -> None:
         "inpaint", "holes.npy", "--missing-value", "nan", "-o", "out.npy"
     )
     assert "must be a file like" in fail(
-        "inpaint", "waves.npy", "--mask", "picture.png", "-o", "out.npy"
+        "inpaint", "waves.npy", "--mask", "image.png", "-o", "out.npy"
     )
 
 
 @pytest.fixture
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays of more than a thousand samples count as large."""
+    """Process arrays of more than a thousand samples in tiles."""
     monkeypatch.setattr("fost.restoration.tiling.tile_sides", _small_sides)
     monkeypatch.setattr("fost.restoration.denoising.tile_sides", _small_sides)
     monkeypatch.setattr("fost.restoration.inpainting.tile_sides", _small_sides)
@@ -131,7 +131,7 @@ def _small_sides(shape: tuple[int, ...], channels: int) -> tuple[int, ...]:
 
 @pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("compression", [None, "zlib"])
-def test_stacks_in_parts(run: Run, compression: str | None) -> None:
+def test_stacks_in_tiles(run: Run, compression: str | None) -> None:
     tifffile = pytest.importorskip("tifffile")
     volume = slices().astype(np.uint8)
     tifffile.imwrite("in.tif", volume, photometric="minisblack", compression=compression)
@@ -148,7 +148,7 @@ def test_stacks_in_parts(run: Run, compression: str | None) -> None:
 
 @pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("dtype", [np.int16, np.float32, np.float64, np.uint8])
-def test_sound_in_parts(run: Run, dtype: type) -> None:
+def test_audio_in_tiles(run: Run, dtype: type) -> None:
     sound = np.stack([waves(), -waves()], axis=-1)
     sound = sound if np.dtype(dtype).kind == "f" else 100 + 50 * sound
     sound = sound.astype(dtype)
@@ -165,14 +165,14 @@ def test_sound_in_parts(run: Run, dtype: type) -> None:
 
 
 @pytest.mark.usefixtures("small_tiles")
-def test_arrays_in_parts_replace_what_they_are_read_from(run: Run) -> None:
+def test_the_output_may_replace_the_input(run: Run) -> None:
     np.save("waves.npy", waves())
     wanted = denoise(waves(), 0.2, quality="fast", tile=tile_sides((1500,), 1, 1000))
     run("denoise", "waves.npy", "-o", "waves.npy", "-f", "--sigma", "0.2", "--quality", "fast")
     np.testing.assert_array_equal(np.load("waves.npy"), wanted)
 
 
-def test_nothing_is_left_of_what_failed(fail: Callable[..., str]) -> None:
+def test_a_failure_leaves_no_file(fail: Callable[..., str]) -> None:
     pytest.importorskip("zarr")
     np.save("spoilt.npy", np.array([1.0, np.nan, 2.0]))
     for output in ("out.npy", "out.zarr"):

@@ -188,7 +188,7 @@ def test_general_dictionary() -> None:
     rng = np.random.default_rng(0)
     atoms = cases.random_vectors(rng, 12, 8)
     Y = brute.uneven_signals(8, 80, seed=1)
-    from fost.pursuit import omp
+    from fost.coding.omp import omp
 
     X = omp(Y, atoms, 3).toarray().T
     D, Yt = atoms.T, Y.T

@@ -103,7 +103,7 @@ def test_general_atoms() -> None:
     rng = np.random.default_rng(0)
     atoms = cases.random_vectors(rng, 6, 6)
     Y = rng.standard_normal((30, 6))
-    from fost.pursuit import omp
+    from fost.coding.omp import omp
 
     X = omp(Y, atoms, 2).toarray().T
     expected = np.linalg.eigvalsh(X @ Y + (X @ Y).T)

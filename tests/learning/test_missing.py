@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import fost
+from fost.coding.selection import SelectionRule
 from fost.learning import as_training_data, statistics
 from fost.learning.missing import GaussianPrior
 from fost.learning.statistics import BlockEncoder
-from fost.selection import Rule
 from tests import cases
 from tests.learning.test_learn import STRUCTURES, correlated, structures
 from tests.learning.test_training_data import PLACES, OddBlocks
@@ -102,7 +102,7 @@ def test_refills_never_increase_the_errors():
     Y, missing = smooth(300)
     marked = np.where(missing, np.nan, Y)
     prior = as_training_data(Y, missing).prior
-    for rule in (Rule(3), Rule(16, threshold=1.0)):
+    for rule in (SelectionRule(3), SelectionRule(16, threshold=1.0)):
         lost = [
             BlockEncoder(fost.DCT(16), rule, "Y", prior, refills).encode(marked).errors
             for refills in (1, 2, 3, 6, 12)

@@ -189,7 +189,7 @@ def fost_with_butterfly(folder: Path, *words: str) -> str:
 
 def test_a_butterfly_from_the_command_line(tmp_path: Path) -> None:
     np.save(tmp_path / "signals.npy", correlated(200, 8))
-    words = ["learn", "signals.npy", "-o", "model.safetensors", "-s", "2", "--iterations", "3"]
+    words = ["learn", "signals.npy", "-o", "model.safetensors", "-s", "2", "--max-iter", "3"]
     told = fost_with_butterfly(tmp_path, *words, "--structure", "butterfly", "--size", "2")
     assert "Chain(n_features=8, stages=[DCT, Givens]" in told
     model = fost.load(tmp_path / "model.safetensors")

@@ -111,7 +111,7 @@ def test_rows_are_coefficients_and_columns_are_features() -> None:
     assert energy == 25
 
 
-def test_energy_is_that_of_the_codes() -> None:
+def test_energy_equals_that_of_the_codes() -> None:
     rng = np.random.default_rng(0)
     Y = cases.make_signals("normal", 300, 40, np.float64, rng)
     transform = cases.make_transform("chain", 40, rng)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fost
+from fost.coding.selection import SelectionRule
 from fost.learning import as_training_data
-from fost.selection import Rule
 from tests.learning.test_learn import STRUCTURES, correlated, structures
 
 
@@ -52,7 +52,9 @@ def test_banks_and_bases_too():
 def test_the_statistic_is_that_of_the_codes(isa):
     Y = correlated(500, 20)
     coder = fost.DCT(20)
-    found = as_training_data(Y).statistic(None, coder, Rule(20, threshold=1.5), with_energy=True)
+    found = as_training_data(Y).statistic(
+        None, coder, SelectionRule(20, threshold=1.5), with_energy=True
+    )
     X = coder.encode(Y, threshold=1.5).toarray()
     np.testing.assert_allclose(found.matrix, X.T @ Y, rtol=1e-12, atol=1e-9)
     assert found.energy == pytest.approx(np.sum(X**2) - 1.5**2 * np.count_nonzero(X), rel=1e-12)

@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import fost
+from fost.coding.selection import SelectionRule
 from fost.learning import as_training_data
 from fost.learning.bank import BankOf
 from fost.learning.canonical_order import (
@@ -15,14 +16,13 @@ from fost.learning.canonical_order import (
     content_hashes,
     split_by_weight,
 )
-from fost.selection import Rule
 from tests import reference
 from tests.learning.test_learn import STRUCTURES, correlated, structures
 
 WEIGHTS = np.random.default_rng(5).integers(0, 4, 400)
 
 
-@pytest.mark.parametrize("rule", [Rule(3), Rule(16, threshold=1.0)])
+@pytest.mark.parametrize("rule", [SelectionRule(3), SelectionRule(16, threshold=1.0)])
 @pytest.mark.parametrize("incomplete", [False, True])
 def test_sums_are_those_of_repetitions(isa, rule, incomplete, rng):
     Y = correlated(400, 16)

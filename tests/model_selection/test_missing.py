@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import fost
+from fost.coding.selection import SelectionRule
 from fost.learning import as_training_data
 from fost.model_selection.candidates import relative_error
-from fost.selection import Rule
 from tests.imputation.test_fit import random_walks, with_missing
 
 OPTIONS = {"signal_shape": 16, "max_members": 2, "max_iter": 10, "random_state": 0}
@@ -54,7 +54,7 @@ def test_a_threshold_decides() -> None:
     paid = np.sum((Y - decoded) ** 2) + 1.5**2 * codes.nnz
     assert fitted.errors_[-1] == pytest.approx(paid / np.sum(Y**2), rel=1e-9)
     # The penalty of all entries that the DCT would keep is no lower.
-    dct = as_training_data(Y).statistic(None, fost.DCT(16), Rule(16, threshold=1.5))
+    dct = as_training_data(Y).statistic(None, fost.DCT(16), SelectionRule(16, threshold=1.5))
     assert fitted.errors_[-1] <= 1 - dct.energy / np.sum(Y**2) + 1e-12
     for row in fitted.frontier_:
         assert 0 < row.held_out_error < 1

@@ -206,7 +206,7 @@ def test_commands_on_a_cluster(
     np.save("Y.npy", signals)
     stored = zarr.create_array("Y.zarr", shape=signals.shape, chunks=(3000, n), dtype="f8")
     stored[:] = signals
-    words = ["--structure", "householder", "--reflectors", "4", "--iterations", "5", "-s", "3"]
+    words = ["--structure", "householder", "--n-reflectors", "4", "--max-iter", "5", "-s", "3"]
     for data in ("Y.npy", "Y.zarr"):
         done = process("learn", data, "-o", f"{data}.on", *words, "--scheduler", address)
         assert done.returncode == 0, done.stderr

@@ -17,7 +17,7 @@ from fost.transforms import read_metadata
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
 
-WORDS = "learn signals.npy -o {} --structure householder --reflectors 12 --iterations 500 --quiet"
+WORDS = "learn signals.npy -o {} --structure householder --n-reflectors 12 --max-iter 500 --quiet"
 
 # Imports once, then runs the command in forked processes, each of which is killed at a random
 # moment of its first `longest` seconds, until twenty were. A run that ends before that must

@@ -36,7 +36,7 @@ def test_products_are_forward_and_inverse(make: Make) -> None:
 
 
 @each_kind
-def test_the_transpose_makes_no_matrix(make: Make, tmp_path: Path) -> None:
+def test_transposes_do_not_compute_a_matrix(make: Make, tmp_path: Path) -> None:
     U = make()
     before = dict(U.__dict__)
     V = U.T
@@ -91,14 +91,14 @@ def test_products_of_transforms_are_chains() -> None:
     np.testing.assert_allclose((U @ V).matrix, U.matrix @ V.matrix, atol=1e-14)
     with pytest.raises(TypeError):
         U @ fost.Bank([V])
-    with pytest.raises(ValueError, match="members must have the same n_features"):
+    with pytest.raises(ValueError, match="stages must have the same n_features"):
         U @ fost.DCT(4)
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil"])
 @pytest.mark.parametrize("kind", ["array", "matrix"])
 @each_kind
-def test_sparse_codes_on_the_left(make: Make, form: str, kind: str) -> None:
+def test_sparse_codes_times_a_transform(make: Make, form: str, kind: str) -> None:
     U = make()
     codes = U.encode(np.random.default_rng(0).standard_normal((7, 12)), 3)
     given_codes = getattr(scipy.sparse, f"{form}_{kind}")(codes)
@@ -107,7 +107,7 @@ def test_sparse_codes_on_the_left(make: Make, form: str, kind: str) -> None:
 
 
 @each_kind
-def test_frames_on_the_left(make: Make) -> None:
+def test_data_frames_times_a_transform(make: Make) -> None:
     U = make()
     Y = np.random.default_rng(0).standard_normal((3, 12))
     frame = pd.DataFrame(Y, index=["a", "b", "c"])
@@ -139,7 +139,7 @@ def test_signals_along_the_last_axis(make: Make, shape: tuple[int, ...], dtype: 
         assert cases.same_bits(apply(flipped), apply(flipped.reshape(-1, 12)).reshape(shape))
 
 
-def test_what_is_not_finite_is_noticed_in_any_shape() -> None:
+def test_nonfinite_signals_of_any_shape_are_refused() -> None:
     Y = np.ones((2, 3, 12))
     Y[1, 2, 3] = np.nan
     with pytest.raises(ValueError, match="Y contains NaN or infinity"):
@@ -168,7 +168,7 @@ def test_operators_keep_the_type(make: Make, dtype: Any, shape: tuple[int, ...])
 
 @each_kind
 @pytest.mark.parametrize("dtype", cases.DTYPES)
-def test_pylops_takes_the_operator(make: Make, dtype: Any) -> None:
+def test_pylops_accepts_the_operator(make: Make, dtype: Any) -> None:
     pylops = pytest.importorskip("pylops")
     U = make()
     synthesis = pylops.aslinearoperator(U.as_linear_operator(dtype))
@@ -190,3 +190,16 @@ def test_pylops_takes_the_operator(make: Make, dtype: Any) -> None:
     assert found.shape == (12,)
     columns = rng.standard_normal((12, 3)).astype(dtype)
     np.testing.assert_allclose(synthesis @ columns, U.matrix @ columns, atol=tolerance)
+
+
+@pytest.mark.parametrize("module", ["scipy.sparse", "scipy.sparse.base", "scipy.sparse._base"])
+def test_only_scipy_sparse_sees_no_array(module: str) -> None:
+    """Modules of the oldest and the newest SciPy find a 0-d object array, all others the matrix."""
+    U = fost.DCT(4)
+    as_in_scipy = {"__name__": module}
+    exec("import numpy as np\ndef convert(other): return np.asanyarray(other)", as_in_scipy)
+    found = as_in_scipy["convert"](U)  # type: ignore[operator]
+    assert found.ndim == 0
+    assert found.dtype == np.object_
+    as_in_scipy["__name__"] = "scipy.sparsetools"
+    assert np.array_equal(as_in_scipy["convert"](U), U.matrix)  # type: ignore[operator]

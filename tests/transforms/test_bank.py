@@ -94,7 +94,7 @@ def test_zero_signals_have_empty_codes():
     ("dtype", "powers"), [(np.float32, (-105, -70, 70, 120)), (np.float64, (-990, -530, 530, 1000))]
 )
 @pytest.mark.parametrize("s", [3, 11])
-def test_the_scale_of_signals_does_not_matter(isa, dtype, powers, s):
+def test_scaled_signals_have_scaled_codes(isa, dtype, powers, s):
     """Not even where their squares overflow or vanish; signals beside them do not change."""
     rng = np.random.default_rng(0)
     bank = fost.Bank([fost.Dense(np.eye(24)), fost.DCT(24), *members(rng, 24, 4, True)])
@@ -159,7 +159,7 @@ def test_limits_of_threads_may_exceed_their_number(set_threads):
 
 
 @given(seeds, st.integers(1, 40), st.integers(1, 5), dtypes)
-def test_the_statistic_is_that_of_the_codes(isa, seed, n, count, dtype):
+def test_statistic_equals_that_of_the_codes(isa, seed, n, count, dtype):
     rng = np.random.default_rng(seed)
     bank = fost.Bank(members(rng, n, count, False))
     Y = rng.standard_normal((300, n)).astype(dtype)
@@ -241,7 +241,7 @@ BANK = fost.Bank([fost.DCT(4), fost.Dense(np.eye(4))])
 
 
 @given(seeds, st.integers(1, 40), st.integers(1, 5), dtypes, st.booleans(), st.data())
-def test_members_decode_what_atoms_do(seed, n, count, dtype, mixed, data):
+def test_decoding_by_members_equals_decoding_by_atoms(seed, n, count, dtype, mixed, data):
     """Codes of `encode`, and others whose entries are of several members."""
     rng = np.random.default_rng(seed)
     bank = fost.Bank(members(rng, n, count, data.draw(st.booleans())))
@@ -250,7 +250,7 @@ def test_members_decode_what_atoms_do(seed, n, count, dtype, mixed, data):
     codes = bank.encode(Y, min(n, 3))
     if mixed:
         codes = csr_array(codes + csr_array(rng.permutation(codes.toarray(), axis=1)))
-    found = bank._decode_backwards(codes)
+    found = bank._decode_by_transforms(codes)
     assert "matrix" not in bank.__dict__
     assert found.dtype == dtype
     tolerance = 1e-12 if dtype == np.float64 else 1e-4
@@ -258,7 +258,7 @@ def test_members_decode_what_atoms_do(seed, n, count, dtype, mixed, data):
     np.testing.assert_allclose(bank.decode(codes), found, atol=tolerance)
 
 
-def test_a_bank_of_many_features_decodes_without_a_matrix():
+def test_large_banks_decode_without_a_matrix():
     n = 2**16
     turn = fost.Givens([(0, 5)], [[[0.6, 0.8], [-0.8, 0.6]]], n)
     bank = fost.Bank([fost.DCT(n), turn, fost.DCT((2**8, 2**8))])
@@ -280,7 +280,7 @@ def test_a_bank_of_many_features_decodes_without_a_matrix():
         assert fost.DCT(size)._sums_atoms(ones) == sums
 
 
-def test_many_signals_of_a_bank_are_sums_of_atoms():
+def test_banks_decode_many_signals_as_sums_of_atoms():
     rng = np.random.default_rng(0)
     for n, count, at_once in ((16, 3, True), (160, 3, False)):
         bank = fost.Bank([fost.Chain([fost.DCT(n), t]) for t in members(rng, n, count, False)])
@@ -290,17 +290,17 @@ def test_many_signals_of_a_bank_are_sums_of_atoms():
         assert "matrix" in bank.__dict__
 
 
-def test_decoding_by_members_finds_overflow():
+def test_decoding_by_members_detects_overflow():
     bank = fost.Bank([fost.DCT(2), fost.Dense(np.eye(2))])
     large = np.finfo(np.float64).max / 1.2
     for code in ([large, large, 0, 0], [large, 0, large, 0]):
-        for decode in (bank.decode, bank._decode_backwards):
+        for decode in (bank.decode, bank._decode_by_transforms):
             with pytest.raises(ValueError, match="codes are too large: decoding them overflows"):
                 decode(csr_array([code]))
 
 
-def test_atoms_are_numbered_in_32_bits():
+def test_atoms_have_32_bit_indices():
     many = fost.DCT(2**30)
     assert fost.Bank([many]).n_atoms == 2**30
-    with pytest.raises(ValueError, match=r"members must have fewer than 2\*\*31 atoms together"):
+    with pytest.raises(ValueError, match=r"members must have fewer than 2\*\*31 atoms in total"):
         fost.Bank([many, many])

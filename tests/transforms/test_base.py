@@ -78,7 +78,7 @@ def test_forward_and_inverse_are_products_with_the_matrix(make: Callable[[], Any
 
 
 @each_kind
-def test_energy_is_kept(make: Callable[[], Any]) -> None:
+def test_transforms_preserve_energy(make: Callable[[], Any]) -> None:
     Y = np.random.default_rng(0).standard_normal((5, 12))
     np.testing.assert_allclose(
         np.linalg.norm(make().forward(Y), axis=1), np.linalg.norm(Y, axis=1), rtol=1e-14
@@ -329,7 +329,7 @@ def test_result_has_the_documented_type_and_shape(make: Callable[[], Any]) -> No
 
 @pytest.mark.parametrize("dtype", cases.DTYPES)
 @pytest.mark.parametrize("kind", ["chain", "dense"])
-def test_large_results_are_those_of_small_ones(
+def test_large_inputs_equal_small_inputs(
     isa: str, kind: str, dtype: Any, set_threads: Callable[[int], None]
 ) -> None:
     """More than 32 MiB at once are written past the caches."""

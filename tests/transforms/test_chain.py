@@ -11,7 +11,7 @@ from tests import cases, reference
 
 
 @given(n=cases.n_features, count=cases.n_signals, dtype=cases.dtypes, seed=cases.seeds)
-def test_forward_applies_the_members_in_order(
+def test_forward_applies_the_stages_in_order(
     isa: str, n: int, count: int, dtype: Any, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -43,14 +43,14 @@ def test_chains_with_dense_stages(isa: str, n: int, count: int, dtype: Any, seed
     assert error <= limit, f"inverse: {error:.2g}"
 
 
-def test_matrix_is_the_product_of_the_members_matrices() -> None:
+def test_matrix_is_the_product_of_the_stage_matrices() -> None:
     rng = np.random.default_rng(0)
     stages = [cases.make_transform(kind, 12, rng) for kind in ("dct", "dense", "householder")]
     product = stages[0].matrix @ stages[1].matrix @ stages[2].matrix
     np.testing.assert_allclose(fost.Chain(stages).matrix, product, rtol=0, atol=1e-14)
 
 
-def test_two_dense_members_use_both_buffers() -> None:
+def test_two_dense_stages_use_both_buffers() -> None:
     rng = np.random.default_rng(0)
     stages = [fost.Dense(cases.random_orthonormal(rng, 9)) for _ in range(3)]
     Y = rng.standard_normal((20, 9))
@@ -60,7 +60,7 @@ def test_two_dense_members_use_both_buffers() -> None:
         np.testing.assert_allclose(chain.inverse(Y), reference.inverse(chain, Y), atol=1e-13)
 
 
-def test_chains_of_chains_are_taken_apart() -> None:
+def test_chains_of_chains_are_flattened() -> None:
     a, b, c = (fost.DCT(shape) for shape in ((12,), (3, 4), (2, 6)))
     nested = fost.Chain([fost.Chain([a, fost.Chain([b])]), c])
     assert nested.stages == (a, b, c)
@@ -68,13 +68,13 @@ def test_chains_of_chains_are_taken_apart() -> None:
     assert nested != fost.Chain([a, c, b])
 
 
-def test_members_may_be_any_iterable() -> None:
+def test_stages_may_be_any_iterable() -> None:
     expected = fost.Chain([fost.DCT(6), fost.DCT((2, 3))])
     assert fost.Chain(fost.DCT(shape) for shape in (6, (2, 3))) == expected
     assert fost.Chain((fost.DCT(6), fost.DCT((2, 3)))) == expected
 
 
-def test_a_chain_of_one_is_not_its_member() -> None:
+def test_a_chain_of_one_stage_differs_from_the_stage() -> None:
     assert fost.Chain([fost.DCT(6)]) != fost.DCT(6)
     assert fost.Chain([fost.DCT(6)]).stages == (fost.DCT(6),)
 

@@ -106,7 +106,7 @@ def test_no_signal_depends_on_its_neighbours(isa: str, length: int) -> None:
 
 
 @pytest.mark.parametrize("length", [16, 45, 64, 61, 257, 1019])
-def test_nothing_overflows_on_the_way(isa: str, length: int) -> None:
+def test_no_intermediate_overflow(isa: str, length: int) -> None:
     """Entries of which the sum of all is beyond the type, but the norm is not."""
     signal = np.full((1, length), np.finfo(np.float32).max / (4 * length**0.5), np.float32)
     scale = signal[0, 0] * length**0.5
@@ -137,7 +137,7 @@ def test_any_number_of_signals(isa: str, count: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [*range(2, 21), 22])
-def test_short_signals_stay_in_their_rows(isa: str, dtype: Any, n: int) -> None:
+def test_small_sizes_write_only_their_rows(isa: str, dtype: Any, n: int) -> None:
     """Vectors reach beyond short rows, but nothing is written there, and all layouts agree."""
     plan = fost.DCT(n)._plan
     for count in (1, 2, 7, 8, 9, 33):
@@ -159,7 +159,7 @@ def test_short_signals_stay_in_their_rows(isa: str, dtype: Any, n: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [*range(2, 21), 22])
-def test_short_signals_come_back_to_their_places(isa: str, dtype: Any, n: int) -> None:
+def test_small_sizes_invert_in_any_layout(isa: str, dtype: Any, n: int) -> None:
     """Signals change lanes on the way, and each is to be the one that it is alone."""
     Y = np.random.default_rng(n).standard_normal((70, n)).astype(dtype)
     for apply in (fost.DCT(n).forward, fost.DCT(n).inverse):
@@ -169,7 +169,7 @@ def test_short_signals_come_back_to_their_places(isa: str, dtype: Any, n: int) -
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 6, 8, 11, 12])
-def test_short_signals_that_are_not_finite(isa: str, n: int) -> None:
+def test_small_sizes_detect_nonfinite_signals(isa: str, n: int) -> None:
     for count in (1, 9, 17):
         for row in range(count):
             for place in range(n):
@@ -179,7 +179,7 @@ def test_short_signals_that_are_not_finite(isa: str, n: int) -> None:
                     fost.DCT(n).forward(Y)
 
 
-def test_threads_do_not_change_short_signals() -> None:
+def test_small_sizes_do_not_depend_on_threads() -> None:
     Y = np.random.default_rng(0).standard_normal((200_003, 3)).astype(np.float32)
     before = fost.get_num_threads()
     try:
@@ -194,7 +194,7 @@ def test_threads_do_not_change_short_signals() -> None:
 
 
 @pytest.mark.parametrize("shape", [8, (8,), [8], np.int64(8), np.array([8])], ids=repr)
-def test_ways_to_write_a_shape(shape: Any) -> None:
+def test_forms_of_the_shape_argument(shape: Any) -> None:
     transform = fost.DCT(shape)
     assert transform.shape == (8,)
     assert type(transform.shape[0]) is int

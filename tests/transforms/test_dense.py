@@ -36,7 +36,7 @@ def test_columns_are_atoms() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 64, 300])
-def test_float32_matrices_are_polished_once(n: int) -> None:
+def test_rounded_matrices_are_corrected_once(n: int) -> None:
     rough = cases.random_orthonormal(np.random.default_rng(n), n).astype(np.float32)
     transform = fost.Dense(rough)
     U = transform.matrix

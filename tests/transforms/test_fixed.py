@@ -13,8 +13,8 @@ import pywt
 import scipy.linalg
 
 import fost
-from fost.transforms import lattice
-from fost.transforms.network import Network
+from fost.transforms import wavelet
+from fost.transforms.rotation_network import RotationNetwork
 from tests import cases
 
 
@@ -119,7 +119,7 @@ def test_flops_of_hadamard() -> None:
 def test_networks_place_coefficients_in_two_layers_of_swaps(n: int) -> None:
     for seed in range(20):
         where = np.random.default_rng(seed).permutation(n).astype(np.int32)
-        network = Network((n,))
+        network = RotationNetwork((n,))
         network.place(where)
         pairs, blocks = network.rotations()
         U = fost.Givens(pairs, blocks, n)
@@ -131,7 +131,7 @@ def test_networks_place_coefficients_in_two_layers_of_swaps(n: int) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: fost.Hadamard(12), ValueError, r"shape must be of powers of two, got \(12,\)"),
+        (lambda: fost.Hadamard(12), ValueError, r"shape must be powers of two, got \(12,\)"),
         (lambda: fost.Hadamard(2**27), ValueError, r"shape must have at most 2\*\*26 entries"),
         (lambda: fost.Hadamard("8"), TypeError, "shape must be an integer"),
         (lambda: fost.Wavelet(7), ValueError, r"shape must have even lengths, got \(7,\)"),
@@ -152,7 +152,7 @@ def test_bad_arguments(call: Any, error: type[Exception], message: str) -> None:
 
 
 def test_without_pywavelets(monkeypatch: pytest.MonkeyPatch) -> None:
-    lattice._factored.cache_clear()
+    wavelet._lattice.cache_clear()
     monkeypatch.setitem(sys.modules, "pywt", None)
     with pytest.raises(ImportError, match=r'wavelets need PyWavelets: pip install "fost\[wave'):
         fost.Wavelet(8, "db3")

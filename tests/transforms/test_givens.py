@@ -58,7 +58,7 @@ def test_matrix_is_the_product_with_the_first_rotation_on_the_right() -> None:
     assert np.abs(U - factors[0] @ factors[1]).max() > 0.1, "the order does not matter here"
 
 
-def test_turning_a_pair_around_transposes_its_block() -> None:
+def test_swapping_a_pair_permutes_its_block() -> None:
     forward = fost.Givens([(0, 2)], [QUARTER_TURN], 3).forward([[1.0, 2.0, 3.0]])
     turned = fost.Givens([(2, 0)], [np.transpose(QUARTER_TURN)], 3).forward([[1.0, 2.0, 3.0]])
     np.testing.assert_array_equal(forward, [[-3.0, 2.0, 1.0]])
@@ -95,7 +95,7 @@ def test_pairs_of_any_integers(dtype: Any) -> None:
 
 
 @given(g=st.integers(1, 50), seed=cases.seeds)
-def test_blocks_are_polished_once(g: int, seed: int) -> None:
+def test_rounded_blocks_are_corrected_once(g: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     rough = cases.random_blocks(rng, g).astype(np.float32)
     transform = fost.Givens(cases.random_pairs(rng, g, 8), rough, 8)
@@ -116,7 +116,7 @@ def test_blocks_are_polished_once(g: int, seed: int) -> None:
             r"pairs must be between 0 and n_features-1=3, got \(0, 4\) in row 0",
         ),
         ([(1, 0), (-1, 2)], ValueError, r"pairs must be between 0 .* got \(-1, 2\) in row 1"),
-        ([(0, 1), (2, 2)], ValueError, r"pairs must be of two different .* \(2, 2\) in row 1"),
+        ([(0, 1), (2, 2)], ValueError, r"pairs must be two different .* \(2, 2\) in row 1"),
         ([(0, 2**32 + 1)], ValueError, "pairs must be between 0"),
         (np.array([[0, 2**64 - 1]], np.uint64), ValueError, "pairs must be between 0"),
         ([(0.0, 1.0)], TypeError, "pairs must be integers, got dtype float64"),

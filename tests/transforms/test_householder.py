@@ -120,7 +120,7 @@ def test_attributes() -> None:
 
 
 @given(n=st.integers(1, 2000), seed=cases.seeds)
-def test_norms_are_polished_once(n: int, seed: int) -> None:
+def test_rounded_norms_are_corrected_once(n: int, seed: int) -> None:
     rough = cases.random_vectors(np.random.default_rng(seed), min(n, 5), n).astype(np.float32)
     transform = fost.Householder(rough)
     assert np.abs(np.linalg.norm(transform.vectors, axis=1) - 1).max() < 1e-14

@@ -44,7 +44,7 @@ def test_costs_and_atoms(name):
     assert picture.dtype == np.uint8
 
 
-def test_atoms_are_drawn_in_their_shape():
+def test_atoms_are_shown_in_the_shape_of_signals():
     picture = picture_of(fost.DCT((4, 4))._repr_html_())
     assert picture.shape == (4 * 5 - 1, 4 * 5 - 1)
     assert (picture[:4, :4] == 255).all()  # the constant atom
@@ -65,13 +65,13 @@ def test_the_shape_of_signals(name, shape):
     assert signal_shape(CODERS[name]) == shape
 
 
-def test_large_transforms_are_told_without_a_picture():
+def test_large_transforms_have_no_image():
     html = fost.DCT(10_000)._repr_html_()
     assert "img" not in html
     assert "10000" in html
 
 
-def test_any_grey_values_become_a_picture():
+def test_png_of_any_grey_values():
     grey = np.random.default_rng(0).integers(0, 256, (7, 11), dtype=np.uint8)
     image = pytest.importorskip("PIL.Image")
     np.testing.assert_array_equal(np.asarray(image.open(io.BytesIO(png(grey)))), grey)

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import fost
-from fost.transforms import storage
+from fost.transforms import registry, storage
 from tests import cases
 
 Array = NDArray[Any]
@@ -117,7 +117,7 @@ each = pytest.mark.parametrize("own", OWN.values(), ids=OWN)
 
 
 @each
-def test_it_does_what_its_matrix_does(own: fost.Transform) -> None:
+def test_own_transforms_equal_their_matrix(own: fost.Transform) -> None:
     U = own.matrix
     Y = np.random.default_rng(0).standard_normal((50, 12))
     np.testing.assert_allclose(own.forward(Y), Y @ U, atol=1e-13)
@@ -133,7 +133,7 @@ def test_it_does_what_its_matrix_does(own: fost.Transform) -> None:
 
 
 @each
-def test_it_is_compared_and_copied(own: fost.Transform) -> None:
+def test_own_transforms_are_compared_and_copied(own: fost.Transform) -> None:
     for again in (copy.copy(own), copy.deepcopy(own), pickle.loads(pickle.dumps(own))):
         assert type(again) is type(own)
         assert again == own
@@ -145,7 +145,7 @@ def test_it_is_compared_and_copied(own: fost.Transform) -> None:
 
 
 @each
-def test_it_is_saved_and_loaded(own: fost.Transform, tmp_path: Path) -> None:
+def test_own_transforms_are_saved_and_loaded(own: fost.Transform, tmp_path: Path) -> None:
     path = tmp_path / "own.safetensors"
     turn = fost.Givens([(0, 5)], [[[0.6, 0.8], [-0.8, 0.6]]], 12)
     for coder in (own, own.T, own @ turn, fost.Bank([own @ turn, own.T, fost.DCT(12)])):
@@ -158,12 +158,12 @@ def test_it_is_saved_and_loaded(own: fost.Transform, tmp_path: Path) -> None:
 
 @each
 @pytest.mark.parametrize("structure", [fost.Rotations(6), fost.BankOf(fost.Reflectors(1), 2)])
-def test_learning_over_it(own: fost.Transform, structure: Any, tmp_path: Path) -> None:
+def test_learning_over_an_own_base(own: fost.Transform, structure: Any, tmp_path: Path) -> None:
     """As over the same base by its matrix."""
     Y = np.cumsum(np.random.default_rng(0).standard_normal((300, 12)), axis=1)
     found, expected = (
         fost.learn(Y, structure, 2, base=base, max_iter=4, random_state=0)
-        for base in (own, fost.Dense.exactly(own.matrix))
+        for base in (own, fost.Dense._exact(own.matrix))
     )
     np.testing.assert_allclose(found.errors, expected.errors, rtol=1e-9)
     assert found.transform.members[0].stages[0] == own  # type: ignore[attr-defined]
@@ -174,7 +174,7 @@ def test_learning_over_it(own: fost.Transform, structure: Any, tmp_path: Path) -
         assert again.transform == found.transform
 
 
-def test_a_matrix_is_asked_for_once_per_plan() -> None:
+def test_the_matrix_is_computed_once_per_plan() -> None:
     """However many chains and passes there are."""
 
     class Counted(ByMatrix):
@@ -213,18 +213,18 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "forward and inverse apart": (
         {"forward": lambda self, Y: np.roll(Y, 1, axis=-1), "inverse": reversal},
         ValueError,
-        "must be that of forward",
+        r"must equal forward\(identity\)",
     ),
     "forward of another shape": (
         {"forward": lambda self, Y: np.asarray(Y)[..., :2], "inverse": reversal},
         ValueError,
-        r"must be that of forward, got shape \(4, 2\)",
+        r"must equal forward\(identity\), which has shape \(4, 2\)",
     ),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_no_transform_is_noticed(case: str) -> None:
+def test_invalid_transforms_are_refused(case: str) -> None:
     names, error, message = WRONG[case]
     own = defined(**names)
     with pytest.raises(error, match=message):
@@ -233,7 +233,7 @@ def test_what_is_no_transform_is_noticed(case: str) -> None:
         fost.Chain([fost.DCT(4), own]).forward(np.ones(4))
 
 
-def test_without_a_kind_it_is_not_saved(tmp_path: Path) -> None:
+def test_classes_without_a_kind_are_not_saved(tmp_path: Path) -> None:
     class Nameless(ByMatrix):
         pass
 
@@ -242,7 +242,7 @@ def test_without_a_kind_it_is_not_saved(tmp_path: Path) -> None:
     assert not (tmp_path / "file").exists()
 
 
-def test_kinds_belong_to_one_class() -> None:
+def test_a_kind_belongs_to_one_class() -> None:
     with pytest.raises(ValueError, match=r"the kind 'dct' of Mine is taken by fost\..*DCT"):
         type("Mine", (ByMatrix,), {"kind": "dct"})
     for kind in ("", 3, None):
@@ -250,7 +250,7 @@ def test_kinds_belong_to_one_class() -> None:
             type("Mine", (ByMatrix,), {"kind": kind})
     # A class that is defined once more is the one that files are of from then on.
     first, second = (type("Mine", (ByMatrix,), {"kind": "tests.again"}) for _ in range(2))
-    assert storage.class_of("tests.again") is second is not first
+    assert registry.class_of("tests.again") is second is not first
 
 
 def test_arrays_in_any_order_are_saved(tmp_path: Path) -> None:
@@ -312,6 +312,6 @@ def test_kinds_of_installed_packages_are_found(
         assert group == "fost.transforms"
         return [Announced(tmp_path)] if name == "tests.announced" else []
 
-    monkeypatch.setattr("fost.transforms.kinds.entry_points", announced)
+    monkeypatch.setattr("fost.transforms.registry.entry_points", announced)
     assert type(fost.load(path)).__name__ == "Announced"
     assert metadata.entry_points  # the real one is what is replaced above

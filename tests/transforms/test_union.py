@@ -45,7 +45,7 @@ def rotated(rng, n, count, g, base=True):
 
 def encode_by(union, Y, residuals, *arguments, **options):
     """Codes by residuals, or by inner products, whatever takes less time."""
-    dictionary = union._dictionary(Y.dtype, masked=False)
+    dictionary = union._pursuit_atoms(Y.dtype, masked=False)
     dictionary.residuals = residuals
     try:
         return union.encode(Y, *arguments, **options)
@@ -110,7 +110,9 @@ def test_equals_pursuit_in_its_atoms(isa, seed, n, count, n_signals, dtype, shar
     st.booleans(),
     st.data(),
 )
-def test_residuals_find_the_same(isa, seed, n, count, g, n_signals, dtype, base, data):
+def test_pursuit_by_residuals_finds_the_same_codes(
+    isa, seed, n, count, g, n_signals, dtype, base, data
+):
     """Rotations of any number and depth: pursuit by residuals and by inner products."""
     s = data.draw(st.integers(1, min(n, 8)))
     rng = np.random.default_rng(seed)
@@ -123,7 +125,7 @@ def test_residuals_find_the_same(isa, seed, n, count, g, n_signals, dtype, base,
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("max_error", [0.0, 2.0, 1e9])
-def test_residuals_within_an_error(isa, dtype, max_error):
+def test_pursuit_by_residuals_with_an_error_limit(isa, dtype, max_error):
     rng = np.random.default_rng(5)
     union = fost.Union(rotated(rng, 24, 3, 20))
     Y = rng.standard_normal((100, 24)).astype(dtype)
@@ -140,7 +142,7 @@ def test_residuals_within_an_error(isa, dtype, max_error):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_signals_of_few_atoms_have_no_more(isa, dtype):
+def test_sparse_signals_have_no_more_entries_than_atoms(isa, dtype):
     """Where nothing but rounding is left pursuit ends, and atoms are never taken twice."""
     rng = np.random.default_rng(2)
     union = fost.Union(rotated(rng, 32, 4, 40))
@@ -176,7 +178,7 @@ def test_nearly_dependent_atoms(isa, dtype):
             assert left.mean() <= 1.05 * alone.mean() + 1e-2
 
 
-def test_the_way_follows_from_sizes():
+def test_the_pursuit_method_depends_on_sizes_only():
     rng = np.random.default_rng(0)
     large = fost.Union(rotated(rng, 256, 8, 256))
     assert large._plan.by_residuals(1000, 16, False)
@@ -205,7 +207,7 @@ def test_missing_entries(seed, n, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_tolerance(dtype):
+def test_error_limit(dtype):
     rng = np.random.default_rng(3)
     union = fost.Union(members(rng, 24, 3, shared=True))
     Y = rng.standard_normal((200, 24)).astype(dtype)
@@ -237,7 +239,7 @@ def test_identical_members_count_once():
     assert union.n_atoms == 40
 
 
-def test_an_atom_and_its_negative_are_one():
+def test_an_atom_and_its_negative_count_once():
     flipped = fost.Dense(-fost.DCT(8).matrix)
     assert fost.Union([fost.DCT(8), flipped]).n_distinct_atoms == 8
 
@@ -328,7 +330,7 @@ def test_no_unions_of_unions():
         fost.Union([union])
 
 
-def test_other_parts_of_fost_know_them():
+def test_unions_in_other_parts_of_fost():
     rng = np.random.default_rng(0)
     union = fost.Union([fost.DCT((4, 4)), fost.Dense(random_orthonormal(rng, 16))])
     Y = rng.standard_normal((300, 16))
@@ -342,7 +344,7 @@ def test_other_parts_of_fost_know_them():
             restore(np.ones((8, 8)), np.zeros((8, 8), bool), transform=union)
 
 
-def test_the_error_with_gaps_is_that_of_its_codes():
+def test_the_error_with_missing_entries_equals_that_of_the_codes():
     rng = np.random.default_rng(0)
     union = fost.Union([fost.DCT(16), fost.Dense(random_orthonormal(rng, 16))])
     Y = rng.standard_normal((100, 16))

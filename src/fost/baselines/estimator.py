@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from fost._progress import progress
-from fost._random import RandomState, as_generator
-from fost._scaling import within_reach
+from fost._scaling import scale_to_safe_range
 from fost._threads import single_threaded_blas
 from fost._typing import Float64Array, Floats, Mask
 from fost._validation import (
+    RandomState,
+    as_generator,
     check_callable,
     check_integer,
     check_number,
@@ -23,15 +24,17 @@ from fost._validation import (
     not_finite,
 )
 from fost._warnings import external_stacklevel
-from fost.atoms import Atoms, check_atoms
 from fost.baselines.factorisation import Factorisation, normalised, random_atoms, squared_norm
 from fost.baselines.general_dictionary import GeneralDictionary
-from fost.decoding import decode_by_atoms
-from fost.estimators.base import DictionaryEstimator
-from fost.estimators.checks import validated
-from fost.estimators.convergence import warn_of_change
-from fost.estimators.defaults import default_entries
-from fost.estimators.weighted import WeightedFit
+from fost.coding.atoms import Atoms, check_atom_rows
+from fost.coding.decode import decode_by_atoms
+from fost.estimators.base import (
+    DictionaryEstimator,
+    WeightedFit,
+    check_rows_in_memory,
+    default_entries,
+    warn_not_converged,
+)
 from fost.learning import InterruptedWarning, as_training_data
 from fost.learning.training_data import TrainingData
 from fost.streams import Stream
@@ -81,7 +84,7 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
         if isinstance(self, WeightedFit):  # sorts the signals, and merges equal ones by weights
             data = data.in_canonical_order(if_small=False)
         rows, missing = _weighted(*_filled(data.rows(), data), data)
-        Y = within_reach(rows)
+        Y = scale_to_safe_range(rows)
         n = self.n_features_in_
         n_components = n if self.n_components is None else self.n_components
         n_components = check_integer(n_components, "n_components", 1, _MAX_COMPONENTS)
@@ -128,7 +131,7 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
                         break
                     before = errors[-1]
                 else:
-                    warn_of_change(n_steps, tol)
+                    warn_not_converged(n_steps, tol)
         except KeyboardInterrupt:
             self.interrupted_ = True
             warnings.warn(
@@ -150,9 +153,11 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
             Ignored.
         """
         check_is_fitted(self, "dictionary_")
-        rows = validated(self, X, reset=False)
+        rows = check_rows_in_memory(self, X, reset=False)
         missing = np.isnan(rows)
-        Y = within_reach(np.where(missing, rows.dtype.type(0), rows) if missing.any() else rows)
+        Y = scale_to_safe_range(
+            np.where(missing, rows.dtype.type(0), rows) if missing.any() else rows
+        )
         atoms = self.dictionary_.atoms.astype(Y.dtype)
         lost = total = 0.0
         for begin in range(0, len(Y), _BLOCK):
@@ -207,7 +212,7 @@ def initial_atoms(
         if init != "signals":
             raise ValueError(f"init must be 'signals' or an array of atoms, got {init!r}")
         return random_atoms(Y, n_components, random)
-    atoms = check_atoms(init, "init")
+    atoms = check_atom_rows(init, "init")
     if atoms.shape != (n_components, Y.shape[1]):
         raise ValueError(
             f"init must have shape (n_components, n_features) = {(n_components, Y.shape[1])}, "

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from fost import _core
-from fost._scaling import shifts
+from fost._scaling import scaling_exponents
 from fost._typing import Float64Array, Floats, Mask
 from fost._validation import check_integer, not_finite
-from fost.decoding import decode_by_atoms
-from fost.pursuit import pursue
+from fost.coding.decode import decode_by_atoms
+from fost.coding.omp import unchecked_omp
 
 # Atoms whose inner product has at least this magnitude are duplicates.
 _DUPLICATE = 1 - 1e-6
@@ -51,7 +51,7 @@ class Factorisation:
     def encode(self) -> None:
         """Update X by orthogonal matching pursuit."""
         s = min(self.s, len(self.atoms))
-        codes = pursue(self.Y, self.atoms, s, missing=self.missing)
+        codes = unchecked_omp(self.Y, self.atoms, s, missing=self.missing)
         if codes is None:
             raise not_finite(self.Y, "Y")
         self.codes: csr_array = codes
@@ -229,7 +229,7 @@ def leading_directions(rows: Floats, count: int) -> Float64Array:
 def normalised(atoms: Floats) -> Float64Array:
     """Atoms of norm one; zero rows stay zero."""
     wide = np.asarray(atoms, dtype=np.float64)
-    exponents = shifts(np.abs(wide).max(axis=1, initial=0), wide.dtype)
+    exponents = scaling_exponents(np.abs(wide).max(axis=1, initial=0), wide.dtype)
     if exponents is not None:  # squares of 1e200 overflow, those of 1e-200 underflow
         wide = np.ldexp(wide, -exponents[:, None])
     norms = np.linalg.norm(wide, axis=1, keepdims=True)

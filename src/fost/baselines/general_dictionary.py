@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, sparray
 
 from fost._typing import Floats
 from fost._validation import check_signals
-from fost.atoms import Atoms, check_atoms
-from fost.decoding import as_atoms, decode_by_atoms, ready
-from fost.pursuit import omp
+from fost.coding.atoms import Atoms, check_atom_rows
+from fost.coding.decode import aligned_atoms, decode_by_atoms, prepare_codes
+from fost.coding.omp import omp
 from fost.streams import as_stream, is_lazy
 
 
@@ -39,7 +38,7 @@ class GeneralDictionary:
     """
 
     def __init__(self, atoms: ArrayLike | Atoms) -> None:
-        wide = check_atoms(atoms).astype(np.float64)
+        wide = check_atom_rows(atoms).astype(np.float64)
         same = isinstance(atoms, Atoms) and atoms.atoms.dtype == np.float64
         self._prepared = atoms if isinstance(atoms, Atoms) and same else Atoms(wide)
 
@@ -110,15 +109,15 @@ class GeneralDictionary:
         except ValueError as error:  # `omp` calls the signals Y, but their stream has its own name
             raise ValueError(re.sub(r"^Y\b", name, str(error))) from error
 
-    def decode(self, codes: Any) -> Floats:
-        """Signals of sparse or dense codes: codes @ atoms."""
+    def decode(self, codes: sparray | ArrayLike, out: Floats | None = None) -> Floats:
+        """Signals of sparse or dense codes, codes @ atoms, written to `out` if that is given."""
         owner = "this dictionary"
         if not issparse(codes):
             codes = csr_array(check_signals(codes, "codes", self.n_atoms, owner))
-        codes = ready(codes, self.n_atoms, owner)
+        codes = prepare_codes(codes, self.n_atoms, owner)
         with np.errstate(over="ignore"):
-            atoms = as_atoms(self.atoms, codes.dtype)
-        return decode_by_atoms(atoms, codes)
+            atoms = aligned_atoms(self.atoms, codes.dtype)
+        return decode_by_atoms(atoms, codes, out)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GeneralDictionary):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fost._random import RandomState
 from fost._typing import Floats, Mask
-from fost._validation import check_flag
-from fost.atoms import Atoms
+from fost._validation import RandomState, check_flag
 from fost.baselines.estimator import (
     DictionaryCallback,
     GeneralDictionaryEstimator,
@@ -16,7 +14,8 @@ from fost.baselines.estimator import (
     initial_atoms,
 )
 from fost.baselines.factorisation import BatchedFactorisation, Factorisation, check_batch_size
-from fost.estimators.weighted import WeightedFit
+from fost.coding.atoms import Atoms
+from fost.estimators.base import WeightedFit
 
 
 class KSVD(WeightedFit, GeneralDictionaryEstimator):

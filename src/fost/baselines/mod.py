@@ -8,9 +8,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from fost._random import RandomState
 from fost._typing import Float64Array, Floats, Mask
-from fost.atoms import Atoms
+from fost._validation import RandomState
 from fost.baselines.estimator import (
     DictionaryCallback,
     GeneralDictionaryEstimator,
@@ -18,8 +17,9 @@ from fost.baselines.estimator import (
     initial_atoms,
 )
 from fost.baselines.factorisation import Factorisation, normalised
-from fost.decoding import decode_by_atoms
-from fost.estimators.weighted import WeightedFit
+from fost.coding.atoms import Atoms
+from fost.coding.decode import decode_by_atoms
+from fost.estimators.base import WeightedFit
 
 
 class MOD(WeightedFit, GeneralDictionaryEstimator):

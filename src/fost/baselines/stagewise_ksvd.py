@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fost._random import RandomState
 from fost._typing import Floats, Mask
-from fost._validation import check_flag, check_integer, check_number
+from fost._validation import RandomState, check_flag, check_integer, check_number
 from fost.baselines.estimator import DictionaryCallback, GeneralDictionaryEstimator
 from fost.baselines.factorisation import Factorisation, leading_directions
 from fost.baselines.ksvd import ksvd_iteration

@@ -1,8 +1,8 @@
 """The command line: ``fost``, or ``python -m fost``.
 
-Results go to stdout, everything else to stderr. What the user can mend is one line and exit
-code 2, Ctrl-C is exit code 130. Modules of this package import nothing heavy before a command
-runs, so that help is there at once.
+Results go to stdout, everything else to stderr. A user error is one line and exit code 2, Ctrl-C
+is exit code 130. Modules of this package import NumPy and other large packages only when a
+command runs, so that help appears at once.
 """
 
 from __future__ import annotations
@@ -16,6 +16,6 @@ def main() -> None:
         from fost.cli.app import app
 
         app(prog_name="fost")
-    except KeyboardInterrupt:  # before a command had begun
+    except KeyboardInterrupt:  # before a command started
         print("fost: interrupted", file=sys.stderr)
         sys.exit(130)

@@ -1,8 +1,7 @@
-"""All commands together."""
+"""The Typer application with all commands."""
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -11,32 +10,35 @@ from typing import Annotated
 import typer
 
 import fost
-from fost.cli.decode import decode
-from fost.cli.encode import encode
-from fost.cli.errors import Commands, UserError
-from fost.cli.fill import fill
-from fost.cli.info import info
-from fost.cli.learn import LearnCommand, learn
-from fost.cli.restore import denoise, inpaint
+from fost.cli.decode import decode_command
+from fost.cli.denoise import denoise_command
+from fost.cli.encode import encode_command
+from fost.cli.errors import CommandGroup, UserError
+from fost.cli.fill import fill_command
+from fost.cli.info import info_command
+from fost.cli.inpaint import inpaint_command
+from fost.cli.learn import LearnCommand, learn_command
+from fost.cli.options import DocumentedCommand
 
 app = typer.Typer(
     name="fost",
-    cls=Commands,
+    cls=CommandGroup,
     help="Fast orthonormal sparsifying transforms, learned from your data.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-
-def _help(command: Callable[..., None]) -> str:
-    """A docstring with each paragraph on one line, which terminals of any width can break."""
-    text = inspect.getdoc(command) or ""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
-
-
-app.command(cls=LearnCommand, help=_help(learn))(learn)
-for command in (info, encode, decode, fill, inpaint, denoise):
-    app.command(help=_help(command))(command)
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "learn": learn_command,
+    "info": info_command,
+    "encode": encode_command,
+    "decode": decode_command,
+    "fill": fill_command,
+    "inpaint": inpaint_command,
+    "denoise": denoise_command,
+}
+for name, command in _COMMANDS.items():
+    app.command(name, cls=LearnCommand if name == "learn" else DocumentedCommand)(command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -45,20 +47,8 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _import(modules: list[str]) -> None:
-    """Import modules by name, also from the current folder, as python -m does."""
-    sys.path.insert(0, "")
-    try:
-        for name in modules:
-            import_module(name)
-    except Exception as error:
-        raise UserError(f"cannot import {name!r}: {error}") from error
-    finally:
-        sys.path.remove("")
-
-
 @app.callback()
-def _options(
+def _global_options(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
@@ -72,4 +62,11 @@ def _options(
         ),
     ] = [],  # noqa: B006
 ) -> None:
-    _import(modules)
+    sys.path.insert(0, "")  # modules in the current folder, as python -m does
+    try:
+        for module in modules:
+            import_module(module)
+    except Exception as error:
+        raise UserError(f"cannot import {module!r}: {error}") from error
+    finally:
+        sys.path.remove("")

@@ -1,4 +1,4 @@
-"""Results on stdout, and checks of where they are written."""
+"""Printing of results, and checks of output paths before the work starts."""
 
 from __future__ import annotations
 
@@ -6,19 +6,36 @@ import errno
 import json
 import math
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from fost._files import is_special, temporary_beside
 from fost.cli.errors import UserError, printable
+from fost.io.files import is_special, temporary_beside
+
+
+def show_written(
+    lines: Mapping[str, str],
+    facts: Mapping[str, object],
+    output: Path,
+    start: float,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Print a result with the file that was written and the time since `start`."""
+    seconds = time.perf_counter() - start
+    lines = {**lines, "time": f"{seconds:.1f} s", "written": str(output)}
+    facts = {**facts, "seconds": seconds, "output": output}
+    show(lines, facts, as_json=as_json, quiet=quiet)
 
 
 def show(
-    lines: Mapping[str, str], data: Mapping[str, object], *, as_json: bool, quiet: bool
+    lines: Mapping[str, str], facts: Mapping[str, object], *, as_json: bool, quiet: bool
 ) -> None:
-    """A result: `lines` for people, or `data` for programs."""
+    """Print a result on stdout: `lines` for people, or `facts` as JSON for programs."""
     if as_json:
-        print(json.dumps(_plain(data), indent=2))
+        print(json.dumps(_plain(facts), indent=2))
     elif not quiet:
         from rich.console import Console
         from rich.text import Text
@@ -30,7 +47,7 @@ def show(
 
 
 def _plain(value: object) -> object:
-    """What JSON can hold: no infinity, no NaN, no paths."""
+    """A value that JSON can hold: infinity and NaN become None, paths become strings."""
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -40,11 +57,15 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, Path) else value
 
 
+def psnr_text(psnr: float | None) -> str:
+    return "infinite, the image is exact" if psnr is None else f"{psnr:.2f} dB"
+
+
 def check_output(path: Path, force: bool) -> None:
-    """Raises a UserError if `path` cannot or must not be written, before any work is done."""
+    """Raise a UserError if `path` cannot or must not be written."""
     if path.is_dir():
         raise UserError(f"cannot write {str(path)!r}: it is a folder")
-    if is_special(path):  # which is written to, not replaced
+    if is_special(path):
         if not os.access(path, os.W_OK):
             raise UserError(f"cannot write {str(path)!r}: {os.strerror(errno.EACCES)}")
         return
@@ -57,7 +78,7 @@ def check_output(path: Path, force: bool) -> None:
 
 
 def check_folder(folder: Path, path: Path) -> None:
-    """Raises a UserError if no file can be made in `folder`, by making one."""
+    """Raise a UserError if no file can be created in `folder`; `path` is named in the message."""
     probe = temporary_beside(folder / path.name)
     try:
         with open(probe, "xb"):

@@ -1,6 +1,7 @@
-"""docs/cli.md, from the commands themselves: ``python -m fost.cli.document > docs/cli.md``.
+"""Generator of docs/cli.md: ``python -m fost.cli.document > docs/cli.md``.
 
-Made from what the commands declare, not from what a version of typer prints.
+The page is made from the declarations of the commands, so that it does not depend on the version
+of Typer.
 """
 
 from __future__ import annotations
@@ -9,43 +10,48 @@ import inspect
 import sys
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 import typer.main
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
+from fost.cli import models
 from fost.cli.app import app
+from fost.cli.errors import CommandGroup
 from fost.cli.learn import LearnCommand, explain_structures
+from fost.io import codes
 
 _OPENING = """\
 # Command line
 
 <!-- Made by `python -m fost.cli.document > docs/cli.md`; change the commands, not this file. -->
 
-`fost COMMAND`, or `python -m fost COMMAND`. `fost --help` and `fost COMMAND --help` show what is \
-below, `fost --version` the version, and `fost --install-completion` makes the shell complete \
-commands and options. Transforms and structures of your own (`fost.Transform`, `fost.Structure`) \
-need the module that defines them: `fost --import MODULE COMMAND ...`, from the current folder \
-too, or an installed package that announces them as entry points of the groups `fost.transforms` \
-and `fost.structures`.
+`fost COMMAND`, or `python -m fost COMMAND`. `fost --help` and `fost COMMAND --help` show the \
+texts below, `fost --version` shows the version, and `fost --install-completion` sets up \
+completion of commands and options in the shell. Options have the names of the parameters in \
+Python, with dashes. Transforms and structures of your own (`fost.Transform`, `fost.Structure`) \
+need the module that defines them: `fost --import MODULE COMMAND ...`, also from the current \
+folder. Installed packages announce theirs as entry points of the groups `fost.transforms` and \
+`fost.structures`.
 
     fost learn photos/*.png -o model.safetensors
     fost info model.safetensors --atoms atoms.png
     fost encode model.safetensors photo.png -o codes.npz
     fost decode model.safetensors codes.npz -o back.png
 
-Results go to stdout, progress and complaints to stderr. What you can mend is one line and exit \
-code 2; Ctrl-C is exit code 130. Files are written in one step, so there is never half of one, \
-and those that exist are replaced with `--force` only; devices and pipes are written to as they \
-are. Inputs must be files. `NO_COLOR` turns colours off, and \
-`FOST_TRACEBACK=1` shows where in fost an error came from.
+Results go to stdout, progress, warnings and errors to stderr. A user error is one line and exit \
+code 2; Ctrl-C is exit code 130. Files are written atomically, and existing files are replaced \
+only with `--force`. Devices and pipes are written to directly. Inputs must be regular files. \
+`NO_COLOR` turns colours off, and `FOST_TRACEBACK=1` shows the traceback of an error.
 """
 
 
 def document() -> str:
-    """The page, in Markdown."""
-    group: Any = typer.main.get_command(app)
-    parts = [_OPENING, *(_section(name, command) for name, command in group.commands.items())]
+    """The page in Markdown."""
+    group = typer.main.get_command(app)
+    assert isinstance(group, CommandGroup)
+    commands = group.commands.items()
+    sections = (_section(name, each) for name, each in commands if isinstance(each, TyperCommand))
+    parts = [_OPENING, *sections]
     parts.append(_files())
     return "\n".join(parts)
 
@@ -67,7 +73,8 @@ def _section(name: str, command: TyperCommand) -> str:
 
 def _spelled(option: TyperOption) -> str:
     metavar = f" {option.metavar}" if option.metavar and not option.is_flag else ""
-    return ", ".join(f"`{name}{metavar}`" for name in sorted(option.opts, key=len))
+    text = ", ".join(f"`{name}{metavar}`" for name in sorted(option.opts, key=len))
+    return text.replace("|", "\\|")
 
 
 def _explained(parameter: TyperOption | TyperArgument) -> str:
@@ -82,9 +89,7 @@ def _longest(option: TyperOption) -> str:
 
 
 def _files() -> str:
-    """The formats of files, as the modules that read and write them explain them."""
-    from fost.cli import codes, models
-
+    """The file formats, from the docstrings of the modules that read and write them."""
     parts = ["## Files", ""]
     for module in (models, codes):
         parts += ["```text", inspect.cleandoc(module.__doc__ or "").replace("``", ""), "```", ""]

@@ -1,256 +1,236 @@
-"""``fost encode``: signals to sparse codes."""
+"""``fost encode``: sparse codes of an image or an array."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
+from dataclasses import replace
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from fost._progress import progress
 from fost.cli import options
-from fost.cli.console import check_output, show
-from fost.cli.errors import UserError
+from fost.cli.console import check_output, psnr_text, show_written
+from fost.cli.decode import decode_image
+from fost.cli.errors import UserError, error_prefix, writing
+from fost.cli.models import Model, load_model
+from fost.cli.signals import (
+    Signals,
+    check_array_options,
+    dask_cluster,
+    image_blocks,
+    is_array,
+    load_signals,
+    read_planes,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from scipy.sparse import csr_array
 
     from fost._typing import Numbers
-    from fost.cli.codes import Codes
-    from fost.cli.models import Model
-    from fost.cli.signals import Rows
-    from fost.selection import Rule
+    from fost.coding.selection import SelectionRule
+    from fost.io.codes import SavedCodes
 
 
-def encode(
-    model: options.Model,
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA",
-            help="A picture, or an .npy or .zarr array with signals in rows.",
-            show_default=False,
-        ),
-    ],
+def encode_command(
+    model: options.ModelFile,
+    data: Path,
     output: options.Output,
-    sparsity: Annotated[
-        int | None,
-        typer.Option(
-            "--sparsity",
-            "-s",
-            metavar="S",
-            min=1,
-            help="Entries per code; what the model was learned for if not given. With --tol or "
-            "--threshold, at most so many, and if not given as many as that takes.",
-        ),
-    ] = None,
-    tol: Annotated[
-        float | None,
-        typer.Option(
-            "--tol",
-            metavar="E",
-            min=0.0,
-            help="As few entries as make the squared error of a signal or patch at most this; "
-            "pictures are in the range from 0 to 1.",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            "--threshold", metavar="T", min=0.0, help="All entries of a magnitude above this."
-        ),
-    ] = None,
+    n_nonzero_coefs: options.NonzeroCoefs = None,
+    max_error: options.Nonnegative = None,
+    threshold: options.Nonnegative = None,
     missing: options.Missing = None,
-    values: Annotated[
-        str | None,
-        typer.Option(
-            "--values",
-            metavar="TYPE",
-            help="float16 stores coefficients and means in half of the space, to three digits; "
-            "by default they keep their type.",
-        ),
-    ] = None,
+    values: str | None = None,
     scheduler: options.Scheduler = None,
     threads: options.Threads = None,
     force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Encode a picture or an array of signals: a few coefficients per patch or signal.
+    """Encode an image or an array of signals with a few coefficients per patch or signal.
 
-    The file of codes is an .npz file without pickles: the codes, as scipy.sparse.load_npz reads
-    them, the mean of each patch, and what `fost decode` needs to make the picture again. The
-    patches of a picture do not overlap. What is missing of an array, NaN or by --missing, does not
-    count: its codes are those of pursuit on the rest.
+    The code file is an .npz file without pickles. It holds the codes, which
+    scipy.sparse.load_npz reads, the mean of each patch, and everything that `fost decode` needs
+    to restore the image. The patches of an image do not overlap. Missing entries of an array, NaN
+    or given by --missing, are ignored: orthogonal matching pursuit codes the observed entries.
 
-    It is a file to compute with, and no picture codec: a JPEG of the same PSNR is several times
-    as small, since it also quantises coefficients and codes them by their probabilities.
+    Code files are for computation and are no image codec: a JPEG of the same PSNR is several
+    times smaller, because it also quantises coefficients and uses entropy coding.
+
+    Parameters
+    ----------
+    data : DATA
+        An image, or an .npy or .zarr array with signals in rows.
+    n_nonzero_coefs : S
+        Entries per code; as for the training of the model if not given. With --max-error or
+        --threshold it is the maximum.
+    max_error : E
+        Use as few entries as keep the squared error of each signal or patch at or below this.
+        Images are scaled to the range from 0 to 1.
+    threshold : T
+        Keep all entries whose magnitude is above this.
+    values : TYPE
+        float16 stores coefficients and means in half of the space, with three digits; by default
+        they keep their type.
     """
-    from fost.cli.cluster import connected
-    from fost.cli.half import in_half_precision
-    from fost.cli.models import load_model
-    from fost.cli.signals import is_array
+    from fost.io import codes
 
     if output.suffix.lower() != ".npz":
-        raise UserError(f"cannot write {str(output)!r}: files of codes are called .npz")
+        raise UserError(f"cannot write {str(output)!r}: the extension of code files is .npz")
     if values not in (None, "float16"):
         raise UserError(f"--values must be float16, got {values!r}")
     check_output(output, force)
     options.set_threads(threads)
     loaded = load_model(model)
-    rule = _rule(sparsity, tol, threshold, loaded)
+    rule = _rule(n_nonzero_coefs, max_error, threshold, loaded)
     start = time.perf_counter()
-    if not is_array(data) and (scheduler is not None or missing):
-        option = "--missing" if scheduler is None else "--scheduler"
-        raise UserError(f"{option} is for arrays, not for pictures")
-    with connected(scheduler):
-        if not is_array(data):
-            codes = encode_picture(loaded, data, rule, quiet)
-        else:
-            encoded = encode_array if scheduler is None else encode_on_cluster
-            codes = encoded(loaded, data, missing or [], rule, quiet)
+    if is_array(data):
+        with dask_cluster(scheduler):
+            saved = _encode_array(loaded, data, missing or [], rule, scheduler is not None, quiet)
+    else:
+        check_array_options(missing or [], scheduler is not None)
+        saved, pixels = _encode_image(loaded, data, rule, quiet)
     if values is not None:
-        codes = in_half_precision(loaded, data, codes)
-    size = codes.save(output)
-    seconds = time.perf_counter() - start
-    lines, facts = _reported(codes)
-    lines |= {
-        "time": f"{seconds:.1f} s",
-        "written": f"{output} ({size:,} bytes)",
-    }
-    facts |= {"seconds": seconds, "output": output, "bytes": size}
-    show(lines, facts, as_json=as_json, quiet=quiet)
+        with error_prefix("--values float16"):
+            saved = codes.to_float16(saved)
+    if saved.image is not None:
+        psnr = _decoded_psnr(loaded, saved, pixels)
+        saved = replace(saved, image=replace(saved.image, psnr=psnr))
+    with writing(output):
+        size = codes.save_codes(output, saved)
+    lines, facts = _describe_codes(saved)
+    lines["size"], facts["bytes"] = f"{size:,} bytes", size
+    show_written(lines, facts, output, start, as_json=as_json, quiet=quiet)
 
 
-def _rule(sparsity: int | None, tol: float | None, threshold: float | None, model: Model) -> Rule:
-    """What the options ask for."""
-    from fost.selection import check_rule
+def _rule(
+    n_nonzero_coefs: int | None, max_error: float | None, threshold: float | None, model: Model
+) -> SelectionRule:
+    """The selection rule that the options ask for, or that of the training."""
+    from fost.coding.selection import check_rule
 
     n = model.transform.n_features
-    if sparsity is not None and sparsity > n:
-        raise UserError(f"--sparsity must be at most the {n} features of the model, got {sparsity}")
-    if tol is None and threshold is None:
-        threshold = None if sparsity else model.threshold
-        sparsity = sparsity or model.sparsity
-    try:
-        return check_rule(sparsity, tol, threshold, n)
-    except ValueError as error:
-        raise UserError(f"--tol, --threshold: {error}") from error
+    if n_nonzero_coefs is not None and n_nonzero_coefs > n:
+        raise UserError(
+            f"--n-nonzero-coefs must be at most the {n} features of the model, "
+            f"got {n_nonzero_coefs}"
+        )
+    if max_error is None and threshold is None:
+        threshold = None if n_nonzero_coefs else model.threshold
+        n_nonzero_coefs = n_nonzero_coefs or model.n_nonzero_coefs
+    with error_prefix("--max-error, --threshold"):
+        return check_rule(n_nonzero_coefs, max_error, threshold, n)
 
 
-def encode_array(model: Model, path: Path, masks: list[Path], rule: Rule, quiet: bool) -> Codes:
-    """The codes of signals in the rows of an array, of which a part is in memory at a time."""
-    from fost.cli.signals import load_signals
+def _encode_array(
+    model: Model, path: Path, masks: list[Path], rule: SelectionRule, on_cluster: bool, quiet: bool
+) -> SavedCodes:
+    """The codes of signals in the rows of an array, encoded block by block or on a cluster."""
+    import numpy as np
 
-    signals = load_signals([path], None, None, (8, 8), masks=masks)
-    _check_features(model, signals.rows, path)
-    source, count = signals.source, signals.n_signals
-    codes, error = _encoded(
-        model, source.stream.blocks(), count, rule, path, quiet, source.has_missing
+    signals, n = (
+        load_signals([path], masks=masks, on_cluster=on_cluster),
+        model.transform.n_features,
     )
-    return _codes_of_array(model, codes, rule, error)
+    if signals.n_features != n:
+        raise UserError(
+            f"cannot use {str(path)!r}: its signals have {signals.n_features} entries, "
+            f"the model was learned for {n}"
+        )
+    with error_prefix(f"cannot encode {str(path)!r}"):
+        if on_cluster:
+            codes, error = _encode_on_cluster(model, signals, rule, quiet)
+        else:
+            source = signals.source
+            blocks = source.stream.blocks()
+            codes, error = _encode_blocks(
+                model, blocks, signals.n_signals, rule, quiet, source.has_missing
+            )
+    return _saved(model, codes, np.zeros(0), rule, error, codes.dtype.name)
 
 
-def encode_on_cluster(
-    model: Model, path: Path, masks: list[Path], rule: Rule, quiet: bool
-) -> Codes:
-    """The same by a Dask cluster; the codes come here."""
+def _encode_on_cluster(
+    model: Model, signals: Signals, rule: SelectionRule, quiet: bool
+) -> tuple[csr_array, float]:
     import dask
     import numpy as np
 
-    from fost.cli.signals import load_signals
     from fost.learning.statistics import error_from_energy
     from fost.streams.dask import explained_errors
     from fost.transforms import Union
 
-    signals = load_signals([path], None, None, (8, 8), on_cluster=True, masks=masks)
-    rows = signals.rows
-    _check_features(model, rows, path)
     if isinstance(model.transform, Union):
-        raise UserError("--scheduler is for transforms and banks, and the model is a union")
-    total = (rows.astype(np.float64) ** 2).sum()
+        raise UserError("--scheduler is for transforms and banks, but the model is a union")
+    codes = _encode_rows(model, signals.rows, rule, signals.missing)
     with progress("encoding", None, options.shown(quiet)), explained_errors():
-        try:
-            if signals.missing is not None:
-                codes = dask.compute(_coded(model, rows, rule, signals.missing))[0]
-                lost = signals.source.relative_error(model.transform, rule)
-                return _codes_of_array(model, codes, rule, lost)
-            codes, total = dask.compute(_coded(model, rows, rule), total)
-        except ValueError as error:
-            raise UserError(f"cannot encode {str(path)!r}: {error}") from error
+        if signals.missing is not None:
+            (codes,) = dask.compute(codes)
+            return codes, signals.source.relative_error(model.transform, rule)
+        codes, total = dask.compute(codes, (signals.rows.astype(np.float64) ** 2).sum())
     kept = float(np.sum(np.square(codes.data, dtype=np.float64)))
-    return _codes_of_array(model, codes, rule, error_from_energy(kept, float(total)))
+    return codes, error_from_energy(kept, float(total))
 
 
-def _check_features(model: Model, rows: Rows, path: Path) -> None:
-    n = model.transform.n_features
-    if rows.shape[1] != n:
-        raise UserError(
-            f"cannot use {str(path)!r}: its signals have {rows.shape[1]} entries, "
-            f"the model was learned for {n}"
-        )
-
-
-def _codes_of_array(model: Model, codes: csr_array, rule: Rule, error: float) -> Codes:
+def _encode_image(
+    model: Model, path: Path, rule: SelectionRule, quiet: bool
+) -> tuple[SavedCodes, Numbers]:
+    """The codes of the patches of an image, which do not overlap, and its pixels."""
     import numpy as np
 
-    from fost.cli.codes import Codes
-    from fost.transforms.storage import checksum
+    from fost.io.codes import EncodedImage
 
-    name = checksum(model.transform)
-    return Codes(codes, np.zeros(0), name, rule.s, error, codes.dtype.name, None)
-
-
-def encode_picture(model: Model, path: Path, rule: Rule, quiet: bool) -> Codes:
-    """The codes of a picture's patches, which do not overlap."""
-    import numpy as np
-
-    from fost.cli.codes import Codes, Picture
-    from fost.cli.half import psnr_of
-    from fost.cli.signals import picture_blocks, read_picture, unit_planes
-    from fost.transforms.storage import checksum
-
-    patch = model.patch_or_complain("a picture")
-    picture = read_picture(path)
-    planes, form = unit_planes(picture)
+    patch_shape = model.patch_shape("an image")
+    pixels, planes, form = read_planes(path)
     means: list[Numbers] = []
 
     def blocks() -> Iterable[Numbers]:
-        for _, block in picture_blocks(planes, patch, None, path):
+        for block in image_blocks(planes, patch_shape, None, path):
             means.append(block.mean(axis=1))
             yield block - means[-1][:, None]
 
-    count = -(-planes.size // (patch[0] * patch[1]))  # about, for the bar
-    codes, error = _encoded(model, blocks(), count, rule, path, quiet)
-
-    def made(psnr: float | None) -> Codes:
-        what = Picture(picture.shape, patch, form.low, form.high, psnr)
-        mean = np.concatenate(means)
-        name = checksum(model.transform)
-        return Codes(codes, mean, name, rule.s, error, form.dtype.name, what)
-
-    return made(psnr_of(picture, model, made(None)))
+    count = -(-planes.size // (patch_shape[0] * patch_shape[1]))  # approximate, for progress
+    with error_prefix(f"cannot encode {str(path)!r}"):
+        codes, error = _encode_blocks(model, blocks(), count, rule, quiet)
+    image = EncodedImage(pixels.shape, patch_shape, form.low, form.high, None)
+    saved = _saved(model, codes, np.concatenate(means), rule, error, form.dtype.name)
+    return replace(saved, image=image), pixels
 
 
-def _coded(model: Model, rows: object, rule: Rule, missing: object = None) -> csr_array:
+def _saved(
+    model: Model, codes: csr_array, means: Numbers, rule: SelectionRule, error: float, dtype: str
+) -> SavedCodes:
+    from fost.io.codes import SavedCodes
+    from fost.transforms.storage import checksum
+
+    return SavedCodes(codes, means, checksum(model.transform), rule.s, error, dtype)
+
+
+def _decoded_psnr(model: Model, saved: SavedCodes, pixels: Numbers) -> float | None:
+    """The PSNR of the decoded image; None if it equals the original."""
+    from fost import images
+
+    assert saved.image is not None
+    scale = saved.image.high - saved.image.low
+    psnr = images.psnr(pixels, decode_image(model, saved, quiet=True), scale)
+    return psnr if isfinite(psnr) else None
+
+
+def _encode_rows(model: Model, rows: object, rule: SelectionRule, missing: object) -> csr_array:
     return model.transform.encode(
         rows, rule.s, max_error=rule.max_error, threshold=rule.threshold, missing=missing
     )
 
 
-def _encoded(
+def _encode_blocks(
     model: Model,
     blocks: Iterable[Numbers],
     count: int,
-    rule: Rule,
-    path: Path,
+    rule: SelectionRule,
     quiet: bool,
-    gaps: bool = False,
+    has_missing: bool = False,
 ) -> tuple[csr_array, float]:
-    """The codes of all blocks, and their relative error; with gaps, on what is not NaN."""
+    """The codes of all blocks, and their relative error on the observed entries."""
     import numpy as np
     from scipy.sparse import vstack
 
@@ -259,48 +239,40 @@ def _encoded(
     parts, total, kept, done = [], 0.0, 0.0, 0
     with progress("encoding", count, options.shown(quiet)) as advance:
         for block in blocks:
-            try:
-                codes = _coded(model, block, rule, "nan" if gaps else None)
-            except ValueError as error:
-                raise UserError(f"cannot encode {str(path)!r}: {error}") from error
+            codes = _encode_rows(model, block, rule, "nan" if has_missing else None)
             parts.append(codes)
-            whole = float(np.nansum(np.square(block, dtype=np.float64)))
-            total += whole
-            if gaps:
-                left = np.nan_to_num(block - model.transform.decode(codes))
-                kept += whole - float(np.sum(np.square(left, dtype=np.float64)))
+            energy = float(np.nansum(np.square(block, dtype=np.float64)))
+            total += energy
+            if has_missing:
+                residual = np.nan_to_num(block - model.transform.decode(codes))
+                kept += energy - float(np.sum(np.square(residual, dtype=np.float64)))
             else:
                 kept += model.transform.energy_kept(block, codes)
             done += len(block)
             advance(done, "")
-    whole_codes = parts[0] if len(parts) == 1 else vstack(parts, format="csr")
-    return whole_codes, error_from_energy(kept, total)
+    stacked = parts[0] if len(parts) == 1 else vstack(parts, format="csr")
+    return stacked, error_from_energy(kept, total)
 
 
-def _reported(codes: Codes) -> tuple[dict[str, str], dict[str, object]]:
-    n_signals, n_features = codes.codes.shape
-    what = "signals" if codes.picture is None else "patches"
-    each = f"{codes.sparsity} of {n_features} coefficients each"
-    if codes.codes.nnz < n_signals * codes.sparsity:
-        mean = codes.codes.nnz / max(1, n_signals)
-        each = f"{mean:.3g} of {n_features} coefficients each on average"
+def _describe_codes(saved: SavedCodes) -> tuple[dict[str, str], dict[str, object]]:
+    """Codes in lines for people, and as data."""
+    (n_signals, n_features), n_entries = saved.codes.shape, saved.codes.nnz
+    each = f"{saved.n_nonzero_coefs} of {n_features} coefficients each"
+    if n_entries < n_signals * saved.n_nonzero_coefs:
+        each = f"{n_entries / max(1, n_signals):.3g} of {n_features} coefficients each on average"
     lines = {
-        "encoded": f"{n_signals:,} {what}, {each}",
-        "relative error": f"{codes.relative_error:.4%}",
+        "encoded": f"{n_signals:,} {'patches' if saved.image else 'signals'}, {each}",
+        "relative error": f"{saved.relative_error:.4%}",
     }
-    data: dict[str, object] = {
-        "signals": "array" if codes.picture is None else "picture",
+    facts: dict[str, object] = {
+        "signals": saved.signals,
         "n_signals": n_signals,
         "n_features": n_features,
-        "n_entries": codes.codes.nnz,
-        "sparsity": codes.sparsity,
-        "relative_error": codes.relative_error,
+        "n_entries": n_entries,
+        "n_nonzero_coefs": saved.n_nonzero_coefs,
+        "relative_error": saved.relative_error,
     }
-    if codes.picture is not None:
-        data["psnr"] = codes.picture.psnr
-        lines["PSNR"] = psnr_text(codes.picture.psnr)
-    return lines, data
-
-
-def psnr_text(psnr: float | None) -> str:
-    return "infinite, the picture is kept exactly" if psnr is None else f"{psnr:.2f} dB"
+    if saved.image is not None:
+        facts["psnr"] = saved.image.psnr
+        lines["PSNR"] = psnr_text(saved.image.psnr)
+    return lines, facts

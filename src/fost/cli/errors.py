@@ -1,4 +1,4 @@
-"""What goes wrong, in one line on stderr and an exit code."""
+"""Errors and warnings as one line on stderr, and exit codes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-USER_ERROR = 2
-INTERRUPTED = 130
+_USER_ERROR = 2
+_INTERRUPTED = 130
 
 
 class UserError(ValueError):
-    """Something that the user can mend; the message says what."""
+    """An error that the user can correct; the message is complete."""
 
 
 class Interrupted(Exception):
-    """Ctrl-C; the message says what became of the work."""
+    """Ctrl-C; the message says what happened to the work."""
 
 
-class Commands(TyperGroup):
-    """The group of all commands, which turns errors into lines and exit codes."""
+class CommandGroup(TyperGroup):
+    """The group of all commands, which turns exceptions into lines and exit codes."""
 
     def main(
         self,
@@ -39,14 +39,14 @@ class Commands(TyperGroup):
     ) -> Any:
         if not (sys.argv[1:] if args is None else args):
             args = ["--help"]
-        with _plain_warnings():
+        with _warnings_as_lines():
             try:
                 result = super().main(
                     args, prog_name, complete_var, False, windows_expand_args, **extra
                 )
                 code = result if isinstance(result, int) else 0
             except (Exception, KeyboardInterrupt) as error:
-                code = _explained(error)
+                code = _report_error(error)
         if standalone_mode:
             sys.exit(code)
         return code
@@ -54,54 +54,57 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> object:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:  # the parser of arguments would answer with its own words
+        except KeyboardInterrupt:  # Typer would print a message of its own
             raise Interrupted("interrupted, nothing was written") from None
 
 
-def _explained(error: BaseException) -> int:
-    """Prints an error and returns the exit code; raises what is a bug."""
+def _report_error(error: BaseException) -> int:
+    """Print an error and return the exit code; errors that are bugs are raised again."""
     if os.environ.get("FOST_TRACEBACK"):
         raise error
     if isinstance(error, KeyboardInterrupt | Interrupted | typer.Abort):
-        complain(str(error) or "interrupted")
-        return INTERRUPTED
-    if hasattr(error, "format_message"):  # of the parser of arguments
-        complain(error.format_message())
+        print_line(str(error) or "interrupted")
+        return _INTERRUPTED
+    if hasattr(error, "format_message"):  # an error of Typer's argument parser
+        print_line(error.format_message())
     elif isinstance(error, OSError) and error.filename is not None:
-        complain(f"{error.filename!r}: {error.strerror}")
+        # Errors of writing are user errors already: see `writing`.
+        print_line(f"cannot read {os.fspath(error.filename)!r}: {error.strerror}")
     elif isinstance(error, MemoryError):
-        complain(f"not enough memory: {error}" if str(error) else "not enough memory")
+        print_line(f"not enough memory: {error}" if str(error) else "not enough memory")
     elif isinstance(error, OSError | ValueError | ImportError):
-        complain(str(error))
+        print_line(str(error))
     else:
         raise error
-    return USER_ERROR
+    return _USER_ERROR
 
 
-def complain(message: str) -> None:
-    """One line on stderr, whatever the message has in it."""
+def print_line(message: str) -> None:
+    """Print a message on stderr as one line."""
     print(f"fost: {printable(' '.join(message.split()))}", file=sys.stderr)
 
 
 def printable(text: str) -> str:
-    """A text without what a terminal might obey, which a file could have in it."""
+    """Escape control characters, which text from a file could send to the terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @contextmanager
-def reading(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Errors inside say which file cannot be read, and why."""
+def error_prefix(prefix: str) -> Iterator[None]:
+    """Turn a ValueError into a UserError whose message begins with `prefix`."""
     try:
         yield
-    except OSError as error:
-        raise UserError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+    except UserError:
+        raise
+    except ValueError as error:
+        raise UserError(f"{prefix}: {error}") from error
 
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Errors inside say which file cannot be written, and why."""
+    """Turn an OSError into a UserError that names the file which cannot be written."""
     try:
         yield
     except OSError as error:
@@ -109,17 +112,17 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _plain_warnings() -> Iterator[None]:
-    """Warnings as lines on stderr; libraries that log the damage of files are kept quiet."""
+def _warnings_as_lines() -> Iterator[None]:
+    """Print warnings as lines on stderr, and silence libraries that log damaged files."""
     loggers = [logging.getLogger(name) for name in ("tifffile", "PIL")]
-    silence = logging.NullHandler()  # without any handler, errors would go to stderr
+    silence = logging.NullHandler()  # without any handler, errors are logged to stderr
     for logger in loggers:
         logger.addHandler(silence)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         for category in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
             warnings.simplefilter("ignore", category)
-        warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
+        warnings.showwarning = lambda message, *_, **__: print_line(f"warning: {message}")
         try:
             yield
         finally:

@@ -1,102 +1,81 @@
-"""``fost info``: what a model is, what it costs, and what its atoms look like."""
+"""``fost info``: structure, cost and atoms of a model."""
 
 from __future__ import annotations
 
 from math import ceil, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from fost.cli import options
 from fost.cli.console import check_output, show
 from fost.cli.errors import UserError, writing
+from fost.cli.models import Model, load_model, reference_dct
 
 if TYPE_CHECKING:
     from fost._typing import Numbers
-    from fost.cli.models import Model
     from fost.transforms import Coder, Transform
 
-# In the picture of atoms: pixels per entry of an atom, and between atoms.
-_ZOOM = 4
-_GAP = 2
-_BORDER = 64
-# Entries of the matrices of all members that are computed at most: 256 MB of them.
-_MOST_ENTRIES = 2**25
+# Atoms are drawn with this many pixels per entry and between atoms; the border is dark grey.
+_ZOOM, _GAP, _BORDER = 4, 2, 64
+# Entries of the matrices of all members that are computed at most: 256 MB.
+_MAX_ENTRIES = 2**25
 
 
-def info(
-    model: options.Model,
-    atoms: Annotated[
-        Path | None,
-        typer.Option("--atoms", metavar="PICTURE", help="Draw the atoms to a picture file."),
-    ] = None,
+def info_command(
+    model: options.ModelFile,
+    atoms: Path | None = None,
     force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Describe a model: its structure, its costs, and whether it is orthonormal.
+    """Describe a model: its structure, its cost, and whether it is orthonormal.
 
-    The picture of atoms has them in their order, row by row; grey is zero, and each atom's
-    largest entry is black or white. The members of a bank are side by side, in their order too.
+    The image of atoms shows them in their order, row by row. Grey is zero, and the largest entry
+    of each atom is black or white. The members of a bank are side by side.
+
+    Parameters
+    ----------
+    atoms : IMAGE
+        Draw the atoms to an image file.
     """
-    from fost.cli.models import load_model
-
     if atoms is not None:
         check_output(atoms, force)
     loaded = load_model(model)
     if atoms is not None:
-        from fost import images
+        from fost.io import images
 
-        patch = loaded.patch_or_complain("--atoms")
-        if loaded.transform.n_features * loaded.transform.n_atoms > _MOST_ENTRIES:
-            raise UserError(f"cannot draw the atoms of {str(model)!r}: they are too many")
-        picture = draw_model(loaded.transform, patch)
+        patch_shape = loaded.patch_shape("--atoms")
+        if loaded.transform.n_features * loaded.transform.n_atoms > _MAX_ENTRIES:
+            raise UserError(f"cannot draw the atoms of {str(model)!r}: there are too many")
+        sheet = _members_image(loaded.transform, patch_shape)
         with writing(atoms):
-            images.write(atoms, picture)
-    lines, data = described(loaded)
+            images.write(atoms, sheet)
+    lines, facts = _describe(loaded)
     if atoms is not None:
         lines["atoms drawn to"] = str(atoms)
-        data["atoms"] = atoms
-    show(lines, data, as_json=as_json, quiet=quiet)
+        facts["atoms"] = atoms
+    show(lines, facts, as_json=as_json, quiet=quiet)
 
 
-def draw_model(coder: Coder, patch: tuple[int, int]) -> Numbers:
-    """The atoms of a transform, or those of a bank's members in a grid, row by row."""
-    import numpy as np
+def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
+    """A model in lines for people, and as data."""
+    from fost.transforms import Chain, Union
+    from fost.transforms.coder import dense_flops
 
-    pictures = [draw_atoms(member.matrix.T, patch) for member in coder.members]
-    across = ceil(sqrt(len(pictures)))
-    down = ceil(len(pictures) / across)
-    rows, columns = pictures[0].shape
-    gap = 4 * _GAP
-    sheet = np.full((down * (rows + gap) - gap, across * (columns + gap) - gap), 255, np.uint8)
-    for k, picture in enumerate(pictures):
-        top, left = k // across * (rows + gap), k % across * (columns + gap)
-        sheet[top : top + rows, left : left + columns] = picture
-    return sheet
-
-
-def described(model: Model) -> tuple[dict[str, str], dict[str, object]]:
-    """A model in lines for people and as data."""
-    from fost.cli.models import dct_of
-    from fost.transforms import Chain
-    from fost.transforms.orthonormal import dense_flops
-
-    coder, patch, n = model.transform, model.known_patch, model.transform.n_features
-    parts = coder.members
-    dct = dct_of(patch or n)
-    small = n * n * len(parts) <= _MOST_ENTRIES
-    gap = max(_gap(member) for member in parts) if small else None
-    encode = _pursuit(model)
-    members = [repr(member) for member in (parts if len(parts) > 1 else Chain(parts).stages)]
-    data: dict[str, object] = {
+    coder, shape, n = model.transform, model.known_patch_shape, model.transform.n_features
+    members, dct = coder.members, reference_dct(shape or n)
+    small = n * n * len(members) <= _MAX_ENTRIES
+    gap = max(_orthonormality_gap(member) for member in members) if small else None
+    s, pursuit = model.n_nonzero_coefs, isinstance(coder, Union) and small
+    encode_flops = coder.encode_flops(s) if pursuit else None
+    parts = [repr(part) for part in (members if len(members) > 1 else Chain(members).stages)]
+    facts: dict[str, object] = {
         "model": model.path,
-        "structure": members,
+        "structure": parts,
         "n_features": n,
-        "patch": patch,
+        "patch_shape": shape,
         "flops": coder.flops,
-        "flops_encode": encode[1] if encode else None,
+        "flops_encode": encode_flops,
         "flops_dense": dense_flops(n),
         "flops_dct": dct.flops if dct else None,
         "n_parameters": coder.n_parameters,
@@ -105,52 +84,34 @@ def described(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     }
     lines = {
         "model": str(model.path),
-        "structure": repr(coder) if len(parts) > 1 else " then ".join(members),
-        "features": f"{n}" + (f" ({options.format_patch(patch)} patches)" if patch else ""),
+        "structure": repr(coder) if len(members) > 1 else " then ".join(parts),
+        "features": f"{n}" + (f" ({options.format_shape(shape)} patches)" if shape else ""),
         "operations": f"{coder.flops:,} per signal"
-        + (", of the correlations with all atoms" if encode else ""),
-        "  of a dense matrix": _compared(dense_flops(n), coder.flops),
+        + (", for the correlations with all atoms" if pursuit else ""),
+        "  of a dense matrix": _ratio(dense_flops(n), coder.flops),
     }
-    if encode:
-        s, flops = encode
-        lines["  with pursuit"] = f"{flops:,} per signal, for {s} of {n} coefficients"
+    if pursuit:
+        lines["  with pursuit"] = f"{encode_flops:,} per signal, for {s} of {n} coefficients"
     if dct:
-        lines[f"  of the {'2-D ' if patch else ''}DCT"] = _compared(dct.flops, coder.flops)
+        lines[f"  of the {'2-D ' if shape else ''}DCT"] = _ratio(dct.flops, coder.flops)
     lines["parameters"] = f"{coder.n_parameters:,}"
     lines["max |U^T U - I|"] = f"{gap:.1e}" if gap is not None else "not computed: too large"
     if usage := model.usage:
-        data["usage"] = usage
-    return lines | _noted(model), data
-
-
-def _pursuit(model: Model) -> tuple[int, int] | None:
-    """Entries per code of a union, and the operations to find them, pursuit included."""
-    from fost.transforms import Union
-
-    coder = model.transform
-    if not isinstance(coder, Union) or coder.n_features * coder.n_atoms > _MOST_ENTRIES:
-        return None
-    return model.sparsity, coder.encode_flops(model.sparsity)
-
-
-def _noted(model: Model) -> dict[str, str]:
-    """What was written beside a model when it was learned."""
-    lines = {}
-    if usage := model.usage:
+        facts["usage"] = usage
         lines["used for"] = ", ".join(f"{share:.0%}" for share in usage) + " of the signals"
-    noted = {
-        "signals": "learned on",
-        "sparsity": "entries per code",
+    labels = {
+        "signals": "learned from",
+        "n_nonzero_coefs": "entries per code",
         "relative_error": "relative error",
     }
-    for key, label in noted.items():
+    for key, label in labels.items():
         if key in model.metadata:
             lines[label] = model.metadata[key] + ("s" if key == "signals" else "")
-    return lines
+    return lines, facts
 
 
-def _gap(transform: Transform) -> float:
-    """max |U^T U - I|, of a matrix that is not kept."""
+def _orthonormality_gap(transform: Transform) -> float:
+    """max |U^T U - I|."""
     import numpy as np
 
     eye = np.eye(transform.n_features)
@@ -158,22 +119,36 @@ def _gap(transform: Transform) -> float:
     return float(np.abs(atoms @ atoms.T - eye).max())
 
 
-def _compared(other: int, own: int) -> str:
-    times = f"{other / own:.2f} times as many" if own else "this one needs none"
+def _ratio(other: int, own: int) -> str:
+    times = f"{other / own:.2f} times as many" if own else "the model needs none"
     return f"{other:,} ({times})"
 
 
-def draw_atoms(atoms: Numbers, patch: tuple[int, int]) -> Numbers:
-    """Atoms (rows) as small pictures in a grid."""
+def _members_image(coder: Coder, patch_shape: tuple[int, int]) -> Numbers:
+    """The atoms of a transform, or those of the members of a bank or union in a grid."""
+    sheets = [atoms_image(member.matrix.T, patch_shape) for member in coder.members]
+    return _tile_images(sheets, 4 * _GAP, 255)
+
+
+def atoms_image(atoms: Numbers, patch_shape: tuple[int, int]) -> Numbers:
+    """Atoms (rows) as small images in a grid."""
     import numpy as np
 
-    across = ceil(sqrt(len(atoms)))
-    down = ceil(len(atoms) / across)
-    height, width = (_ZOOM * side + _GAP for side in patch)
-    sheet = np.full((down * height + _GAP, across * width + _GAP), _BORDER, np.uint8)
-    for k, atom in enumerate(atoms):
-        top, left = k // across * height + _GAP, k % across * width + _GAP
-        grey = np.rint(127.5 * (1 + atom / np.abs(atom).max())).astype(np.uint8)
-        tile = np.kron(grey.reshape(patch), np.ones((_ZOOM, _ZOOM), np.uint8))
+    pixel = np.ones((_ZOOM, _ZOOM), np.uint8)
+    greys = (np.rint(127.5 * (1 + atom / np.abs(atom).max())).astype(np.uint8) for atom in atoms)
+    tiles = [np.kron(grey.reshape(patch_shape), pixel) for grey in greys]
+    return np.pad(_tile_images(tiles, _GAP, _BORDER), _GAP, constant_values=_BORDER)
+
+
+def _tile_images(tiles: list[Numbers], gap: int, border: int) -> Numbers:
+    """Images of equal size, row by row in a grid that is nearly square."""
+    import numpy as np
+
+    across = ceil(sqrt(len(tiles)))
+    down = ceil(len(tiles) / across)
+    height, width = (side + gap for side in tiles[0].shape)
+    sheet = np.full((down * height - gap, across * width - gap), border, np.uint8)
+    for k, tile in enumerate(tiles):
+        top, left = k // across * height, k % across * width
         sheet[top : top + tile.shape[0], left : left + tile.shape[1]] = tile
     return sheet

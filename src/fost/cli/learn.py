@@ -1,36 +1,40 @@
-"""``fost learn``: a transform from pictures or arrays."""
+"""``fost learn``: a transform from images or arrays."""
 
 from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperOption
 
 from fost._progress import progress
 from fost.cli import options
-from fost.cli.bases import KNOWN
-from fost.cli.console import check_output
-from fost.cli.errors import Interrupted, UserError, complain
-from fost.cli.outcome import report, usage_of
-from fost.cli.plan import (
-    AUTO,
-    Plan,
-    fixed_error,
-    learn_best,
-    learn_one,
-    structure_help,
-    structure_names,
-)
+from fost.cli.console import check_output, show_written
+from fost.cli.errors import Interrupted, UserError, print_line
+from fost.cli.models import check_base, make_base, reference_dct, save_model
+from fost.cli.signals import Signals, dask_cluster, load_signals
 
-_STRUCTURE_HELP = "What the transform is made of"
+if TYPE_CHECKING:
+    from fost.coding.selection import SelectionRule
+    from fost.learning.registry import RegisteredStructure
+    from fost.learning.structure import Structure
+    from fost.transforms import Coder
+
+# Values of --structure besides the names of registered structures.
+_BANK, _UNION, _AUTO = "bank", "union", "auto"
+# The members of banks and unions, and their default number.
+_MEMBER, _N_MEMBERS = "givens", 8
+_N_NONZERO_COEFS = 4
+# Signals from which the usage of the members of a bank is estimated.
+_USAGE_SIGNALS = 65536
 
 
-class LearnCommand(TyperCommand):
-    """Looks up what structures there are when its help is asked for, and not before."""
+class LearnCommand(options.DocumentedCommand):
+    """A command that looks up the registered structures only when its help is shown."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         explain_structures(self)
@@ -38,142 +42,49 @@ class LearnCommand(TyperCommand):
 
 
 def explain_structures(command: TyperCommand) -> None:
-    """Write the names of all structures, and what they are, into the help of `--structure`."""
-    names = ", ".join(f"{name} ({summary})" for name, summary in structure_help().items())
+    """Add the names and summaries of all structures to the help of `--structure`."""
+    summaries = {
+        **{name: kind.summary for name, kind in sorted(known_structures().items())},
+        _BANK: f"several of {_MEMBER}, each signal uses the best",
+        _UNION: f"several of {_MEMBER}, each signal mixes atoms of all by matching pursuit",
+        _AUTO: "the best of all these on held-out signals",
+    }
+    names = ", ".join(f"{name} ({summary})" for name, summary in summaries.items())
     for parameter in command.params:
         if isinstance(parameter, TyperOption) and parameter.name == "structure":
-            parameter.help = f"{_STRUCTURE_HELP}: {names}."
+            summary = (parameter.help or "").partition(":")[0]
+            parameter.help = f"{summary}: {names}."
 
 
-def learn(
-    inputs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="INPUTS...",
-            help="Pictures, or .npy or .zarr arrays with signals in rows.",
-            show_default=False,
-        ),
-    ],
+def known_structures() -> dict[str, RegisteredStructure]:
+    """The registered structures by name, including those of other packages."""
+    from fost.learning.registry import load_entry_points, registered_structures
+
+    load_entry_points()
+    return registered_structures()
+
+
+def _structure_names() -> list[str]:
+    return [*sorted(known_structures()), _BANK, _UNION, _AUTO]
+
+
+def learn_command(
+    inputs: list[Path],
     output: options.Output,
-    structure: Annotated[
-        str,
-        typer.Option(
-            "--structure",
-            metavar="NAME",
-            help=f"{_STRUCTURE_HELP}.",
-            autocompletion=structure_names,
-        ),
-    ] = "givens",
-    size: Annotated[
-        int | None,
-        typer.Option(
-            "--size",
-            metavar="N",
-            min=1,
-            help="How many parts it is made of: rotations, reflectors or others; for banks and "
-            "unions those of each member. If not given, what suits the signals.",
-        ),
-    ] = None,
-    reflectors: Annotated[
-        int | None,
-        typer.Option(
-            "--reflectors",
-            metavar="M",
-            min=1,
-            help="The same as --size, for structures of reflectors only; chosen from the data if "
-            "not given.",
-        ),
-    ] = None,
-    rotations: Annotated[
-        int | None,
-        typer.Option(
-            "--rotations",
-            metavar="G",
-            min=1,
-            help="The same as --size, for structures of rotations only; as many as a signal has "
-            "entries if not given.",
-        ),
-    ] = None,
-    members: Annotated[
-        int | None,
-        typer.Option(
-            "--members",
-            metavar="B",
-            min=1,
-            help="Transforms of the structures bank and union, and at most for auto, which tries "
-            "single ones only with 1; 8 if not given.",
-        ),
-    ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            "--base",
-            metavar="NAME",
-            help=f"A fixed transform below the learned one: {KNOWN}. If not given, dct for auto "
-            "and structures that are poor without a base (givens, bank, union), and none for the "
-            "others.",
-        ),
-    ] = None,
-    sparsity: Annotated[
-        int | None,
-        typer.Option(
-            "--sparsity",
-            "-s",
-            metavar="S",
-            min=1,
-            help="Entries per code; 4 if not given. With --threshold, at most so many, and if not "
-            "given as many as it takes.",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            "--threshold",
-            metavar="T",
-            min=0.0,
-            help="Codes keep all entries of a magnitude above this, each of which counts as much "
-            "as a squared error of T squared.",
-        ),
-    ] = None,
-    patch: Annotated[
-        str | None,
-        typer.Option(
-            "--patch",
-            metavar="HxW",
-            help="Height and width of a patch; 8x8 for pictures if not given. For arrays, the "
-            "shape that a signal has.",
-        ),
-    ] = None,
-    stride: Annotated[
-        str | None,
-        typer.Option(
-            "--stride",
-            metavar="N",
-            help="Steps from patch to patch, N or NxM; patches do not overlap if not given.",
-        ),
-    ] = None,
-    iterations: Annotated[
-        int, typer.Option("--iterations", metavar="K", min=1, help="Iterations at most.")
-    ] = 100,
-    max_flops: Annotated[
-        int | None,
-        typer.Option(
-            "--max-flops", metavar="N", min=1, help="Operations per signal at most, for auto."
-        ),
-    ] = None,
-    max_error: Annotated[
-        float | None,
-        typer.Option(
-            "--max-error",
-            metavar="E",
-            min=0.0,
-            max=1.0,
-            help="Relative error on held-out signals at most, for auto: the cheapest below it.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="For choices that are random.")
-    ] = 0,
+    structure: Annotated[str, typer.Option(autocompletion=_structure_names)] = "givens",
+    size: options.Count = None,
+    n_reflectors: options.Count = None,
+    n_rotations: options.Count = None,
+    n_members: options.Count = None,
+    base: str | None = None,
+    n_nonzero_coefs: options.NonzeroCoefs = None,
+    threshold: options.Nonnegative = None,
+    patch_shape: str | None = None,
+    stride: str | None = None,
+    max_iter: Annotated[int, typer.Option(min=1)] = 100,
+    max_flops: options.Count = None,
+    max_relative_error: Annotated[float | None, typer.Option(min=0.0, max=1.0)] = None,
+    random_state: Annotated[int, typer.Option(min=0)] = 0,
     checkpoint: options.Checkpoint = None,
     missing: options.Missing = None,
     scheduler: options.Scheduler = None,
@@ -182,86 +93,338 @@ def learn(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Learn a transform from pictures or from arrays of signals.
+    """Learn a transform from images or from arrays of signals.
 
-    Pictures are cut into patches, scaled to the range from 0 to 1, and the mean of each patch is
-    removed; the patches of colours are those of luma and chroma. Arrays are used as they are,
-    and stay on the disk, however large they are; what is missing of them, NaN or by --missing, does
-    not count. Ctrl-C keeps the best transform so far; what
-    was killed goes on from its checkpoint and ends with the same model.
+    Images are scaled to the range from 0 to 1 and cut into patches, and the mean of each patch is
+    removed. Colours are converted to luma and chroma. Arrays are used unchanged and may be larger
+    than memory. Missing entries of arrays, NaN or given by --missing, are ignored. Ctrl-C keeps
+    the best transform so far. A killed process resumes from its checkpoint and ends with the same
+    model.
+
+    Parameters
+    ----------
+    inputs : INPUTS...
+        Images, or .npy or .zarr arrays with signals in rows.
+    structure : NAME
+        The structure of the transform
+    size : N
+        The number of rotations, reflectors or other parts; for banks and unions those of each
+        member. If not given, it is chosen by the structure.
+    n_reflectors : M
+        The same as --size, for structures of reflectors only.
+    n_rotations : G
+        The same as --size, for structures of rotations only; the number of features if not given.
+    n_members : B
+        Members of the structures bank and union, and the maximum for auto, which tries no banks
+        or unions if it is 1; 8 if not given.
+    base : NAME
+        A fixed transform below the learned one: none, dct, hadamard, wavelet, wavelet:NAME (such
+        as wavelet:haar) or a model file. If not given, dct for auto, givens, bank and union, and
+        none for the other structures.
+    n_nonzero_coefs : S
+        Entries per code; 4 if not given. With --threshold it is the maximum, and unlimited if not
+        given.
+    threshold : T
+        Codes keep all entries whose magnitude is above this; each entry costs T squared.
+    patch_shape : HxW
+        Height and width of a patch; 8x8 for images if not given. For arrays, the shape of a
+        signal.
+    stride : N
+        Step from patch to patch, N or NxM; patches do not overlap if not given.
+    max_iter : K
+        Maximum number of iterations.
+    max_flops : N
+        Maximum operations per signal, for auto.
+    max_relative_error : E
+        Choose the cheapest transform whose relative error on held-out signals is at most this,
+        for auto.
+    random_state : N
+        The seed of random choices.
     """
-    sizes = {"": size, "reflectors": reflectors, "rotations": rotations}
-    plan = Plan(structure, base, sizes, members, sparsity, iterations, seed, threshold)
-    plan.check(max_flops, max_error, checkpoint)
-    shape = options.parse_patch(patch) if patch else None
-    step = options.parse_patch(stride, "--stride") if stride else None
+    config = LearnConfig(
+        structure=structure,
+        sizes={"--size": size, "--n-reflectors": n_reflectors, "--n-rotations": n_rotations},
+        n_members=n_members,
+        base=base,
+        n_nonzero_coefs=n_nonzero_coefs,
+        threshold=threshold,
+        max_iter=max_iter,
+        max_flops=max_flops,
+        max_relative_error=max_relative_error,
+        random_state=random_state,
+        checkpoint=checkpoint,
+    )
+    config.check()
+    shape = options.parse_shape(patch_shape, "--patch-shape") if patch_shape else None
+    step = options.parse_shape(stride, "--stride") if stride else None
     check_output(output, force)
     if checkpoint is not None:
         check_output(checkpoint, force=True)
     options.set_threads(threads)
+    start, on_cluster = time.perf_counter(), scheduler is not None
+    with dask_cluster(scheduler):
+        with progress("reading", None, options.shown(quiet)):
+            signals = load_signals(inputs, shape, step, masks=missing or [], on_cluster=on_cluster)
+        learned = _learn(config, signals, inputs, quiet)
+        rule = config.rule(signals.n_features)
+        save_model(
+            learned.transform,
+            output,
+            signals=signals.kind,
+            patch_shape=signals.patch_shape,
+            rule=rule,
+            relative_error=learned.error,
+            usage=_usage(learned.transform, signals, rule),
+        )
+        if learned.interrupted:
+            raise Interrupted(f"interrupted; the best transform so far is in {str(output)!r}")
+        if as_json or not quiet:  # the error of the DCT takes a pass over the signals
+            lines, facts = _describe_learned(learned, signals, rule)
+            facts["inputs"] = inputs
+            show_written(lines, facts, output, start, as_json=as_json, quiet=quiet)
 
-    from fost.cli.cluster import connected
 
-    with connected(scheduler):
-        _learn(
-            plan, inputs, shape, step, output, max_flops, max_error, checkpoint,
-            masks=missing or [], on_cluster=scheduler is not None, as_json=as_json, quiet=quiet,
-        )  # fmt: skip
+@dataclass(frozen=True)
+class LearnConfig:
+    """The options of learning; `sizes` are those of the structure, by the name of the option."""
+
+    structure: str
+    sizes: dict[str, int | None]
+    n_members: int | None
+    base: str | None
+    n_nonzero_coefs: int | None
+    threshold: float | None
+    max_iter: int
+    max_flops: int | None
+    max_relative_error: float | None
+    random_state: int
+    checkpoint: Path | None
+
+    def check(self) -> None:
+        """Raise a UserError for options that do not go together."""
+        name = self.structure
+        if name not in _structure_names():
+            known = ", ".join(_structure_names())
+            raise UserError(f"--structure must be one of {known}, got {name!r}")
+        self._check_sizes()
+        if self.base is not None:
+            check_base(self.base)
+            if name == _AUTO and self.base not in ("dct", "none"):
+                raise UserError(f"--base must be dct or none for auto, got {self.base!r}")
+        if self.n_members is not None and name not in (_BANK, _UNION, _AUTO):
+            raise UserError(
+                f"--n-members is for the structures bank, union and auto, not for {name}"
+            )
+        if (self.max_flops, self.max_relative_error) != (None, None) and name != _AUTO:
+            raise UserError(
+                f"--max-flops and --max-relative-error are for the structure auto, not for {name}"
+            )
+        if self.threshold is not None and name == _UNION:
+            raise UserError("--threshold is not for the structure union, which uses pursuit")
+        if self.checkpoint is not None and name == _AUTO:
+            raise UserError("--checkpoint is not for the structure auto")
+
+    def _check_sizes(self) -> None:
+        """At most one size is given, and the structure has parts of that kind."""
+        given = [option for option, size in self.sizes.items() if size is not None]
+        if len(given) > 1:
+            raise UserError(f"give only one of {' and '.join(given)}")
+        parts = {name: kind.structure.parts for name, kind in known_structures().items()}
+        parts[_BANK] = parts[_UNION] = parts[_MEMBER]
+        for option in given:
+            names = [
+                name for name, own in parts.items() if own and option in ("--size", f"--n-{own}")
+            ]
+            if self.structure not in names:
+                raise UserError(
+                    f"{option} is for the structures {' and '.join(names)}, "
+                    f"not for {self.structure}"
+                )
+
+    def check_signals(self, n_features: int) -> None:
+        """Raise a UserError for numbers that are too large for the signals."""
+        s = self.rule(n_features).s
+        if s > n_features:
+            raise UserError(
+                f"--n-nonzero-coefs must be at most the {n_features} entries of a signal, got {s}"
+            )
+        if self.size is None:
+            return
+        sizes = self._kind.structure.candidate_sizes(n_features, self.base_name != "none")
+        if sizes is not None and self.size > sizes.max_size:
+            option = next(option for option, size in self.sizes.items() if size is not None)
+            raise UserError(
+                f"{option} must be at most {sizes.max_size} for signals of {n_features} entries, "
+                f"got {self.size}"
+            )
+
+    def rule(self, n_features: int) -> SelectionRule:
+        """The selection rule of codes."""
+        from fost.coding.selection import SelectionRule
+
+        default = _N_NONZERO_COEFS if self.threshold is None else n_features
+        return SelectionRule(self.n_nonzero_coefs or default, threshold=self.threshold)
+
+    @property
+    def size(self) -> int | None:
+        return next((size for size in self.sizes.values() if size is not None), None)
+
+    @property
+    def _kind(self) -> RegisteredStructure:
+        """The structure, or that of the members of a bank or union."""
+        return known_structures()[_MEMBER if self.structure in (_BANK, _UNION) else self.structure]
+
+    @property
+    def base_name(self) -> str:
+        """The base, or the default one of the structure."""
+        if self.base is not None:
+            return self.base
+        return "dct" if self.structure == _AUTO or self._kind.structure.wants_base else "none"
+
+    def make_structure(self, n_features: int) -> Structure:
+        """The structure as `fost.learn` takes it."""
+        import fost
+
+        member = self._kind.of_size(self.size, n_features)
+        count = self.n_members or _N_MEMBERS
+        if self.structure == _UNION:
+            return fost.UnionOf(member, count)
+        return fost.BankOf(member, count) if self.structure == _BANK else member
 
 
-def _learn(
-    plan: Plan,
-    inputs: list[Path],
-    shape: tuple[int, int] | None,
-    step: tuple[int, int] | None,
-    output: Path,
-    max_flops: int | None,
-    max_error: float | None,
-    checkpoint: Path | None,
-    *,
-    masks: list[Path],
-    on_cluster: bool,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    from fost.cli.models import save_model
-    from fost.cli.signals import load_signals
+@dataclass(frozen=True)
+class LearnedModel:
+    """The learned transform; `converged` is None where it is not known."""
+
+    transform: Coder
+    error: float
+    n_iter: int
+    converged: bool | None
+    interrupted: bool
+
+
+def _learn(config: LearnConfig, signals: Signals, inputs: list[Path], quiet: bool) -> LearnedModel:
     from fost.learning import CheckpointError, InterruptedWarning
 
-    start = time.perf_counter()
-    with progress("reading", None, options.shown(quiet)):
-        signals = load_signals(inputs, shape, step, (8, 8), on_cluster, masks)
-    plan.check_signals(signals.n_features)
+    config.check_signals(signals.n_features)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            if plan.structure == AUTO:
-                learned = learn_best(plan, signals, max_flops, max_error, quiet)
-            else:
-                learned = learn_one(plan, signals, checkpoint, quiet)
-        except CheckpointError as error:
-            raise UserError(str(error)) from error
+            learn = _learn_best if config.structure == _AUTO else _learn_structure
+            learned = learn(config, signals, quiet)
+        except CheckpointError:
+            raise
         except ValueError as error:
-            raise UserError(f"cannot learn from {_named(inputs)}: {error}") from error
+            several = f"these {len(inputs)} files"
+            named = repr(str(inputs[0])) if len(inputs) == 1 else several
+            raise UserError(f"cannot learn from {named}: {error}") from error
     for warning in caught:
         if not issubclass(warning.category, InterruptedWarning | DeprecationWarning):
-            complain(f"warning: {warning.message}")
-    save_model(
-        learned.transform,
-        output,
-        kind=signals.kind,
-        patch=signals.patch,
-        rule=plan.rule(signals.n_features),
-        error=learned.error,
-        usage=usage_of(learned.transform, signals, plan.rule(signals.n_features)),
+            print_line(f"warning: {warning.message}")
+    return learned
+
+
+def _learn_structure(config: LearnConfig, signals: Signals, quiet: bool) -> LearnedModel:
+    """Learn a transform of one structure."""
+    import fost
+
+    n = signals.n_features
+    rule = config.rule(n)
+    with progress("iteration", config.max_iter, options.shown(quiet)) as advance:
+        result = fost.learn(
+            signals.rows,
+            config.make_structure(n),
+            rule.s,
+            threshold=rule.threshold,
+            missing=signals.missing,
+            base=make_base(config.base_name, signals.patch_shape or n),
+            max_iter=config.max_iter,
+            random_state=config.random_state,
+            checkpoint=config.checkpoint,
+            callback=lambda k, error, _: advance(k, f"relative error {error:.4%}"),
+        )
+    error = result.error
+    if rule.threshold is not None:  # without the cost of entries
+        error = signals.source.relative_error(result.transform, rule)
+    return LearnedModel(
+        result.transform, error, result.n_iter, result.converged, result.interrupted
     )
-    if learned.interrupted:
-        raise Interrupted(f"interrupted; the best transform so far is in {str(output)!r}")
-    seconds = time.perf_counter() - start
-    if as_json or not quiet:
-        fixed = fixed_error(plan, signals)
-        report(learned, fixed, signals, inputs, output, seconds, as_json, quiet)
 
 
-def _named(paths: list[Path]) -> str:
-    return repr(str(paths[0])) if len(paths) == 1 else f"these {len(paths)} files"
+def _learn_best(config: LearnConfig, signals: Signals, quiet: bool) -> LearnedModel:
+    """Learn transforms of all structures and choose the best for a budget."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    import fost
+
+    n = signals.n_features
+    rule = config.rule(n)
+    auto = fost.AutoDictionary(
+        rule.s,
+        None if config.base_name == "none" else signals.patch_shape or n,
+        "auto" if config.max_flops is None else config.max_flops,
+        config.max_relative_error,
+        config.n_members or _N_MEMBERS,
+        max_iter=config.max_iter,
+        random_state=config.random_state,
+        verbose=options.shown(quiet),
+        threshold=rule.threshold,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the user chose --max-iter
+        auto.fit(signals.rows if signals.missing is None else signals.source.stream)
+    error = auto.error_
+    if rule.threshold is not None:  # without the cost of entries
+        error = signals.source.relative_error(auto.dictionary_, rule)
+    return LearnedModel(auto.dictionary_, error, auto.n_iter_, None, auto.interrupted_)
+
+
+def _usage(coder: Coder, signals: Signals, rule: SelectionRule) -> list[float] | None:
+    """The share of signals that use each member of a bank, from a sample."""
+    import numpy as np
+
+    from fost.transforms import Bank
+
+    if not isinstance(coder, Bank):
+        return None
+    rows = signals.source.sample(_USAGE_SIGNALS).rows()
+    missing = None if signals.missing is None else "nan"
+    members = coder.chosen(coder.encode(rows, rule.s, threshold=rule.threshold, missing=missing))
+    counts = np.bincount(members, minlength=coder.n_members)
+    return [float(count) / len(rows) for count in counts]
+
+
+def _describe_learned(
+    learned: LearnedModel, signals: Signals, rule: SelectionRule
+) -> tuple[dict[str, str], dict[str, object]]:
+    """A learned transform in lines for people, and as data."""
+    from fost.transforms.coder import dense_flops
+
+    transform, n = learned.transform, signals.n_features
+    dct = reference_dct(signals.patch_shape or n)
+    dct_error = None if dct is None else signals.source.relative_error(dct, rule)
+    shape = signals.patch_shape
+    patches = f" ({options.format_shape(shape)} patches)" if shape else ""
+    compared = "" if dct_error is None else f" (the DCT alone: {dct_error:.4%})"
+    stopped = {True: ", converged", False: ", not converged", None: ""}[learned.converged]
+    share = transform.flops / dense_flops(n)
+    lines = {
+        "learned": repr(transform),
+        "from": f"{signals.n_signals:,} signals of {n} entries{patches}",
+        "relative error": f"{learned.error:.4%}{compared}",
+        "iterations": f"{learned.n_iter}{stopped}",
+        "operations": f"{transform.flops:,} per signal ({share:.1%} of a dense matrix)",
+    }
+    facts: dict[str, object] = {
+        "transform": repr(transform),
+        "n_signals": signals.n_signals,
+        "n_features": n,
+        "patch_shape": shape,
+        "relative_error": learned.error,
+        "dct_relative_error": dct_error,
+        "n_iter": learned.n_iter,
+        "converged": learned.converged,
+        "flops": transform.flops,
+        "n_parameters": transform.n_parameters,
+    }
+    return lines, facts

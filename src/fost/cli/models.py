@@ -1,13 +1,13 @@
-"""Model files: a transform with what `fost learn` noted about it.
+"""Model files: a transform and the metadata that `fost learn` stores with it.
 
-The metadata of a model (see `fost.transforms.read_metadata`) has
+The metadata of a model (see `fost.transforms.read_metadata`) are
 
-``signals``         "picture" or "array": what it was learned on
-``patch``           "8x8": height and width of a patch, where signals are patches
-``sparsity``        "4": entries per code
-``threshold``       "0.05": those above this only, where it was learned with a threshold
-``relative_error``  "0.0123": that of the signals it was learned on
-``usage``           "0.25 0.75": shares of the signals that use each member of a bank
+``signals``          "image" or "array": the input of learning
+``patch_shape``      "8x8": height and width of a patch, where signals are patches
+``n_nonzero_coefs``  "4": entries per code
+``threshold``        "0.05": the threshold of codes, where the model was learned with one
+``relative_error``   "0.0123": the relative error of the training signals
+``usage``            "0.25 0.75": the share of signals that use each member of a bank
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ from math import isqrt
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fost.cli.errors import UserError, reading, writing
-from fost.cli.options import format_patch, parse_patch
+from fost.cli.errors import UserError, writing
+from fost.cli.options import format_shape, parse_shape
 
 if TYPE_CHECKING:
-    from fost.selection import Rule
-    from fost.transforms import DCT, Coder
+    from fost.coding.selection import SelectionRule
+    from fost.transforms import DCT, Coder, Transform
 
-_DEFAULT_SPARSITY = 4
-# Features, of all parts together, that any file may ask for, at about 20 bytes each; a larger
-# one as many as this for each of its bytes. What is learned has more bytes than features.
+_DEFAULT_NONZERO_COEFS = 4
+# The features of all stages that any file may ask for, at about 20 bytes each; a larger file may
+# ask for this many per byte. Learned transforms have more bytes than features.
 _FREE = 2**24
 _PER_BYTE = 16
+
+BASES = ("none", "dct", "hadamard", "wavelet")
 
 
 @dataclass(frozen=True)
@@ -41,46 +43,43 @@ class Model:
     path: Path
 
     @property
-    def known_patch(self) -> tuple[int, int] | None:
-        """The shape of a patch: as noted, or that of a DCT inside."""
+    def known_patch_shape(self) -> tuple[int, int] | None:
+        """The shape of a patch by the metadata, or that of a 2-D DCT in the transform."""
         from fost.transforms import DCT, Chain
 
-        n = self.transform.n_features
-        if "patch" in self.metadata:
-            patch = parse_patch(self.metadata["patch"], f"the patch in {str(self.path)!r}")
-            if patch[0] * patch[1] != n:
-                raise UserError(f"{str(self.path)!r} is damaged: its patch does not fit")
-            return patch
-        for member in Chain(self.transform.members[:1]).stages:
-            if isinstance(member, DCT) and len(member.shape) == 2:
-                return member.shape[0], member.shape[1]
+        if "patch_shape" in self.metadata:
+            name = f"the patch_shape in {str(self.path)!r}"
+            shape = parse_shape(self.metadata["patch_shape"], name)
+            if shape[0] * shape[1] != self.transform.n_features:
+                raise UserError(f"{str(self.path)!r} is damaged: its patch_shape does not fit")
+            return shape
+        for stage in Chain(self.transform.members[:1]).stages:
+            if isinstance(stage, DCT) and len(stage.shape) == 2:
+                return stage.shape[0], stage.shape[1]
         return None
 
-    @property
-    def patch(self) -> tuple[int, int] | None:
-        """The shape of a patch for what needs one: as far as it is known, or else a square."""
+    def patch_shape(self, use: str) -> tuple[int, int]:
+        """The shape of a patch, square if it is not known; `use` says who needs it."""
         n = self.transform.n_features
         side = isqrt(n)
-        return self.known_patch or ((side, side) if side * side == n else None)
-
-    def patch_or_complain(self, why: str) -> tuple[int, int]:
-        if self.patch is None:
+        shape = self.known_patch_shape or ((side, side) if side * side == n else None)
+        if shape is None:
             raise UserError(
-                f"{str(self.path)!r} does not say what shape its {self.transform.n_features} "
-                f"features have, which {why} needs"
+                f"{str(self.path)!r} does not say what shape its {n} features have, which {use} "
+                "needs"
             )
-        return self.patch
+        return shape
 
     @property
-    def sparsity(self) -> int:
-        """Entries per code: as noted, or four."""
-        noted = self.metadata.get("sparsity", "")
-        wanted = int(noted) if re.fullmatch("[1-9][0-9]{0,9}", noted) else _DEFAULT_SPARSITY
+    def n_nonzero_coefs(self) -> int:
+        """Entries per code."""
+        noted = self.metadata.get("n_nonzero_coefs", "")
+        wanted = int(noted) if re.fullmatch("[1-9][0-9]{0,9}", noted) else _DEFAULT_NONZERO_COEFS
         return min(wanted, self.transform.n_features)
 
     @property
     def threshold(self) -> float | None:
-        """The magnitude above which entries are kept, where it was learned with one."""
+        """The threshold of codes, where the model was learned with one."""
         noted = self.metadata.get("threshold")
         if noted is None:
             return None
@@ -93,61 +92,84 @@ class Model:
 
     @property
     def usage(self) -> list[float]:
-        """The share of signals that each member of a bank was used for, where it is noted."""
+        """The share of signals that use each member of a bank; empty if it is not known."""
         try:
             return [float(share) for share in self.metadata.get("usage", "").split()]
         except ValueError as error:
             raise UserError(f"{str(self.path)!r} is damaged: its usage is no numbers") from error
 
 
-def dct_of(shape: int | tuple[int, int]) -> DCT | None:
-    """The fixed transform that people know, to compare with; None for awkward lengths."""
-    from fost.transforms import DCT
-
-    try:
-        return DCT(shape)
-    except ValueError:
-        return None
-
-
 def load_model(path: Path) -> Model:
     import fost
-    from fost.transforms import read_metadata
+    from fost.transforms import Chain, read_metadata
 
-    with reading(path):
-        model = Model(fost.load(path), read_metadata(path), path)
-        size = path.stat().st_size
-    if _n_entries(model.transform) > max(_FREE, _PER_BYTE * size):
+    model = Model(fost.load(path), read_metadata(path), path)
+    coder, size = model.transform, path.stat().st_size
+    # The memory that a transform works with grows with the features of all its stages.
+    n_entries = sum(len(Chain([member]).stages) for member in coder.members) * coder.n_features
+    if n_entries > max(_FREE, _PER_BYTE * size):
         raise UserError(
             f"cannot use {str(path)!r}: a file of {size:,} bytes is too small for transforms of "
-            f"{model.transform.n_features:,} features"
+            f"{coder.n_features:,} features"
         )
     return model
-
-
-def _n_entries(coder: Coder) -> int:
-    """The features of all parts together, by which the memory goes that they work with."""
-    from fost.transforms import Chain
-
-    return sum(len(Chain([member]).stages) * member.n_features for member in coder.members)
 
 
 def save_model(
     transform: Coder,
     path: Path,
     *,
-    kind: str,
-    patch: tuple[int, int] | None,
-    rule: Rule,
-    error: float,
+    signals: str,
+    patch_shape: tuple[int, int] | None,
+    rule: SelectionRule,
+    relative_error: float,
     usage: list[float] | None = None,
 ) -> None:
-    metadata = {"signals": kind, "sparsity": str(rule.s), "relative_error": f"{error:.6g}"}
+    metadata = {
+        "signals": signals,
+        "n_nonzero_coefs": str(rule.s),
+        "relative_error": f"{relative_error:.6g}",
+    }
     if rule.threshold is not None:
         metadata["threshold"] = repr(rule.threshold)
-    if patch is not None:
-        metadata["patch"] = format_patch(patch)
+    if patch_shape is not None:
+        metadata["patch_shape"] = format_shape(patch_shape)
     if usage is not None:
         metadata["usage"] = " ".join(f"{share:.4f}" for share in usage)
     with writing(path):
         transform.save(path, metadata)
+
+
+def check_base(text: str) -> None:
+    """Raise a UserError if `text` is neither the name of a base nor a file."""
+    name, colon, _ = text.partition(":")
+    known = name == "wavelet" if colon else name in BASES
+    if not known and not Path(text).exists():
+        raise UserError(f"--base must be {', '.join(BASES)}, wavelet:NAME or a file, got {text!r}")
+
+
+def make_base(text: str, shape: int | tuple[int, int]) -> Transform | None:
+    """The base for signals of a shape, by its name or from a model file."""
+    import fost
+
+    name, _, wavelet = text.partition(":")
+    if name == "none":
+        return None
+    if name == "wavelet":
+        return fost.Wavelet(shape, wavelet or "db4")
+    if name in BASES:
+        return fost.DCT(shape) if name == "dct" else fost.Hadamard(shape)
+    loaded = load_model(Path(text)).transform
+    if not isinstance(loaded, fost.Transform):
+        raise UserError(f"cannot use {text!r} as a base: it is a {type(loaded).__name__}")
+    return loaded
+
+
+def reference_dct(shape: int | tuple[int, int]) -> DCT | None:
+    """The DCT that models are compared with; None for lengths that it does not support."""
+    from fost.transforms import DCT
+
+    try:
+        return DCT(shape)
+    except ValueError:
+        return None

@@ -1,56 +1,41 @@
-"""Signals from files: patches of pictures, or the rows of arrays.
+"""Signals from one or several files: patches of images, or the rows of arrays.
 
-Pictures are taken to [0, 1], colours to luma and chroma, and of each patch its mean is removed:
-it is kept beside the code, since hardly any patch is without one. Arrays are used as they are.
+Images are scaled to [0, 1], colours are converted to luma and chroma, and the mean of each patch
+is removed; code files store the means beside the codes. Arrays are used unchanged.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
-from fost.cli.errors import UserError, reading
+from fost.cli.errors import UserError, error_prefix
+from fost.cli.options import format_shape
+from fost.io.samples import file_format, open_array
 
 if TYPE_CHECKING:
-    from fost._typing import DType, Numbers
+    from fost._typing import Numbers, SlicedArray
     from fost.images import ImageFormat
     from fost.learning.training_data import TrainingData
 
-Patch = tuple[int, int]
-
-
-class Rows(Protocol):
-    """Signals in the rows of an array, wherever it is."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    @property
-    def dtype(self) -> DType: ...
-
-
-def is_array(path: Path) -> bool:
-    """Whether a file is an array of signals, by its name; all else are pictures."""
-    return path.suffix.lower() == ".npy" or is_zarr(path)
-
-
-def is_zarr(path: Path) -> bool:
-    return path.suffix.lower() == ".zarr"
+Shape = tuple[int, int]
+DEFAULT_PATCH_SHAPE = (8, 8)
+# Bytes of an .npy file that a Dask worker reads at once.
+_CHUNK_BYTES = 2**26
 
 
 @dataclass(frozen=True)
 class Signals:
-    """What `fost learn` learns from; `rows` is anything that `fost.learn` takes."""
+    """Signals and missing entries as `fost.learn` takes them, and their origin."""
 
     rows: Any
     n_signals: int
     n_features: int
-    kind: str
-    patch: Patch | None
-    # What is missing, as `fost.learn` takes it.
+    kind: str  # "image" or "array"
+    patch_shape: Shape | None = None
     missing: Any = None
 
     @property
@@ -62,188 +47,211 @@ class Signals:
 
 
 @dataclass(frozen=True)
-class _Joined:
-    """Several arrays as the blocks of one."""
+class _Blocks:
+    """Several arrays as the blocks of one stream."""
 
-    arrays: list[Rows]
+    arrays: list[SlicedArray]
 
-    def __iter__(self) -> Iterator[Rows]:
+    def __iter__(self) -> Iterator[SlicedArray]:
         return iter(self.arrays)
+
+
+def is_array(path: Path) -> bool:
+    """Whether a file holds signals in rows, by its name; other files are images."""
+    return file_format(path) == "array"
 
 
 def load_signals(
     paths: Sequence[Path],
-    patch: Patch | None,
-    stride: Patch | None,
-    whole: Patch,
-    on_cluster: bool = False,
+    patch_shape: Shape | None = None,
+    stride: Shape | None = None,
+    *,
     masks: Sequence[Path] = (),
+    on_cluster: bool = False,
 ) -> Signals:
-    """All signals in some files, which must be of one kind.
-
-    `patch` is what the user asked for, and `whole` what pictures are cut into if they did not;
-    `masks` say what is missing of arrays.
-    """
+    """The signals of files that are all images or all arrays; `masks` are for arrays."""
     import numpy as np
 
     kinds = {is_array(path) for path in paths}
     if len(kinds) > 1:
-        raise UserError("the inputs must be all pictures or all arrays, not both")
+        raise UserError("the inputs must be all images or all arrays, not both")
     if kinds == {True}:
         if stride is not None:
-            raise UserError("--stride is for pictures")
-        return _array_signals(paths, patch, on_cluster, masks)
-    if masks:
-        raise UserError("--missing is for arrays, not for pictures")
-    if on_cluster:
-        raise UserError("--scheduler is for arrays, not for pictures")
-    patch = patch or whole
-    parts = [
-        block - block.mean(axis=1, keepdims=True)
-        for path in paths
-        for _, block in picture_blocks(unit_planes(read_picture(path))[0], patch, stride, path)
-    ]
-    rows = np.concatenate(parts)
-    return Signals(rows, len(rows), rows.shape[1], "picture", patch)
+            raise UserError("--stride is for images, not for arrays")
+        return _array_signals(paths, patch_shape, masks, on_cluster)
+    check_array_options(masks, on_cluster)
+    shape = patch_shape or DEFAULT_PATCH_SHAPE
+    rows = np.concatenate(
+        [
+            block - block.mean(axis=1, keepdims=True)
+            for path in paths
+            for block in image_blocks(read_planes(path)[1], shape, stride, path)
+        ]
+    )
+    return Signals(rows, len(rows), rows.shape[1], "image", shape)
+
+
+def check_array_options(masks: Sequence[Path], on_cluster: bool) -> None:
+    """Raise a UserError for options that images do not have."""
+    if masks or on_cluster:
+        option = "--missing" if masks else "--scheduler"
+        raise UserError(f"{option} is for arrays, not for images")
 
 
 def _array_signals(
-    paths: Sequence[Path], patch: Patch | None, on_cluster: bool, masks: Sequence[Path]
+    paths: Sequence[Path], patch_shape: Shape | None, masks: Sequence[Path], on_cluster: bool
 ) -> Signals:
-    """The rows of some arrays."""
-    from fost.cli.gaps import has_nan, masks_of
+    from fost.streams import as_stream
 
-    arrays = _dask_arrays(paths) if on_cluster else [open_array(path) for path in paths]
-    sizes = {array.shape[1] for array in arrays}
+    arrays = [open_rows(path, on_cluster) for path in paths]
+    sizes = {int(array.shape[1]) for array in arrays}
     if len(sizes) > 1:
         raise UserError(f"the arrays must have equally many columns, got {sorted(sizes)}")
-    if patch is not None and patch[0] * patch[1] not in sizes:
+    (n_features,) = sizes
+    if patch_shape is not None and patch_shape[0] * patch_shape[1] != n_features:
         raise UserError(
-            f"--patch {patch[0]}x{patch[1]} does not fit signals of {sizes.pop()} entries"
+            f"--patch-shape {format_shape(patch_shape)} does not fit signals of {n_features} "
+            "entries"
         )
-    rows = _joined(arrays, on_cluster)
-    missing: Any = None
+    rows, missing = _joined(arrays, on_cluster), None
     if masks:
-        missing = _joined(masks_of(masks, arrays, on_cluster), on_cluster)
-    elif has_nan(rows):
+        missing = _joined(open_masks(masks, arrays, on_cluster), on_cluster)
+    elif as_stream(rows).total(_count_nan)[0]:
         missing = "nan"
     n_signals = sum(int(array.shape[0]) for array in arrays)
-    return Signals(rows, n_signals, int(sizes.pop()), "array", patch, missing)
+    return Signals(rows, n_signals, n_features, "array", patch_shape, missing)
 
 
-def _joined(arrays: list[Rows], on_cluster: bool) -> Any:
+def _joined(arrays: list[Any], on_cluster: bool) -> Any:
     import numpy as np
 
     if len(arrays) == 1:
         return arrays[0]
-    return np.concatenate(cast(Any, arrays)) if on_cluster else _Joined(arrays)  # left to Dask
+    return np.concatenate(arrays) if on_cluster else _Blocks(arrays)  # Dask's concatenate
 
 
-def _dask_arrays(paths: Sequence[Path]) -> list[Rows]:
-    from fost.cli.cluster import dask_rows
+def _count_nan(block: Numbers) -> tuple[int]:
+    import numpy as np
 
-    return [dask_rows(path) for path in paths]
+    return (int(np.isnan(block).sum()) if block.dtype.kind == "f" else 0,)
 
 
-def open_array(path: Path) -> Rows:
-    """Signals in the rows of an .npy or Zarr array, which stay on the disk until they are used."""
-    array = open_samples(path)
+def open_rows(path: Path, on_cluster: bool = False) -> SlicedArray:
+    """Signals in the rows of an .npy or .zarr array, which is not read before it is used.
+
+    On a cluster it is a Dask array, whose chunks the workers read themselves.
+    """
+    array = open_array(path)
     if len(array.shape) != 2 or 0 in array.shape:
         raise UserError(
             f"cannot use {str(path)!r}: signals must be the rows of a two-dimensional array, "
             f"its shape is {array.shape}"
         )
-    return array
+    return _dask_array(path, array) if on_cluster else array
 
 
-def open_samples(path: Path) -> Rows:
-    """An .npy or Zarr array of real numbers, of any shape."""
-    array = _open_zarr(path) if is_zarr(path) else _open_npy(path)
-    if array.dtype.kind not in "biuf":
+def open_masks(
+    paths: Sequence[Path], arrays: Sequence[SlicedArray], on_cluster: bool = False
+) -> list[SlicedArray]:
+    """Masks of missing entries, one file for each array and of its shape."""
+    if len(paths) != len(arrays):
         raise UserError(
-            f"cannot use {str(path)!r}: its entries are {array.dtype}, not real numbers"
+            f"--missing must be given once for each array, got {len(paths)} for {len(arrays)}"
         )
-    return array
-
-
-def _open_npy(path: Path) -> Rows:
-    import numpy as np
-
-    from fost._files import open_file
-    from fost.cli.npy import read_header
-
-    with reading(path), open_file(path) as file:
-        try:
-            header = read_header(file)
-        except ValueError as error:
-            raise UserError(f"cannot read {str(path)!r}: {error}") from error
-        if header.dtype.hasobject:
-            raise UserError(f"cannot read {str(path)!r}: not an array of numbers")
-        there = os.fstat(file.fileno()).st_size - file.tell()
-        if there < header.n_bytes:
+    masks = []
+    for path, array in zip(paths, arrays, strict=True):
+        if not is_array(path):
+            raise UserError(f"--missing must be an .npy or .zarr array, got {str(path)!r}")
+        mask = open_rows(path, on_cluster)
+        if mask.dtype.kind != "b":
+            raise UserError(f"cannot use {str(path)!r}: its entries are {mask.dtype}, not bool")
+        if tuple(mask.shape) != tuple(array.shape):
             raise UserError(
-                f"cannot read {str(path)!r}: it ends after {there:,} of {header.n_bytes:,} bytes"
+                f"cannot use {str(path)!r}: its shape is {tuple(mask.shape)}, that of the signals "
+                f"is {tuple(array.shape)}"
             )
-        if 0 in (*header.shape, header.dtype.itemsize):  # nothing to map
-            return np.empty(header.shape, header.dtype)
-        return np.memmap(
-            file, header.dtype, "r", offset=file.tell(), shape=header.shape, order=header.order
-        )
+        masks.append(mask)
+    return masks
 
 
-def _open_zarr(path: Path) -> Rows:
-    try:
-        import zarr
-    except ImportError as error:
-        raise UserError("reading .zarr needs Zarr: pip install 'fost[dask]'") from error
-    try:
-        opened: Rows = zarr.open_array(str(path), mode="r")
-    except Exception as error:  # of many kinds, by version and format
-        why = "not an array of Zarr" if path.exists() else "No such file or directory"
-        raise UserError(f"cannot read {str(path)!r}: {why}") from error
-    return opened
+def read_planes(path: Path) -> tuple[Numbers, Numbers, ImageFormat]:
+    """An image file: its pixels, the planes that are coded, and its type and range.
 
-
-def read_picture(path: Path) -> Numbers:
+    The planes are in [0, 1] if there is one, or else luma and chroma.
+    """
     from fost import images
 
-    with reading(path):
-        return images.read(path)
+    pixels = images.read(path)
+    form = images.ImageFormat.of(pixels)
+    unit = form.to_unit(pixels)
+    return pixels, images.to_luma_chroma(unit) if _has_colours(unit) else unit, form
 
 
-def unit_planes(picture: Numbers) -> tuple[Numbers, ImageFormat]:
-    """A picture as it is coded, from 0 to 1 and colours as luma and chroma, and its format."""
+def image_from_planes(planes: Numbers, form: ImageFormat) -> Numbers:
+    """The image with these planes, in its own type and range."""
     from fost import images
 
-    form = images.ImageFormat.of(picture)
-    unit = form.to_unit(picture)
-    return (images.to_luma_chroma(unit) if has_colours(picture.shape) else unit), form
+    return form.from_unit(images.from_luma_chroma(planes) if _has_colours(planes) else planes)
 
 
-def from_unit_planes(planes: Numbers, form: ImageFormat) -> Numbers:
-    """Undoes `unit_planes`."""
-    from fost import images
-
-    unit = images.from_luma_chroma(planes) if has_colours(planes.shape) else planes
-    picture: Numbers = form.from_unit(unit)
-    return picture
+def _has_colours(planes: Numbers) -> bool:
+    return planes.ndim == 3 and planes.shape[2] == 3
 
 
-def has_colours(shape: Sequence[int]) -> bool:
-    return len(shape) == 3 and shape[2] == 3
-
-
-def picture_blocks(
-    planes: Numbers, patch: Patch, stride: Patch | None, path: Path
-) -> Iterator[tuple[slice, Numbers]]:
-    """The patches of a picture, block by block; `path` is for complaints."""
+def image_blocks(
+    planes: Numbers, patch_shape: Shape, stride: Shape | None, path: Path
+) -> Iterator[Numbers]:
+    """The patches of an image in blocks of rows; `path` is named in errors."""
     from fost.restoration.arrays import split_channels
     from fost.restoration.patch_grid import PatchGrid
     from fost.restoration.patches import patch_blocks
 
     channels = split_channels(planes, None if planes.ndim == 2 else -1)
+    with error_prefix(f"cannot use {str(path)!r}"):
+        grid = PatchGrid.over(channels.shape[1:], patch_shape, stride, "image", len(channels))
+        for _, block in patch_blocks(channels, grid):
+            yield block
+
+
+@contextmanager
+def dask_cluster(address: str | None) -> Iterator[None]:
+    """Compute Dask arrays on the cluster of a scheduler, if there is an address."""
+    if address is None:
+        yield
+        return
     try:
-        grid = PatchGrid.over(channels.shape[1:], patch, stride, "image", len(channels))
-        yield from patch_blocks(channels, grid)
-    except ValueError as error:
-        raise UserError(f"cannot use {str(path)!r}: {error}") from error
+        from distributed import Client
+    except ImportError as error:
+        raise UserError("--scheduler needs Dask: pip install 'fost[dask]'") from error
+    try:
+        client = Client(address)
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot connect to a Dask scheduler at {address!r}: {error}") from error
+    with client:
+        yield
+
+
+def _dask_array(path: Path, array: SlicedArray) -> Any:
+    import dask
+    import dask.array as da
+
+    place, (n_signals, n_features) = str(path.resolve()), array.shape
+    if path.suffix.lower() == ".zarr":
+        return da.from_zarr(place)
+    step = max(1, _CHUNK_BYTES // (n_features * array.dtype.itemsize))
+    parts = [
+        da.from_delayed(
+            dask.delayed(_read_rows)(place, start, start + step),
+            shape=(min(step, n_signals - start), n_features),
+            dtype=array.dtype,
+        )
+        for start in range(0, n_signals, step)
+    ]
+    return da.concatenate(parts)
+
+
+def _read_rows(path: str, start: int, stop: int) -> Numbers:
+    """Runs on the workers of a cluster."""
+    import numpy as np
+
+    return np.array(open_array(path)[slice(start, stop), :])

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from fost._validation import check_integer
 from fost.diagnostics.result import DiagnosticResult, check_entries, plural
-from fost.transforms.dct import _line_flops
-from fost.transforms.orthonormal import dense_flops
+from fost.transforms.coder import dense_flops
+from fost.transforms.dct import dct_line_flops
 
 _MAX_SIZE = 2**31 - 1
 
@@ -152,7 +152,7 @@ def operation_counts(
         n_atoms=k,
         reflectors=4 * n * m,
         dense=dense_flops(n),
-        dct=round(_line_flops(n)),
+        dct=round(dct_line_flops(n)),
         omp_cholesky=omp_cholesky_flops(n, s, k),
         batch_omp=batch_omp_flops(n, s, k),
     )

@@ -39,7 +39,7 @@ from fost.diagnostics.spectrum import (
 from fost.diagnostics.sums import CodingSums, coding_sums
 from fost.learning import as_training_data
 from fost.transforms import DCT, Chain, Coder, Transform
-from fost.transforms.orthonormal import dense_flops
+from fost.transforms.coder import dense_flops
 
 _WIDTH = 79
 _LABEL = 20

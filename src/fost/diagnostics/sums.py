@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from fost._threads import single_threaded_blas
 from fost._typing import Float64Array, Floats
 from fost._validation import check_parameters, check_real
+from fost.coding.omp import omp
 from fost.diagnostics.result import check_entries
 from fost.learning import as_training_data
 from fost.learning.state import LearningResult
-from fost.pursuit import omp
 from fost.transforms import Chain, Coder, Dense, Householder, Transform, Union
 
 # Atoms count as orthonormal if max|D^T D - I| is at most this: more than the rounding error of

@@ -1,4 +1,4 @@
-"""Learned transforms as scikit-learn estimators. The mathematics is in `fost.learning`."""
+"""Scikit-learn estimators; `fost.learning` has the algorithms."""
 
 from fost.estimators.auto import AutoDictionary
 from fost.estimators.bank import BankDictionary

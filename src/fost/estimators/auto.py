@@ -10,15 +10,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fost._progress import progress
-from fost._random import RandomState, as_generator
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
-from fost._validation import check_integer, check_number, check_verbose
+from fost._validation import RandomState, as_generator, check_integer, check_number, check_verbose
 from fost._warnings import external_stacklevel
-from fost.estimators.base import CoderEstimator
-from fost.estimators.convergence import warn_unless_converged
-from fost.estimators.defaults import default_entries
-from fost.estimators.weighted import WeightedFit
+from fost.coding.selection import SelectionRule, check_rule
+from fost.estimators.base import CoderEstimator, WeightedFit, default_entries, warn_unless_converged
 from fost.learning import InterruptedWarning, as_training_data
 from fost.learning.bank import max_bank_members
 from fost.learning.learn import LearningOptions, learn_part
@@ -39,9 +36,8 @@ from fost.model_selection.successive_halving import (
     first_signals,
     halving_schedule,
 )
-from fost.selection import Rule, check_rule
 from fost.streams import Stream
-from fost.transforms.orthonormal import dense_flops
+from fost.transforms.coder import dense_flops
 
 # The number of signals that candidates are compared on if the signals are not all in memory.
 _MAX_EXPLORED = 100_000
@@ -180,7 +176,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         self.threshold = threshold
 
     @property
-    def _rule(self) -> Rule:
+    def _rule(self) -> SelectionRule:
         """The selection rule of the codes."""
         n = self.n_features_in_
         return check_rule(self._learned_entries(n), None, self.threshold, n)

@@ -1,11 +1,11 @@
-"""A bank of transforms as a scikit-learn estimator."""
+"""Banks of transforms as a scikit-learn estimator."""
 
 from __future__ import annotations
 
 import os
 
-from fost._random import RandomState
-from fost.estimators.defaults import default_rotations
+from fost._validation import RandomState
+from fost.estimators.base import default_rotations
 from fost.estimators.learned import LearnedDictionary
 from fost.learning import Structure
 from fost.learning.bank import BankOf, check_member
@@ -17,48 +17,52 @@ from fost.transforms import Bank, Coder, Transform
 
 
 class BankDictionary(LearnedDictionary):
-    """Several fast transforms, of which each signal uses the one that suits it best.
+    r"""A bank of fast transforms; the code of each signal uses the best member.
 
-    Minimises the sum of ||y - U_b x||^2 over signals, each with the best of the members
-    U_1 ... U_B and a code x of at most `n_nonzero_coefs` entries. For signals of several kinds
-    a bank comes close to K-SVD with several times as many atoms, without matching pursuit.
+    Minimises the sum over signals of :math:`\min_b \|y - U_b x\|^2` over the members
+    :math:`U_1 \ldots U_B` and codes x with at most `n_nonzero_coefs` entries. For mixtures of
+    different kinds of signals, the error is close to that of K-SVD with several times as many
+    atoms, without matching pursuit.
 
     Parameters
     ----------
     n_members : int
-        Members, B.
+        Number of members, B.
     n_nonzero_coefs : int or None
-        Entries per code, s; at most so many where there is a threshold. None is no limit where
-        there is one, and otherwise a sixteenth of the features, at least 4 where there are 4.
+        Entries per code, s; with a threshold, the maximum. None means n / 16, but at least 4 if
+        there are as many features; with a threshold, no limit.
     structure : Structure, optional
-        The structure of the members: `fost.Orthonormal`, `fost.Reflectors`, `fost.Rotations`;
-        as many rotations as features if None.
+        The structure of the members: `fost.Orthonormal`, `fost.Reflectors` or
+        `fost.Rotations`. None means n rotations.
     base : Transform, optional
-        A fixed transform under all members, such as ``fost.DCT((8, 8))``; applied once.
+        A fixed transform that is applied once, before all members, such as
+        ``fost.DCT((8, 8))``.
     init : {"splitting", "farthest", "subsets"}, Bank or None
-        Where learning starts; ``"splitting"`` if None (see `fost.BankOf`).
+        Initial bank, or the method that learns it; ``"splitting"`` if None (see `fost.BankOf`).
     max_iter : int
-        Iterations at most.
+        Maximum number of iterations.
     tol : float
-        Stop when the relative error changes by less than this; 0 never stops early.
+        Stop when the relative error changes by less than `tol`; 0 disables early stopping.
     random_state : int, Generator, RandomState or None
-        For starts that are random.
+        Seed of random starts.
     callback : callable, optional
-        Called as ``callback(iteration, error, bank)``; stops learning by returning True.
+        Called as ``callback(iteration, error, bank)``; returns True to stop.
     verbose : bool
-        Show progress on stderr.
+        Show a progress bar on stderr.
     sparse_output : bool
         Whether `transform` returns a csr_array or an ndarray.
     checkpoint : path, optional
-        A file that `fit` writes its state to and goes on from (see `fost.learn`).
+        File to which `fit` writes its state and from which it resumes (see `fost.learn`).
     forgetting : float or "auto"
-        How much of the sums of earlier batches `partial_fit` remembers at each call, from 0
-        (the last batch alone) to 1 (all equally).
+        Factor by which `partial_fit` multiplies the sums of earlier batches at each call, from 0
+        (only the last batch) to 1 (all batches equally). ``"auto"`` gives weight to about the
+        last tenth of all calls.
     threshold : float, optional
-        Codes keep all entries of a magnitude above this, in learning as in `transform`, which
-        minimises ||Y - U X||_F^2 + threshold^2 ||X||_0 (with ``n_nonzero_coefs=None``).
+        Keep all entries of magnitude above `threshold`, in `fit` and in `transform`. With
+        ``n_nonzero_coefs=None`` this minimises
+        :math:`\|Y - U X\|_F^2 + \mathrm{threshold}^2 \|X\|_0`.
     transform_max_error : float, optional
-        `transform` keeps as few entries as make the squared error of a signal at most this.
+        `transform` keeps as few entries as give a squared error per signal of at most this value.
 
     Attributes
     ----------
@@ -67,20 +71,20 @@ class BankDictionary(LearnedDictionary):
     components_ : ndarray of shape (n_members * n_features, n_features)
         The atoms of all members, in rows.
     n_nonzero_coefs_ : int or None
-        Entries per code in `fit`; None where a threshold alone decides.
+        Entries per code in `fit`; None if a threshold alone limits them.
     error_ : float
-        Relative error of `dictionary_` on the signals of `fit`.
+        Relative error of `dictionary_` on the training signals.
     errors_ : ndarray of shape (n_iter_,)
-        Relative error after each iteration, which never rises.
+        Relative error after each iteration; it never increases.
     start_error_ : float
-        Relative error of the start, which need not be of the structure.
+        Relative error of the initial transform, which need not have the learned structure.
     n_iter_ : int
-        Iterations done.
+        Number of iterations.
     interrupted_ : bool
-        Whether Ctrl-C ended the learning.
+        Whether Ctrl-C interrupted `fit`.
     reseeded_ : ndarray of shape (n_iter_,)
-        How many members no signal used before each iteration of `fit`, which replaced them as
-        far as there were signals to learn others from.
+        Number of members that no signal used before each iteration of `fit`. `fit` replaced
+        these members if there were enough signals.
 
     Examples
     --------
@@ -139,6 +143,6 @@ class BankDictionary(LearnedDictionary):
         )
         return BankOf(check_member(member, "structure"), self.n_members)
 
-    def _take(self, result: LearningResult) -> None:
-        super()._take(result)
+    def _store_result(self, result: LearningResult) -> None:
+        super()._store_result(result)
         self.reseeded_ = result.reseeded

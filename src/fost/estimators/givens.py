@@ -1,12 +1,12 @@
-"""Rotations over a base as a scikit-learn estimator."""
+"""Givens rotations over a base as a scikit-learn estimator."""
 
 from __future__ import annotations
 
 import os
 from typing import Literal
 
-from fost._random import RandomState
-from fost.estimators.defaults import default_rotations
+from fost._validation import RandomState
+from fost.estimators.base import default_rotations
 from fost.estimators.learned import LearnedDictionary
 from fost.learning import Structure
 from fost.learning.learn import Callback
@@ -17,68 +17,69 @@ from fost.transforms import Coder, Givens, Transform
 
 
 class GivensDictionary(LearnedDictionary):
-    """A dictionary of rotations of two features each, usually on top of a fast base.
+    r"""A dictionary of Givens rotations, usually over a fast base.
 
-    Minimises ||Y - B U X||_F^2 over products U = G_g ... G_1 of rotations and 2 x 2 reflections
-    and codes X with at most `n_nonzero_coefs` entries per signal; B is the base.
+    Minimises :math:`\|Y - B U X\|_F^2` over products :math:`U = G_g \cdots G_1` of rotations and
+    2 x 2 reflections, and codes X with at most `n_nonzero_coefs` entries per signal. B is the base.
 
     Parameters
     ----------
     n_rotations : int, "auto" or None
-        Number of rotations, g; ``"auto"`` adds them while they pay (see `fost.Rotations`), and
-        None takes as many as there are features.
+        Number of rotations, g. ``"auto"`` selects it from the data (see `fost.Rotations`). None
+        means n.
     n_nonzero_coefs : int or None
-        Entries per code, s; at most so many where there is a threshold. None is no limit where
-        there is one, and otherwise a sixteenth of the features, at least 4 where there are 4.
+        Entries per code, s; with a threshold, the maximum. None means n / 16, but at least 4 if
+        there are as many features; with a threshold, no limit.
     base : Transform, optional
-        A fixed transform under the learned one, such as ``fost.DCT((8, 8))``. Without one,
-        many rotations are needed.
+        A fixed transform that is applied before the learned one, such as ``fost.DCT((8, 8))``.
+        Without a base, many rotations are needed.
     init : {"aligned", "base"}, Transform or None
-        Where learning starts; ``"aligned"`` if None.
+        Initial transform; ``"aligned"`` if None.
     max_iter : int
-        Iterations at most.
+        Maximum number of iterations.
     tol : float
-        Stop when the relative error changes by less than this; 0 never stops early.
+        Stop when the relative error changes by less than `tol`; 0 disables early stopping.
     random_state : int, Generator, RandomState or None
-        For the signals that the aligned start looks at.
+        Seed of the sample of signals for the aligned start.
     callback : callable, optional
-        Called as ``callback(iteration, error, transform)``; stops learning by returning True.
+        Called as ``callback(iteration, error, transform)``; returns True to stop.
     verbose : bool
-        Show progress on stderr.
+        Show a progress bar on stderr.
     sparse_output : bool
         Whether `transform` returns a csr_array or an ndarray.
     checkpoint : path, optional
-        A file that `fit` writes its state to and goes on from (see `fost.learn`).
+        File to which `fit` writes its state and from which it resumes (see `fost.learn`).
     forgetting : float or "auto"
-        How much of the sums of earlier batches `partial_fit` remembers at each call, from 0
-        (the last batch alone) to 1 (all equally). ``"auto"`` remembers about the last tenth of
-        all calls, so that codes of the first, bad dictionaries are soon forgotten.
+        Factor by which `partial_fit` multiplies the sums of earlier batches at each call, from 0
+        (only the last batch) to 1 (all batches equally). ``"auto"`` gives weight to about the
+        last tenth of all calls, so that codes in early dictionaries lose their influence.
     threshold : float, optional
-        Codes keep all entries of a magnitude above this, in learning as in `transform`, which
-        minimises ||Y - U X||_F^2 + threshold^2 ||X||_0 (with ``n_nonzero_coefs=None``).
+        Keep all entries of magnitude above `threshold`, in `fit` and in `transform`. With
+        ``n_nonzero_coefs=None`` this minimises
+        :math:`\|Y - U X\|_F^2 + \mathrm{threshold}^2 \|X\|_0`.
     transform_max_error : float, optional
-        `transform` keeps as few entries as make the squared error of a signal at most this.
+        `transform` keeps as few entries as give a squared error per signal of at most this value.
 
     Attributes
     ----------
     dictionary_ : Transform
         The learned transform, the base included.
     components_ : ndarray of shape (n_features, n_features)
-        Its atoms, in rows.
+        The atoms, in rows.
     n_rotations_ : int
-        Number of rotations that were learned.
+        Number of learned rotations.
     n_nonzero_coefs_ : int or None
-        Entries per code in `fit`; None where a threshold alone decides.
+        Entries per code in `fit`; None if a threshold alone limits them.
     error_ : float
-        Relative error of `dictionary_` on the signals of `fit`.
+        Relative error of `dictionary_` on the training signals.
     errors_ : ndarray of shape (n_iter_,)
-        Relative error after each iteration, which never rises.
+        Relative error after each iteration; it never increases.
     start_error_ : float
-        Relative error of the start, which need not be of the structure.
+        Relative error of the initial transform, which need not have the learned structure.
     n_iter_ : int
-        Iterations done.
+        Number of iterations.
     interrupted_ : bool
-        Whether Ctrl-C ended the learning.
+        Whether Ctrl-C interrupted `fit`.
 
     Examples
     --------
@@ -127,8 +128,8 @@ class GivensDictionary(LearnedDictionary):
 
     @property
     def n_rotations_(self) -> int:
-        """Number of rotations that were learned."""
-        learned = self._beyond_base
+        """Number of learned rotations."""
+        learned = self._without_base
         assert isinstance(learned, Givens)
         return learned.n_rotations
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import Literal
 
-from fost._random import RandomState
-from fost._validation import check_integer
-from fost.estimators.defaults import default_reflectors
+from fost._validation import RandomState, check_integer
+from fost.estimators.base import default_reflectors
 from fost.estimators.learned import LearnedDictionary
 from fost.learning import Structure
 from fost.learning.learn import Callback
@@ -18,74 +17,75 @@ from fost.transforms import Coder, Householder, Transform
 
 
 class HouseholderDictionary(LearnedDictionary):
-    """A dictionary of a few Householder reflectors, learned by H_m-DLA or QH_m-DLA.
+    r"""A product of a few Householder reflectors, learned by H_m-DLA or QH_m-DLA.
 
-    Minimises ||Y - U X||_F^2 over products U = U_m ... U_1 of reflectors and codes X with at
-    most `n_nonzero_coefs` entries per signal.
+    Minimises :math:`\|Y - U X\|_F^2` over products :math:`U = U_m \cdots U_1` of reflectors and
+    codes X with at most `n_nonzero_coefs` entries per signal.
 
     Parameters
     ----------
     n_reflectors : int, "auto" or None
-        Number of reflectors, m; ``"auto"`` chooses it from the data (see `fost.Reflectors`), and
-        None takes 2 log2(n) of them: 12 for 64 features.
+        Number of reflectors, m. ``"auto"`` selects it from the data (see `fost.Reflectors`). None
+        means 2 log2(n), for instance 12 for 64 features.
     n_nonzero_coefs : int or None
-        Entries per code, s; at most so many where there is a threshold. None is no limit where
-        there is one, and otherwise a sixteenth of the features, at least 4 where there are 4.
+        Entries per code, s; with a threshold, the maximum. None means n / 16, but at least 4 if
+        there are as many features; with a threshold, no limit.
     orthogonal : bool
-        Reflectors orthogonal to each other: QH_m-DLA, which learns faster and a little worse.
+        Mutually orthogonal reflectors, QH_m-DLA: faster to learn, with a slightly larger error.
     order : {"cyclic", "random"}
         The order in which H_m-DLA updates the reflectors.
     triangular : bool
         Reflectors with leading zeros.
     base : Transform, optional
-        A fixed transform under the learned one.
+        A fixed transform that is applied before the learned one.
     init : {"svd", "random", "orthogonal"}, Transform or None
-        Where learning starts; ``"svd"`` if None. For `orthogonal` dictionaries of pictures
-        the codes of the two-dimensional DCT are the best start.
+        Initial transform; ``"svd"`` if None. For `orthogonal` dictionaries of images, the
+        codes of the two-dimensional DCT are the best start.
     max_iter : int
-        Iterations at most.
+        Maximum number of iterations.
     tol : float
-        Stop when the relative error changes by less than this; 0 never stops early.
+        Stop when the relative error changes by less than `tol`; 0 disables early stopping.
     random_state : int, Generator, RandomState or None
-        For starts and orders that are random.
+        Seed of random starts and orders.
     callback : callable, optional
-        Called as ``callback(iteration, error, transform)``; stops learning by returning True.
+        Called as ``callback(iteration, error, transform)``; returns True to stop.
     verbose : bool
-        Show progress on stderr.
+        Show a progress bar on stderr.
     sparse_output : bool
         Whether `transform` returns a csr_array or an ndarray.
     checkpoint : path, optional
-        A file that `fit` writes its state to and goes on from (see `fost.learn`).
+        File to which `fit` writes its state and from which it resumes (see `fost.learn`).
     forgetting : float or "auto"
-        How much of the sums of earlier batches `partial_fit` remembers at each call, from 0
-        (the last batch alone) to 1 (all equally). ``"auto"`` remembers about the last tenth of
-        all calls, so that codes of the first, bad dictionaries are soon forgotten.
+        Factor by which `partial_fit` multiplies the sums of earlier batches at each call, from 0
+        (only the last batch) to 1 (all batches equally). ``"auto"`` gives weight to about the
+        last tenth of all calls, so that codes in early dictionaries lose their influence.
     threshold : float, optional
-        Codes keep all entries of a magnitude above this, in learning as in `transform`, which
-        minimises ||Y - U X||_F^2 + threshold^2 ||X||_0 (with ``n_nonzero_coefs=None``).
+        Keep all entries of magnitude above `threshold`, in `fit` and in `transform`. With
+        ``n_nonzero_coefs=None`` this minimises
+        :math:`\|Y - U X\|_F^2 + \mathrm{threshold}^2 \|X\|_0`.
     transform_max_error : float, optional
-        `transform` keeps as few entries as make the squared error of a signal at most this.
+        `transform` keeps as few entries as give a squared error per signal of at most this value.
 
     Attributes
     ----------
     dictionary_ : Transform
         The learned transform.
     components_ : ndarray of shape (n_features, n_features)
-        Its atoms, in rows.
+        The atoms, in rows.
     n_reflectors_ : int
-        Number of reflectors that were learned.
+        Number of learned reflectors.
     n_nonzero_coefs_ : int or None
-        Entries per code in `fit`; None where a threshold alone decides.
+        Entries per code in `fit`; None if a threshold alone limits them.
     error_ : float
-        Relative error of `dictionary_` on the signals of `fit`.
+        Relative error of `dictionary_` on the training signals.
     errors_ : ndarray of shape (n_iter_,)
-        Relative error after each iteration, which never rises.
+        Relative error after each iteration; it never increases.
     start_error_ : float
-        Relative error of the start, which need not be of the structure.
+        Relative error of the initial transform, which need not have the learned structure.
     n_iter_ : int
-        Iterations done.
+        Number of iterations.
     interrupted_ : bool
-        Whether Ctrl-C ended the learning.
+        Whether Ctrl-C interrupted `fit`.
 
     Examples
     --------
@@ -141,8 +141,8 @@ class HouseholderDictionary(LearnedDictionary):
 
     @property
     def n_reflectors_(self) -> int:
-        """Number of reflectors that were learned."""
-        learned = self._beyond_base
+        """Number of learned reflectors."""
+        learned = self._without_base
         assert isinstance(learned, Householder)
         return learned.n_reflectors
 

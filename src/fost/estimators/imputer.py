@@ -1,4 +1,4 @@
-"""Mask of tables and signals, filled, as a scikit-learn transformer."""
+"""Imputation by Gaussian mixtures as a scikit-learn transformer."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from sklearn.impute import MissingIndicator
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from fost._random import RandomState
 from fost._typing import Floats, Mask
-from fost._validation import check_flag, check_integer
-from fost.estimators.checks import naming_signals
+from fost._validation import RandomState, check_flag, check_integer
+from fost.estimators.base import errors_naming_signals
 from fost.imputation import Mixture, fit_mixture
 from fost.imputation.conditioning import keep_observed, zero_missing
 
-# Features whose largest entries differ by more than this power of two are scaled differently.
-_REACH = 100
+# Features whose largest entries differ by a larger binary exponent are scaled separately.
+_MAX_EXPONENT = 100
 
 
 class Imputer(TransformerMixin, BaseEstimator):
-    """Fill what is missing by its mean given what is observed of the same signal.
+    """Imputation of missing entries by their conditional mean given the observed entries.
 
     The prior is a Gaussian or a Gaussian mixture, fitted to the data with its missing entries (see
     `fost.imputation.fit_mixture`). The number of members and the shrinkage of their correlations
@@ -33,34 +32,37 @@ class Imputer(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_members : int, optional
-        Gaussians of the mixture. If None, one or several, whichever fills hidden entries better.
+        Number of Gaussians. None selects the number with the smallest error of held-out entries.
     missing_values : number or NaN
-        What stands for a missing entry.
+        The value of missing entries.
     add_indicator : bool
-        Whether `transform` appends columns that say what was missing, for the features that had
-        gaps in `fit`, as `sklearn.impute.MissingIndicator` does.
+        Whether `transform` appends a missing indicator for each feature with missing entries in
+        `fit`, as `sklearn.impute.MissingIndicator` does.
     keep_empty_features : bool
-        Whether features that `fit` never saw observed are filled with zeros or left out.
+        Whether features without observed entries in `fit` are filled with zeros or removed.
     random_state : int, Generator, RandomState or None
-        For what is hidden, and where mixtures start.
+        Seed of the held-out entries and of the initial mixtures.
 
     Attributes
     ----------
     mixture_ : Mixture
-        What is usual, of the features that were observed; in powers of two where they are huge or
-        tiny.
+        The fitted mixture of the features with observed entries. Very large or small features are
+        scaled by powers of two.
     indicator_ : MissingIndicator or None
+        The fitted indicator if `add_indicator`.
     n_features_in_ : int
+        Number of features in `fit`.
     feature_names_in_ : ndarray of str
+        Names of the features in `fit`, if they are strings.
 
     Examples
     --------
     >>> import fost, numpy as np
     >>> rng = np.random.default_rng(0)
     >>> Y = np.cumsum(rng.standard_normal((300, 12)), axis=1)
-    >>> gaps = rng.random(Y.shape) < 0.2
-    >>> filled = fost.Imputer().fit_transform(np.where(gaps, np.nan, Y))
-    >>> bool(np.sqrt(np.mean((filled - Y)[gaps] ** 2)) < 1)  # the mean is wrong by 2.5
+    >>> missing = rng.random(Y.shape) < 0.2
+    >>> filled = fost.Imputer().fit_transform(np.where(missing, np.nan, Y))
+    >>> bool(np.sqrt(np.mean((filled - Y)[missing] ** 2)) < 1)  # 2.5 for the mean of each feature
     True
     """
 
@@ -80,12 +82,12 @@ class Imputer(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Learn what is usual.
+        """Fit the mixture.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            With gaps.
+            Data with missing entries.
         y : None
             Ignored.
 
@@ -94,52 +96,54 @@ class Imputer(TransformerMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        signals, gaps = self._validated(X, reset=True)
-        self._seen: NDArray[np.bool_] = np.asarray((~gaps).any(axis=0))
+        signals, missing = self._validated(X, reset=True)
+        self._seen: NDArray[np.bool_] = np.asarray((~missing).any(axis=0))
         self.indicator_ = None
         if self.add_indicator:
-            self.indicator_ = MissingIndicator(error_on_new=False).fit(_marked(signals, gaps))
-        self._exponents = _exponents(signals, gaps)[self._seen]
+            self.indicator_ = MissingIndicator(error_on_new=False).fit(_with_nan(signals, missing))
+        self._exponents = _exponents(signals, missing)[self._seen]
         self.mixture_: Mixture | None = None
         if self._seen.any():
             self.mixture_ = fit_mixture(
-                self._scaled(signals, gaps),
+                self._scaled(signals, missing),
                 None if self.n_members is None else min(self.n_members, len(signals)),
                 random_state=self.random_state,
             )
         return self
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Fill gaps.
+        """Replace missing entries by their conditional means.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Data with missing entries.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
-            Without the features that were never observed in `fit`, unless `keep_empty_features`.
+            Without the features that have no observed entries in `fit`, unless
+            `keep_empty_features`.
         """
         check_is_fitted(self, "mixture_")
-        signals, gaps = self._validated(X, reset=False)
+        signals, missing = self._validated(X, reset=False)
         filled = np.zeros((len(signals), 0), signals.dtype)
         if self.mixture_ is not None:
-            known, holes = self._observed(signals), self._observed(gaps)
-            values, _ = self.mixture_._fill_unchecked(self._scaled(signals, gaps), holes)
+            known, mask = self._observed(signals), self._observed(missing)
+            values, _ = self.mixture_._fill_unchecked(self._scaled(signals, missing), mask)
             with np.errstate(over="ignore"):
                 back = self._rescaled(values, self._exponents).astype(signals.dtype, copy=False)
-            filled = keep_observed(back, known, holes)
+            filled = keep_observed(back, known, mask)
         if self.keep_empty_features and not self._seen.all():
-            whole = np.where(gaps, signals.dtype.type(0), signals)
+            whole = np.where(missing, signals.dtype.type(0), signals)
             whole[:, self._seen] = filled
             filled = whole
         if self.indicator_ is not None:
-            filled = np.hstack([filled, self.indicator_.transform(_marked(signals, gaps))])
+            filled = np.hstack([filled, self.indicator_.transform(_with_nan(signals, missing))])
         return np.asarray(filled, signals.dtype)
 
     def deviations(self, X: ArrayLike) -> Floats:
-        """The standard deviations of what `transform` fills in; zero where X is observed.
+        """Standard deviations of the imputed entries; zero for observed entries.
 
         Parameters
         ----------
@@ -148,19 +152,19 @@ class Imputer(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            NaN for gaps of features that were never observed in `fit`.
+            NaN for missing entries of features without observed entries in `fit`.
         """
         check_is_fitted(self, "mixture_")
-        signals, gaps = self._validated(X, reset=False)
-        out = np.where(gaps, signals.dtype.type(np.nan), signals.dtype.type(0))
+        signals, missing = self._validated(X, reset=False)
+        out = np.where(missing, signals.dtype.type(np.nan), signals.dtype.type(0))
         if self.mixture_ is not None:
-            scaled = self._scaled(signals, gaps)
-            _, std = self.mixture_._fill_unchecked(scaled, self._observed(gaps), std=True)
+            scaled = self._scaled(signals, missing)
+            _, std = self.mixture_._fill_unchecked(scaled, self._observed(missing), std=True)
             out[:, self._seen] = self._rescaled(std, self._exponents)
         return out
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Names of what `transform` returns.
+        """Names of the columns of the result of `transform`.
 
         Parameters
         ----------
@@ -187,25 +191,25 @@ class Imputer(TransformerMixin, BaseEstimator):
             raise TypeError(f"missing_values must be a number, got {self.missing_values!r}")
 
     def _validated(self, X: ArrayLike, reset: bool) -> tuple[Floats, Mask]:
-        """Signals by scikit-learn's checks, and where they have gaps."""
-        marks_nan = np.isnan(self.missing_values)
-        finite = "allow-nan" if marks_nan else True
+        """Signals validated by scikit-learn, and the mask of missing entries."""
+        nan_is_missing = np.isnan(self.missing_values)
+        finite = "allow-nan" if nan_is_missing else True
         types = [np.float64, np.float32]
-        with naming_signals(self, X):
+        with errors_naming_signals(self, X):
             signals = np.asarray(
                 validate_data(self, X, dtype=types, reset=reset, ensure_all_finite=finite)
             )
-        gaps = np.isnan(signals) if marks_nan else signals == self.missing_values
-        return signals, gaps
+        missing = np.isnan(signals) if nan_is_missing else signals == self.missing_values
+        return signals, missing
 
-    def _scaled(self, signals: Floats, gaps: Mask) -> NDArray[np.float64]:
-        """Observed features in units that keep their squares within reach; gaps are NaN."""
-        marked = signals if np.isnan(self.missing_values) else _marked(signals, gaps)
+    def _scaled(self, signals: Floats, missing: Mask) -> NDArray[np.float64]:
+        """Features with observed entries, scaled so that squares are finite; NaN if missing."""
+        marked = signals if np.isnan(self.missing_values) else _with_nan(signals, missing)
         seen = self._observed(marked).astype(np.float64, copy=False)
         return np.asarray(self._rescaled(seen, -self._exponents), np.float64)
 
     def _observed(self, columns: NDArray[Any]) -> NDArray[Any]:
-        """Those columns that were observed in `fit`."""
+        """The columns of features with observed entries in `fit`."""
         return columns if self._seen.all() else columns[:, self._seen]
 
     def _rescaled(self, values: Floats, exponents: NDArray[np.int64]) -> Floats:
@@ -219,19 +223,19 @@ class Imputer(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _exponents(signals: Floats, gaps: Mask) -> NDArray[np.int64]:
-    """Powers of two, which change no digit, to keep squares of features within their type.
+def _exponents(signals: Floats, missing: Mask) -> NDArray[np.int64]:
+    """Binary exponents of the features, for exact scaling that keeps squares finite.
 
-    The same for all features but those that are beyond comparison; none at all where
-    squares are within it anyway.
+    Zero if no scaling is needed. Otherwise one exponent for all features, except for features that
+    are much smaller than the largest.
     """
-    largest = np.abs(zero_missing(signals, gaps)).max(axis=0, initial=0).astype(np.float64)
+    largest = np.abs(zero_missing(signals, missing)).max(axis=0, initial=0).astype(np.float64)
     own = np.frexp(largest)[1].astype(np.int64)
-    if np.abs(own).max(initial=0) <= _REACH:
+    if np.abs(own).max(initial=0) <= _MAX_EXPONENT:
         return np.zeros_like(own)
-    return np.asarray(np.where(own < own.max() - _REACH, own, own.max()))
+    return np.asarray(np.where(own < own.max() - _MAX_EXPONENT, own, own.max()))
 
 
-def _marked(signals: Floats, gaps: Mask) -> Floats:
-    """Signals with NaN for gaps, whatever stood for them."""
-    return np.where(gaps, signals.dtype.type(np.nan), signals)
+def _with_nan(signals: Floats, missing: Mask) -> Floats:
+    """Signals with NaN for missing entries."""
+    return np.where(missing, signals.dtype.type(np.nan), signals)

@@ -1,4 +1,4 @@
-"""Dictionaries that are learned with one structure."""
+"""Base class of the estimators that learn one structure."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from fost._random import RandomState
-from fost.estimators.base import CoderEstimator
-from fost.estimators.checks import checked
-from fost.estimators.convergence import warn_unless_converged
-from fost.estimators.defaults import default_entries
-from fost.estimators.weighted import WeightedFit
+from fost._validation import RandomState
+from fost.coding.selection import SelectionRule, check_rule
+from fost.estimators.base import (
+    CoderEstimator,
+    WeightedFit,
+    check_estimator_signals,
+    default_entries,
+    warn_unless_converged,
+)
 from fost.learning import Structure
 from fost.learning.learn import Callback, LearningOptions, learn
 from fost.learning.online import Forgetting, OnlineLearner
 from fost.learning.state import LearningResult
-from fost.selection import Rule, check_rule
 from fost.streams import Stream
 from fost.transforms import Chain, Coder, Transform
 
 
 class LearnedDictionary(WeightedFit, CoderEstimator):
-    """A dictionary of one structure, which the parameters describe."""
+    """A dictionary of the structure that the parameters describe."""
 
     n_nonzero_coefs_: int | None
     base: Transform | None
@@ -40,11 +42,11 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
     forgetting: Forgetting
     threshold: float | None
     transform_max_error: float | None
-    _takes_gaps = True
+    _allows_missing = True
 
     @abstractmethod
     def _structure(self, n_features: int) -> Structure:
-        """The structure that the parameters describe, checked."""
+        """The structure that the parameters describe, validated."""
 
     def _fit(self, signals: Stream) -> None:
         entries = self._learned_entries(signals.n_features)
@@ -62,26 +64,26 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
             verbose=self.verbose,
             checkpoint=self.checkpoint,
         )
-        self._take(result)
+        self._store_result(result)
         self.n_nonzero_coefs_ = entries
         self._online: OnlineLearner | None = None
         warn_unless_converged(result, self.max_iter, self.tol)
 
     def _learned_entries(self, n_features: int) -> int | None:
-        """Entries per code, by the parameters; None where a threshold alone decides."""
+        """Entries per code in `fit`; None if a threshold alone limits them."""
         if self.n_nonzero_coefs is not None or self.threshold is not None:
             return self.n_nonzero_coefs
         return default_entries(n_features)
 
     @property
-    def _beyond_base(self) -> Coder:
-        """What was learned, without the base under it."""
-        whole = self.dictionary_
-        return whole.stages[-1] if isinstance(whole, Chain) else whole
+    def _without_base(self) -> Coder:
+        """The learned transform without the base."""
+        dictionary = self.dictionary_
+        return dictionary.stages[-1] if isinstance(dictionary, Chain) else dictionary
 
     @property
-    def _rule(self) -> Rule:
-        """What `transform` codes by."""
+    def _rule(self) -> SelectionRule:
+        """The selection rule of `transform`."""
         n = self.n_features_in_
         if self.transform_max_error is None:
             return check_rule(self._learned_entries(n), None, self.threshold, n)
@@ -96,8 +98,8 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
             signals, rule.s, max_error=rule.max_error, threshold=rule.threshold
         )
 
-    def _take(self, result: LearningResult) -> None:
-        """Keep what was learned."""
+    def _store_result(self, result: LearningResult) -> None:
+        """Set the fitted attributes."""
         self.dictionary_ = result.transform
         self.error_, self.errors_ = result.error, result.errors
         self.start_error_ = result.start_error
@@ -107,38 +109,40 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
     def partial_fit(
         self, X: ArrayLike, y: None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from one more batch of signals, which is not kept: one pass and one update.
+        """Update the dictionary with one more batch of signals.
 
-        The first call starts from its batch, or from the dictionary of an earlier `fit`, so that
-        batch should have some signals per feature. Each call codes its batch with the
-        dictionary so far, adds X Y^T to a running sum, of which `forgetting` says how much is
-        remembered, and updates the dictionary. Batches should come in random order; after a
-        few epochs the error is that of `fit` within about 1 %, where `fit` itself needs no more
-        than some ten iterations to come that close, and after more epochs elsewhere.
+        Each call encodes its batch with the current dictionary, adds X Y^T to a running sum that
+        decays by `forgetting`, and updates the dictionary once. The batch is not kept. The first
+        call starts from its batch, or from the dictionary of an earlier `fit`; its batch should
+        have several signals per feature. Batches should come in random order.
 
-        Parameters that were set since the last call count from now on. Where they ask for
-        another structure or another base, learning goes on from the dictionary so far, without
-        the sums of earlier batches.
+        Changed parameters take effect at the next call. If they describe another structure or
+        base, learning continues from the current dictionary and drops the sums of earlier batches.
 
         Parameters
         ----------
         X : array-like of shape (n_signals, n_features)
-            Signals in rows; NaN for what is missing.
+            Signals in rows; NaN for missing entries.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_signals,), optional
-            How many times each signal counts.
+            Weights of the signals.
 
         Returns
         -------
         self
-            `errors_` has the relative error of each batch before its own update, of which
-            `start_error_` is the first and `error_` the last, and `n_iter_` is the number of
-            batches. `max_iter`, `tol`, `callback` and `checkpoint` are not used.
+            `errors_` has the relative error of each batch before its update, `start_error_` the
+            first and `error_` the last of them. `n_iter_` is the number of batches. `max_iter`,
+            `tol`, `callback` and `checkpoint` are not used.
+
+        Notes
+        -----
+        After a few epochs the error is usually within 1 % of that of `fit`, if `fit` itself
+        comes that close within about ten iterations.
         """
         online: OnlineLearner | None = getattr(self, "_online", None)
         fitted = hasattr(self, "dictionary_")
-        signals = checked(self, X, reset=not fitted, sample_weight=sample_weight)
+        signals = check_estimator_signals(self, X, reset=not fitted, sample_weight=sample_weight)
         options = LearningOptions(
             structure=self._structure(self.n_features_in_),
             n_nonzero_coefs=self._learned_entries(self.n_features_in_),

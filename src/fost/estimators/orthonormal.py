@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fost._random import RandomState
+from fost._validation import RandomState
 from fost.estimators.learned import LearnedDictionary
 from fost.learning import Structure
 from fost.learning.learn import Callback
@@ -14,62 +14,63 @@ from fost.transforms import Coder, Transform
 
 
 class OrthonormalDictionary(LearnedDictionary):
-    """A dense orthonormal dictionary, learned by Q-DLA.
+    r"""A dense orthonormal dictionary, learned by Q-DLA.
 
-    Minimises ||Y - Q X||_F^2 over orthonormal Q and codes X with at most `n_nonzero_coefs`
-    entries per signal.
+    Minimises :math:`\|Y - Q X\|_F^2` over orthonormal matrices Q and codes X with at most
+    `n_nonzero_coefs` entries per signal.
 
     Parameters
     ----------
     n_nonzero_coefs : int or None
-        Entries per code, s; at most so many where there is a threshold. None is no limit where
-        there is one, and otherwise a sixteenth of the features, at least 4 where there are 4.
+        Entries per code, s; with a threshold, the maximum. None means n / 16, but at least 4 if
+        there are as many features; with a threshold, no limit.
     base : Transform, optional
-        A fixed transform under the learned one.
+        A fixed transform that is applied before the learned one.
     init : {"svd", "approximate-svd", "random"}, Transform or None
-        Where learning starts; ``"svd"`` if None.
+        Initial transform; ``"svd"`` if None.
     max_iter : int
-        Iterations at most.
+        Maximum number of iterations.
     tol : float
-        Stop when the relative error changes by less than this; 0 never stops early.
+        Stop when the relative error changes by less than `tol`; 0 disables early stopping.
     random_state : int, Generator, RandomState or None
-        For starts that are random.
+        Seed of random starts.
     callback : callable, optional
-        Called as ``callback(iteration, error, transform)``; stops learning by returning True.
+        Called as ``callback(iteration, error, transform)``; returns True to stop.
     verbose : bool
-        Show progress on stderr.
+        Show a progress bar on stderr.
     sparse_output : bool
         Whether `transform` returns a csr_array or an ndarray.
     checkpoint : path, optional
-        A file that `fit` writes its state to and goes on from (see `fost.learn`).
+        File to which `fit` writes its state and from which it resumes (see `fost.learn`).
     forgetting : float or "auto"
-        How much of the sums of earlier batches `partial_fit` remembers at each call, from 0
-        (the last batch alone) to 1 (all equally). ``"auto"`` remembers about the last tenth of
-        all calls, so that codes of the first, bad dictionaries are soon forgotten.
+        Factor by which `partial_fit` multiplies the sums of earlier batches at each call, from 0
+        (only the last batch) to 1 (all batches equally). ``"auto"`` gives weight to about the
+        last tenth of all calls, so that codes in early dictionaries lose their influence.
     threshold : float, optional
-        Codes keep all entries of a magnitude above this, in learning as in `transform`, which
-        minimises ||Y - U X||_F^2 + threshold^2 ||X||_0 (with ``n_nonzero_coefs=None``).
+        Keep all entries of magnitude above `threshold`, in `fit` and in `transform`. With
+        ``n_nonzero_coefs=None`` this minimises
+        :math:`\|Y - U X\|_F^2 + \mathrm{threshold}^2 \|X\|_0`.
     transform_max_error : float, optional
-        `transform` keeps as few entries as make the squared error of a signal at most this.
+        `transform` keeps as few entries as give a squared error per signal of at most this value.
 
     Attributes
     ----------
     dictionary_ : Transform
         The learned transform.
     components_ : ndarray of shape (n_features, n_features)
-        Its atoms, in rows.
+        The atoms, in rows.
     n_nonzero_coefs_ : int or None
-        Entries per code in `fit`; None where a threshold alone decides.
+        Entries per code in `fit`; None if a threshold alone limits them.
     error_ : float
-        Relative error of `dictionary_` on the signals of `fit`.
+        Relative error of `dictionary_` on the training signals.
     errors_ : ndarray of shape (n_iter_,)
-        Relative error after each iteration, which never rises.
+        Relative error after each iteration; it never increases.
     start_error_ : float
-        Relative error of the start, which need not be of the structure.
+        Relative error of the initial transform, which need not have the learned structure.
     n_iter_ : int
-        Iterations done.
+        Number of iterations.
     interrupted_ : bool
-        Whether Ctrl-C ended the learning.
+        Whether Ctrl-C interrupted `fit`.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""A union of transforms as a scikit-learn estimator."""
+"""Unions of transforms as a scikit-learn estimator."""
 
 from __future__ import annotations
 
 import os
 
-from fost._random import RandomState
-from fost.estimators.defaults import default_rotations
+from fost._validation import RandomState
+from fost.estimators.base import default_rotations
 from fost.estimators.learned import LearnedDictionary
 from fost.learning import Structure
 from fost.learning.bank import check_member
@@ -17,46 +17,48 @@ from fost.transforms import Coder, Transform, Union
 
 
 class UnionDictionary(LearnedDictionary):
-    """Several fast transforms whose atoms are one dictionary; codes are found by pursuit.
+    r"""A union of fast transforms, whose atoms form one dictionary for matching pursuit.
 
-    Minimises ||Y - D X||_F^2 over codes X of at most `n_nonzero_coefs` entries, in the atoms
-    D = [U_1 ... U_B] of all members. A union of rotations over the DCT reaches lower errors than
-    K-SVD from a fraction of its parameters.
+    Minimises :math:`\|Y - D X\|_F^2` over the members of :math:`D = [U_1 \ldots U_B]` and codes X
+    with at most `n_nonzero_coefs` entries per signal. A union of rotations over the DCT reaches
+    lower errors than K-SVD with a fraction of its parameters.
 
     Parameters
     ----------
     n_members : int
-        Members, B.
+        Number of members, B.
     n_nonzero_coefs : int or None
-        Entries per code at most, s; if None a sixteenth of the features, at least 4 where there
-        are 4.
+        Maximum number of entries per code, s. None means n / 16, but at least 4 if there are as
+        many features.
     structure : Structure, optional
-        The structure of the members: `fost.Orthonormal`, `fost.Reflectors`, `fost.Rotations`;
-        as many rotations as features if None.
+        The structure of the members: `fost.Orthonormal`, `fost.Reflectors` or
+        `fost.Rotations`. None means n rotations.
     base : Transform, optional
-        A fixed transform under all members, such as ``fost.DCT((8, 8))``; applied once.
+        A fixed transform that is applied once, before all members, such as
+        ``fost.DCT((8, 8))``.
     init : {"splitting", "farthest", "subsets"}, Bank, Union or None
-        Where learning starts: a bank or union of as many members, or how a bank to start from is
-        learned (see `fost.BankOf`); ``"splitting"`` if None.
+        Initial bank or union with `n_members` members, or the method that learns an initial bank
+        (see `fost.BankOf`); ``"splitting"`` if None.
     max_iter : int
-        Iterations at most.
+        Maximum number of iterations.
     tol : float
-        Stop when the relative error changes by less than this; 0 never stops early.
+        Stop when the relative error changes by less than `tol`; 0 disables early stopping.
     random_state : int, Generator, RandomState or None
-        For starts that are random.
+        Seed of random starts.
     callback : callable, optional
-        Called as ``callback(iteration, error, union)``; stops learning by returning True.
+        Called as ``callback(iteration, error, union)``; returns True to stop.
     verbose : bool
-        Show progress on stderr.
+        Show a progress bar on stderr.
     sparse_output : bool
         Whether `transform` returns a csr_array or an ndarray.
     checkpoint : path, optional
-        A file that `fit` writes its state to and goes on from (see `fost.learn`).
+        File to which `fit` writes its state and from which it resumes (see `fost.learn`).
     forgetting : float or "auto"
-        How much of the sums of earlier batches `partial_fit` remembers at each call, from 0
-        (the last batch alone) to 1 (all equally).
+        Factor by which `partial_fit` multiplies the sums of earlier batches at each call, from 0
+        (only the last batch) to 1 (all batches equally). ``"auto"`` gives weight to about the
+        last tenth of all calls.
     transform_max_error : float, optional
-        `transform` takes only as many entries as make the squared error of a signal at most this.
+        `transform` keeps as few entries as give a squared error per signal of at most this value.
 
     Attributes
     ----------
@@ -67,16 +69,16 @@ class UnionDictionary(LearnedDictionary):
     n_nonzero_coefs_ : int
         Entries per code in `fit`.
     error_ : float
-        Relative error of `dictionary_` on the signals of `fit`.
+        Relative error of `dictionary_` on the training signals.
     errors_ : ndarray of shape (n_iter_,)
-        Relative error after each iteration; it may rise a little now and then, and `dictionary_`
-        is the best of all.
+        Relative error after each iteration. It may increase slightly; `dictionary_` is the best
+        of all iterations.
     start_error_ : float
-        Relative error of the start.
+        Relative error of the initial union.
     n_iter_ : int
-        Iterations done.
+        Number of iterations.
     interrupted_ : bool
-        Whether Ctrl-C ended the learning.
+        Whether Ctrl-C interrupted `fit`.
 
     Examples
     --------
@@ -94,7 +96,7 @@ class UnionDictionary(LearnedDictionary):
     """
 
     dictionary_: Union
-    threshold = None  # learning takes none, see `fost.UnionOf`
+    threshold = None  # `fost.UnionOf` has no threshold
 
     def __init__(
         self,

@@ -4,8 +4,8 @@
 ``channel_axis=-1`` for colour images. Only `read` and `write` need the extra ``fost[images]``.
 """
 
-from fost.images.files import read, write
 from fost.images.pixels import ImageFormat, from_luma_chroma, psnr, to_luma_chroma
+from fost.io.images import read, write
 
 __all__ = [
     "ImageFormat",

@@ -7,16 +7,15 @@ scaled implicitly: `ImageFormat` converts them to [0, 1] and back.
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fost._typing import Numbers
-from fost._validation import check_array, check_number
+from fost._validation import check_number
+from fost.io.images import check_image
 from fost.restoration.arrays import ArrayFormat, has_value_range, luma_chroma
-from fost.streams.files import is_path
 
 # Pixels that `psnr` converts to float64 at a time, approximately.
 _CHUNK_PIXELS = 2**18
@@ -66,29 +65,6 @@ class ImageFormat(ArrayFormat):
     def from_unit(self, image: ArrayLike) -> Numbers:
         """The inverse of `to_unit`: values are clipped to the range and rounded for integers."""
         return self.denormalize(check_image(image, "image"), "image")
-
-
-def check_image(image: ArrayLike, name: str) -> Numbers:
-    """`image` as an array of real numbers with two axes, or three with channels.
-
-    It is not copied, whatever its type: a memory map stays a memory map.
-    """
-    if is_path(image):
-        raise TypeError(
-            f"{name} must be an array of pixels, got the path {os.fspath(image)!r}; "
-            "fost.images.read reads files"
-        )
-    array = check_array(image, name)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
-    if array.ndim not in (2, 3):
-        raise ValueError(
-            f"{name} must have shape (height, width) or (height, width, channels), "
-            f"got {array.shape}"
-        )
-    if 0 in array.shape:
-        raise ValueError(f"{name} must have at least one pixel, got shape {array.shape}")
-    return array
 
 
 def to_luma_chroma(image: ArrayLike) -> Numbers:

@@ -16,10 +16,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fost._random import RandomState, as_generator
 from fost._threads import single_threaded_blas
 from fost._typing import Float64Array, Floats, Mask
-from fost._validation import check_integer, check_path
+from fost._validation import RandomState, as_generator, check_integer, check_path
 from fost.imputation.conditioning import condition
 from fost.imputation.em import (
     MomentsPass,

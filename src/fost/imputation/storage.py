@@ -38,7 +38,7 @@ def save_mixture(mixture: Mixture, path: str | os.PathLike[str]) -> None:
     check_path(path, "path")
     arrays: dict[str, Floats] = {}
     structure = _describe_mixture(mixture, arrays)
-    storage.write(path, json.dumps(structure, sort_keys=True), arrays, _MIXTURE_FORMAT)
+    storage.write_model_file(path, json.dumps(structure, sort_keys=True), arrays, _MIXTURE_FORMAT)
 
 
 def load_mixture(path: str | os.PathLike[str]) -> Mixture:
@@ -66,8 +66,8 @@ def load_mixture(path: str | os.PathLike[str]) -> Mixture:
     >>> load_mixture(path)
     Mixture(n_features=2, n_members=1)
     """
-    with storage.reading(path, "a mixture") as file:
-        structure, _, arrays = storage.checked_parts(file, _MIXTURE_FORMAT)
+    with storage.open_model_file(path, "a mixture") as file:
+        structure, _, arrays = storage.read_model_parts(file, _MIXTURE_FORMAT)
         return _build_mixture(structure, arrays)
 
 

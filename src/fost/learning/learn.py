@@ -24,10 +24,11 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from fost._progress import progress
-from fost._random import RandomState, as_generator
 from fost._threads import single_threaded_blas
 from fost._validation import (
     ContainsNaN,
+    RandomState,
+    as_generator,
     check_callable,
     check_integer,
     check_number,
@@ -36,14 +37,14 @@ from fost._validation import (
     hint_at_missing,
 )
 from fost._warnings import external_stacklevel
+from fost.coding.selection import check_rule
 from fost.learning.checkpoint import LearningCheckpoint
 from fost.learning.registry import describe_structures
 from fost.learning.state import InterruptedWarning, LearningResult, LearningState
 from fost.learning.structure import Problem, Structure
 from fost.learning.training_data import TrainingData, as_training_data
-from fost.selection import check_rule
 from fost.streams import Stream
-from fost.transforms import Coder, Transform, beyond, with_base
+from fost.transforms import Coder, Transform, with_base, without_base
 
 # Called with the iteration, its relative error and the transform; True stops learning.
 Callback = Callable[[int, float, Coder], object]
@@ -241,7 +242,7 @@ class LearningOptions:
                 f"init must be a name or a transform, got {_describe(self.init)}; BankOf takes one"
             )
         _check_n_features(self.init, "init", n_features)
-        return beyond(self.base, self.init)
+        return without_base(self.base, self.init)
 
 
 def learn_part(

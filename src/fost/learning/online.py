@@ -12,9 +12,8 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from fost._random import as_generator
 from fost._threads import single_threaded_blas
-from fost._validation import check_number
+from fost._validation import as_generator, check_number
 from fost.learning.learn import LearningOptions
 from fost.learning.statistics import Statistic, error_from_energy
 from fost.learning.structure import Problem, Structure

@@ -14,7 +14,7 @@ from fost.learning.registry import register
 from fost.learning.statistics import Statistic
 from fost.learning.structure import CandidateSizes, Problem, Structure
 from fost.transforms import Coder, Dense
-from fost.transforms.orthonormal import dense_flops
+from fost.transforms.coder import dense_flops
 
 # Up to so many features the Newton iteration of the core is faster than an SVD by LAPACK.
 _MAX_NEWTON = 256
@@ -79,8 +79,8 @@ class Orthonormal(Structure):
         if len(M) <= _MAX_NEWTON:
             found = np.empty_like(Q)
             if _core.solve_procrustes(M, Q, found):
-                return Dense.made(found)
-        return Dense.made(solve_procrustes(M, Q))
+                return Dense._unchecked(found)
+        return Dense._unchecked(solve_procrustes(M, Q))
 
 
 def solve_procrustes(

@@ -155,13 +155,15 @@ class Reflectors(Structure):
         """Step 2 of Algorithm 1, or one sweep of Algorithm 2."""
         assert isinstance(current, Householder)
         if self.orthogonal:
-            return Householder.made(self._lowest_eigenvectors(statistic.scaled, current.vectors))
+            return Householder._unchecked(
+                self._lowest_eigenvectors(statistic.scaled, current.vectors)
+            )
         vectors = current.vectors.copy()
         order = np.arange(len(vectors), dtype=np.int32)
         if self.order == "random":
             problem.random.shuffle(order)
         _core.sweep_reflectors(statistic.scaled, vectors, order, self._n_leading_zeros)
-        return Householder.made(vectors)
+        return Householder._unchecked(vectors)
 
     def _lowest_eigenvectors(
         self, statistic: NDArray[np.float64], current: NDArray[np.float64]

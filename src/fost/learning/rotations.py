@@ -145,11 +145,11 @@ class Rotations(Structure):
         assert isinstance(current, Givens)
         pairs, blocks = current.pairs.copy(), current.blocks.copy()
         _core.sweep_rotations(statistic.scaled, pairs, blocks, np.empty(len(pairs)), -1.0)
-        return Givens.made(pairs, blocks, problem.n_features)
+        return Givens._unchecked(pairs, blocks, problem.n_features)
 
     def _identity(self, n_features: int) -> Givens:
         assert isinstance(self.n_rotations, int), "fit_to chooses n_rotations"
-        return Givens.made(*_identities(self.n_rotations), n_features)
+        return Givens._unchecked(*_identities(self.n_rotations), n_features)
 
 
 def check_rotations(value: object, name: str, n_features: int) -> int:
@@ -178,7 +178,7 @@ def _aligned(problem: Problem) -> Transform:
 
     Codes do not depend on order and signs, but rotations start from the identity.
     """
-    start = Dense.made(np.eye(problem.n_features)) if problem.base is not None else "svd"
+    start = Dense._unchecked(np.eye(problem.n_features)) if problem.base is not None else "svd"
     quick = replace(
         problem,
         data=problem.data.sample(_ALIGNED_SIGNALS),

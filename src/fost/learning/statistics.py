@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fost import _core, selection
+from fost import _core
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost._validation import not_finite
+from fost.coding.encode import encode_signals
+from fost.coding.selection import SelectionRule
 from fost.learning.missing import REFILLS, GaussianPrior, encode_with_refills
-from fost.selection import Rule
 from fost.streams import Sums
 from fost.streams.base import Weights, add
 from fost.transforms import Coder
@@ -95,7 +96,7 @@ class BlockEncoder:
     """Codes of signals by a selection rule, with a prior for missing entries."""
 
     coder: Coder
-    rule: Rule
+    rule: SelectionRule
     name: str
     prior: GaussianPrior | None = None
     refills: int = REFILLS
@@ -121,7 +122,7 @@ class BlockEncoder:
         return EncodedBlock(block, codes, errors, energies)
 
     def _codes(self, block: Floats) -> csr_array:
-        return selection.encode(self.coder._plan, block, self.rule, self.name)
+        return encode_signals(self.coder._plan, block, self.rule, self.name)
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ class EnergyPass:
     """The energy that codes represent, ||Y||_F^2 of a block, and whether a signal is nonzero."""
 
     coder: Coder
-    rule: Rule
+    rule: SelectionRule
     has_missing: bool
     name: str
 

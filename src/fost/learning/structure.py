@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost._validation import check_integer
+from fost.coding.selection import SelectionRule
 from fost.learning.missing import REFILLS
 from fost.learning.statistics import Statistic
 from fost.learning.training_data import TrainingData
-from fost.selection import Rule
 from fost.transforms import Coder, Transform
-from fost.transforms.orthonormal import dense_flops
+from fost.transforms.coder import dense_flops
 
 # The sizes of the members of banks grow by this factor: members are cheap, so a bank can have many.
 _MEMBER_SIZE_FACTOR = 4
@@ -78,9 +78,9 @@ class Problem:
     saved_gram: NDArray[np.float64] | None = None
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> SelectionRule:
         """The selection rule of the codes."""
-        return Rule(self.n_nonzero_coefs, threshold=self.threshold)
+        return SelectionRule(self.n_nonzero_coefs, threshold=self.threshold)
 
     @property
     def n_features(self) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost._typing import Floats
+from fost.coding.selection import SelectionRule
 from fost.learning.canonical_order import (
     ContentHashPass,
     WeightedRows,
@@ -34,7 +35,6 @@ from fost.learning.statistics import (
     impute_moments,
     overflow,
 )
-from fost.selection import Rule
 from fost.streams import Stream, as_stream
 from fost.streams.arrays import ArrayStream
 from fost.streams.base import Weights
@@ -140,7 +140,7 @@ class TrainingData:
         self,
         base: Transform | None,
         coder: Coder,
-        rule: Rule | int,
+        rule: SelectionRule | int,
         *,
         with_energy: bool = False,
         refills: int = REFILLS,
@@ -153,7 +153,7 @@ class TrainingData:
             The fixed base.
         coder : Coder
             The transform, bank or union of the coefficients of the base.
-        rule : Rule or int
+        rule : SelectionRule or int
             The selection rule, or the number of entries per code.
         with_energy : bool
             Whether the pass also computes ||Y||_F^2.
@@ -169,9 +169,11 @@ class TrainingData:
             matrix = matrix @ base
         return Statistic(matrix, energy, total if with_energy else None)
 
-    def encoder(self, coder: Coder, rule: Rule | int, refills: int = REFILLS) -> BlockEncoder:
+    def encoder(
+        self, coder: Coder, rule: SelectionRule | int, refills: int = REFILLS
+    ) -> BlockEncoder:
         """The encoder of blocks of these signals."""
-        rule = rule if isinstance(rule, Rule) else Rule(rule)
+        rule = rule if isinstance(rule, SelectionRule) else SelectionRule(rule)
         return BlockEncoder(coder, rule, self.name, self.prior, refills)
 
     def gram(self, base: Transform | None) -> NDArray[np.float64]:
@@ -189,9 +191,9 @@ class TrainingData:
         """||Y||_F^2 of the observed entries."""
         return self._moments[1]
 
-    def relative_error(self, coder: Coder, rule: Rule | int) -> float:
+    def relative_error(self, coder: Coder, rule: SelectionRule | int) -> float:
         """||Y - U X||_F^2 / ||Y||_F^2 of the codes X of `encode`, in one pass."""
-        rule = rule if isinstance(rule, Rule) else Rule(rule)
+        rule = rule if isinstance(rule, SelectionRule) else SelectionRule(rule)
         one_pass = EnergyPass(coder, rule, self.has_missing, self.name)
         kept, total, nonzero = self.stream.total(one_pass)
         self._check_energy(total, nonzero)

@@ -17,16 +17,16 @@ from scipy.sparse import csr_array
 from fost import _core
 from fost._typing import Floats
 from fost._validation import check_integer
+from fost.coding.selection import SelectionRule
 from fost.learning.bank import BankOf, build_members, check_member, update_member
 from fost.learning.learn import alternate
 from fost.learning.missing import REFILLS, GaussianPrior, encode_with_refills
 from fost.learning.statistics import Statistic, sum_of_squares
 from fost.learning.structure import Problem, Structure, set_checked
-from fost.selection import Rule
 from fost.streams import Sums
 from fost.streams.base import Weights
 from fost.transforms import Coder, Union, with_base
-from fost.transforms.bank import Several
+from fost.transforms.bank import TransformCollection
 
 # Signals per feature and member for the bank that a union starts from. Batches improve the start,
 # so more signals or iterations gain nothing in the end.
@@ -160,7 +160,7 @@ class UnionOf(Structure):
 
     def build(self, problem: Problem, coder: Coder) -> Union:
         """The union whose members are of the member structure."""
-        if not isinstance(coder, Several) or coder.n_members != self.n_members:
+        if not isinstance(coder, TransformCollection) or coder.n_members != self.n_members:
             raise ValueError(
                 f"init must be a bank or a union of {self.n_members} transforms, or a name, "
                 f"got {coder!r}"
@@ -255,4 +255,6 @@ class PursuitPass:
         return matrix, products, 0.0 if missing is None else sum_of_squares(signals[missing])
 
     def _codes(self, block: Floats) -> csr_array:
-        return self.union._encode_block(Rule(self.n_nonzero_coefs), False, self.name, block)
+        return self.union._encode_block(
+            SelectionRule(self.n_nonzero_coefs), False, self.name, block
+        )

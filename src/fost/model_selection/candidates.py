@@ -9,15 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
-from fost._scaling import within_reach
+from fost._scaling import scale_to_safe_range
 from fost._typing import Floats
+from fost.coding.selection import SelectionRule
 from fost.learning.bank import BankOf
 from fost.learning.registry import structure_classes
 from fost.learning.statistics import error_from_energy, sum_of_squares
 from fost.learning.structure import Structure
 from fost.learning.training_data import TrainingData
 from fost.learning.union import UnionOf, max_union_members
-from fost.selection import Rule
 from fost.transforms import DCT, Coder, Transform, Union
 from fost.transforms.union import pursuit_flops
 
@@ -257,10 +257,10 @@ def relative_error(
     with a threshold it includes threshold^2 ||X||_0.
     """
     if isinstance(Y, TrainingData):
-        rule = Rule(n_nonzero_coefs, threshold=threshold)
+        rule = SelectionRule(n_nonzero_coefs, threshold=threshold)
         if isinstance(coder, Union):  # codes by pursuit do not give the error from M alone
             return Y.relative_error(coder, rule)
         return error_from_energy(Y.statistic(None, coder, rule).energy, Y.energy)
-    Y = within_reach(Y)
-    codes = coder._encode_block(Rule(n_nonzero_coefs), False, "Y", Y)
+    Y = scale_to_safe_range(Y)
+    codes = coder._encode_block(SelectionRule(n_nonzero_coefs), False, "Y", Y)
     return error_from_energy(coder.energy_kept(Y, codes), sum_of_squares(Y))

@@ -16,7 +16,7 @@ from dask.delayed import Delayed
 
 from fost._threads import at_most
 from fost._typing import DType, Mask, Numbers
-from fost._validation import truths
+from fost._validation import as_bool_mask
 from fost.restoration.arrays import (
     ArrayFormat,
     check_axes,
@@ -75,7 +75,7 @@ def inpaint_dask(
     flags = da.isnan(x) if is_nan(mask) else da.asarray(mask)
     if check_mask(flags.dtype, flags.shape, reader) is None and channel_axis is not None:
         flags = da.expand_dims(flags, channel_axis)
-    flags = da.broadcast_to(flags.map_blocks(truths, dtype=bool), x.shape).rechunk(x.chunks)
+    flags = da.broadcast_to(flags.map_blocks(as_bool_mask, dtype=bool), x.shape).rechunk(x.chunks)
     chunks = zip(x.to_delayed().ravel(), flags.to_delayed().ravel(), strict=True)
     summaries = [dask.delayed(_summarize)(*pair, channel_axis) for pair in chunks]
     samples, holes = (

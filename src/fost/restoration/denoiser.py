@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fost._random import RandomState, as_generator
 from fost._typing import Floats
-from fost._validation import check_flag, check_number, check_real, check_sizes
+from fost._validation import (
+    RandomState,
+    as_generator,
+    check_flag,
+    check_number,
+    check_real,
+    check_sizes,
+)
 from fost.restoration.arrays import (
     check_finite,
     check_samples,

@@ -16,9 +16,16 @@ from typing import Any
 import numpy as np
 
 from fost._progress import steps
-from fost._random import RandomState, as_generator
 from fost._typing import DType, Numbers
-from fost._validation import check_choice, check_each, check_flag, check_number, check_verbose
+from fost._validation import (
+    RandomState,
+    as_generator,
+    check_choice,
+    check_each,
+    check_flag,
+    check_number,
+    check_verbose,
+)
 from fost.restoration.arrays import (
     ArrayFormat,
     crop_to,

@@ -17,9 +17,16 @@ from typing import Any
 import numpy as np
 
 from fost._progress import steps
-from fost._random import RandomState, as_generator
 from fost._typing import Mask, Numbers
-from fost._validation import check_choice, check_each, check_integer, check_number, check_verbose
+from fost._validation import (
+    RandomState,
+    as_generator,
+    check_choice,
+    check_each,
+    check_integer,
+    check_number,
+    check_verbose,
+)
 from fost.restoration.arrays import ArrayFormat, join_channels, split_channels
 from fost.restoration.conditional_mean import AUTOREGRESSION_ORDERS, ConditionalMean
 from fost.restoration.iterative_thresholding import inpaint_by_thresholding

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost._typing import DType, Mask, Numbers, SlicedArray
-from fost._validation import check_array, truths
+from fost._validation import as_bool_mask, check_array
 from fost.imputation.conditioning import keep_observed
 from fost.restoration.arrays import has_value_range, split_channels, value_range
 from fost.restoration.tiling import ArrayReader, Slices, Tile, insert_channels, open_reader
@@ -99,7 +99,7 @@ class MaskedReader:
         axis = self.reader.channel_axis
         samples, mask = self.reader.read(part), np.zeros((), bool)
         if self._mask is not None:
-            mask = truths(self._mask.read(part))
+            mask = as_bool_mask(self._mask.read(part))
             if mask.ndim < samples.ndim and axis is not None:
                 mask = np.expand_dims(mask, axis)
         if self._hidden is not None:

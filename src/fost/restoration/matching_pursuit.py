@@ -10,7 +10,7 @@ import numpy as np
 
 from fost._typing import Mask, Numbers
 from fost._validation import check_integer
-from fost.pursuit import pursue
+from fost.coding.omp import unchecked_omp
 from fost.restoration.arrays import crop_to, pad_to
 from fost.restoration.patch_grid import PatchGrid, Sizes, check_stride
 from fost.restoration.patches import PatchAssembler, patch_blocks
@@ -60,7 +60,7 @@ class MatchingPursuit:
         grid = PatchGrid(known.shape, self.patch_shape, self.stride)
         assembler = PatchAssembler(grid)
         for where, rows, missing, means in _centred_blocks(known, holes, grid):
-            codes = pursue(rows, self.atoms, self.n_nonzero_coefs, missing=missing)
+            codes = unchecked_omp(rows, self.atoms, self.n_nonzero_coefs, missing=missing)
             if codes is None:
                 raise ValueError("x is too large: its codes overflow")
             assembler.add(where, codes @ self.atoms + means)
@@ -73,7 +73,7 @@ def _atom_scales(
     """Root mean square coefficients of the atoms, relative to the largest of them."""
     total = np.zeros(len(atoms))
     for _, rows, missing, _ in _centred_blocks(array, mask, grid):
-        codes = pursue(rows, atoms, n_nonzero_coefs, missing=missing)
+        codes = unchecked_omp(rows, atoms, n_nonzero_coefs, missing=missing)
         if codes is not None:
             squares = np.square(codes.data, dtype=np.float64)
             total += np.bincount(codes.indices, squares, minlength=len(atoms))

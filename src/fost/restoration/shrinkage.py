@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fost import coding
 from fost._typing import Mask, Numbers
+from fost.coding.encode import blas_threads
 from fost.restoration.patch_grid import PatchGrid
 from fost.transforms import Coder
 
@@ -26,6 +26,8 @@ from fost.transforms import Coder
 _THRESHOLD_SHARPNESS = 1.35
 _WIENER_SHARPNESS = 0.4
 
+# Start positions of patches along one axis.
+Positions = NDArray[np.int32]
 # Weighted sums of patches and sums of weights, both of the shape of the array.
 WeightedSums = tuple[Numbers, Numbers]
 
@@ -63,9 +65,8 @@ def hard_threshold_at(
     out: WeightedSums | None = None,
 ) -> WeightedSums:
     """As `hard_threshold`, for any start positions in ascending order, and added to `out`."""
-    places, level = _as_int32(starts), _positive(level, array)
-    settings = patch_shape, places, level, _THRESHOLD_SHARPNESS
-    return coding.shrink(transform._plan, array, None, *settings, out)
+    level = _positive(level, array)
+    return _shrink(transform, array, None, patch_shape, starts, level, _THRESHOLD_SHARPNESS, out)
 
 
 def hard_threshold_step(
@@ -86,10 +87,12 @@ def hard_threshold_step(
     thresholded estimate, plus `momentum` times the previous step, the velocity. The buffers must
     be zero, and are zero again afterwards.
     """
-    places, level = _as_int32(starts), _positive(level, estimate)
-    numbers = level, _THRESHOLD_SHARPNESS, relaxation, momentum
-    state = estimate, velocity, mask
-    coding.shrink_on(transform._plan, *state, patch_shape, places, *numbers, buffers)
+    level, plan = _positive(level, estimate), transform._plan
+    state = _as_volume(estimate), _as_volume(velocity), _as_volume(mask)
+    settings = level, _THRESHOLD_SHARPNESS, relaxation, momentum
+    sides, positions = _volume_patches(patch_shape, starts)
+    with blas_threads(plan):
+        plan.shrink_on(*state, *sides, *positions, *settings, *_as_volumes(buffers))
 
 
 def wiener(
@@ -100,9 +103,8 @@ def wiener(
     p is the same coefficient of the pilot, an estimate of the array without noise. The weight
     of a patch is 1 / (1 + sum of g^2). The cost of a member of a bank is the sum of g.
     """
-    places, level = _as_int32(grid.starts), _positive(sigma**2, array)
-    settings = grid.patch_shape, places, level, _WIENER_SHARPNESS
-    return coding.shrink(transform._plan, array, pilot, *settings)
+    level = _positive(sigma**2, array)
+    return _shrink(transform, array, pilot, grid.patch_shape, grid.starts, level, _WIENER_SHARPNESS)
 
 
 def weighted_mean(parts: Iterable[WeightedSums]) -> Numbers:
@@ -116,8 +118,43 @@ def weighted_mean(parts: Iterable[WeightedSums]) -> Numbers:
     return sums
 
 
-def _as_int32(starts: Sequence[ArrayLike]) -> list[NDArray[np.int32]]:
-    return [np.asarray(k, dtype=np.int32) for k in starts]
+def _shrink(
+    transform: Coder,
+    array: Numbers,
+    pilot: Numbers | None,
+    patch_shape: tuple[int, ...],
+    starts: Sequence[ArrayLike],
+    level: float,
+    sharpness: float,
+    out: WeightedSums | None = None,
+) -> WeightedSums:
+    """Weighted sums of all shrunk patches and the weights, added to `out` if that is given."""
+    sums = out or (np.zeros_like(array), np.zeros_like(array))
+    guide = None if pilot is None else _as_volume(pilot)
+    sides, positions = _volume_patches(patch_shape, starts)
+    plan, volumes = transform._plan, _as_volumes(sums)
+    with blas_threads(plan):
+        plan.shrink(_as_volume(array), guide, *sides, *positions, level, sharpness, *volumes)
+    return sums
+
+
+def _as_volume(array: Numbers) -> Numbers:
+    """The array with three axes, which the core requires: leading axes of length one are added."""
+    return array.reshape((1,) * (3 - array.ndim) + array.shape)
+
+
+def _as_volumes(sums: WeightedSums) -> WeightedSums:
+    return _as_volume(sums[0]), _as_volume(sums[1])
+
+
+def _volume_patches(
+    patch_shape: tuple[int, ...], starts: Sequence[ArrayLike]
+) -> tuple[tuple[int, int, int], tuple[Positions, Positions, Positions]]:
+    """The shape of patches with three axes, and their positions along each axis."""
+    n_added = 3 - len(patch_shape)
+    depth, height, width = (1,) * n_added + patch_shape
+    fronts, tops, lefts = (np.asarray(k, np.int32) for k in ([0],) * n_added + tuple(starts))
+    return (depth, height, width), (fronts, tops, lefts)
 
 
 def _positive(level: float, array: Numbers) -> float:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TypeGuard
 
-import numpy as np
+from fost.io.samples import ARRAY_SUFFIXES, open_array
 
 
 def is_path(Y: object) -> TypeGuard[str | os.PathLike[str]]:
@@ -15,25 +15,13 @@ def is_path(Y: object) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def opened(path: str | os.PathLike[str], name: str) -> object:
-    """The memory map or the array of Zarr that a path leads to."""
-    place = Path(os.fspath(path))
-    kind = place.suffix.lower()
-    if kind not in (".npy", ".zarr"):
+    """The memory map or the Zarr array in the file at a path."""
+    if Path(path).suffix.lower() not in ARRAY_SUFFIXES:
         raise ValueError(
             f"{name} must be an array of signals, blocks of them or a path to a .npy or .zarr "
             f"file, got {str(path)!r}"
         )
     try:
-        return np.load(place, mmap_mode="r") if kind == ".npy" else _zarr(place)
-    except (OSError, ImportError):
-        raise
-    except Exception as error:  # NumPy's and Zarr's, about files that are none of theirs
-        raise ValueError(f"{name} is no array of numbers in {str(path)!r}: {error}") from error
-
-
-def _zarr(path: Path) -> object:
-    try:
-        import zarr
-    except ImportError as error:
-        raise ImportError("reading .zarr needs Zarr: pip install 'fost[dask]'") from error
-    return zarr.open_array(str(path), mode="r")
+        return open_array(path)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from error

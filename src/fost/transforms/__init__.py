@@ -1,6 +1,6 @@
-"""Orthonormal transforms: what they are, not how they are learned."""
+"""Orthonormal transforms, banks and unions; `fost.learning` learns them."""
 
-from fost.transforms.bank import Bank, beyond, with_base
+from fost.transforms.bank import Bank, with_base, without_base
 from fost.transforms.base import Chain, Transform
 from fost.transforms.coder import Coder
 from fost.transforms.dct import DCT
@@ -24,8 +24,8 @@ __all__ = [
     "Transform",
     "Union",
     "Wavelet",
-    "beyond",
     "load",
     "read_metadata",
     "with_base",
+    "without_base",
 ]

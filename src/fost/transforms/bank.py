@@ -1,37 +1,40 @@
-"""Several transforms, and banks of them: each signal uses the one that suits it best."""
+"""Collections of transforms, and banks: each signal uses the best member."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
-from scipy.sparse import csr_array, issparse
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.sparse import csr_array, issparse, sparray
 
-from fost import _core, decoding
+from fost import _core
+from fost._cache import lazy_property
 from fost._typing import Floats
 from fost._validation import check_signals
+from fost.coding.decode import check_codes, check_decode_out
 from fost.transforms.base import Chain, Transform
-from fost.transforms.coder import FEW_ENTRIES, MOST_ENTRIES, Coder, check_parts
+from fost.transforms.coder import MAX_MATRIX_ENTRIES, Coder, check_transforms
 from fost.transforms.dense import Dense
 
-_MOST_ATOMS = 2**31 - 1
+_MAX_ATOMS = 2**31 - 1
+# Matrices of at most this many entries are computed for decoding without a comparison of costs.
+_SMALL_MATRIX_ENTRIES = 2**16
 
 
-class Several(Coder):
-    """Orthonormal transforms of the same size whose codes have a column for each atom of each.
+class TransformCollection(Coder):
+    """Orthonormal transforms of the same size; codes have a column for each atom of each member.
 
-    Atom i of member b has the number b * n_features + i.
+    Atom i of member b is column b * n_features + i.
     """
 
     def __init__(self, members: Iterable[Transform]) -> None:
-        self._members = check_parts(members, "members")
-        if self.n_atoms > _MOST_ATOMS:
+        self._members = check_transforms(members, "members")
+        if self.n_atoms > _MAX_ATOMS:
             raise ValueError(
-                "members must have fewer than 2**31 atoms together, since codes number them in "
-                f"32 bits, got {self.n_members} transforms of {self.n_features} features"
+                "members must have fewer than 2**31 atoms in total, because codes have 32-bit "
+                f"indices, got {self.n_members} transforms of {self.n_features} features"
             )
 
     @property
@@ -45,56 +48,60 @@ class Several(Coder):
 
     @property
     def base(self) -> Transform | None:
-        """What all members begin with, or None."""
+        """The chain of stages with which all members begin, or None."""
         shared = self._split[0]
         return Chain(shared) if shared else None
 
     @property
     def flops(self) -> int:
-        """Operations to transform one signal by all members: the base once, then each of them."""
+        """Operations to transform one signal by all members; a shared base counts once."""
         shared, rests = self._split
-        return sum(member.flops for rest in (shared, *rests) for member in rest)
+        return sum(stage.flops for rest in (shared, *rests) for stage in rest)
 
     @property
     def n_parameters(self) -> int:
-        """Numbers that must be stored to describe all members, a shared base once."""
+        """Number of stored parameters of all members; a shared base counts once."""
         shared, rests = self._split
-        return sum(member.n_parameters for rest in (shared, *rests) for member in rest)
+        return sum(stage.n_parameters for rest in (shared, *rests) for stage in rest)
 
-    def _uses(self, codes: csr_array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The member of each entry of the codes, and its row."""
+    def _members_and_rows(self, codes: csr_array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The member and the row of each entry of the codes."""
         rows = np.repeat(np.arange(codes.shape[0]), np.diff(codes.indptr))
         return (codes.indices // self.n_features).astype(np.intp, copy=False), rows
 
     def _sums_atoms(self, codes: csr_array) -> bool:
-        """Whether a sum of atoms is no dearer than the members one by one, by operations."""
+        """Whether a sum of atoms takes no more operations than the inverse transforms."""
         n = self.n_features
-        if self._has_matrix or n * self.n_atoms <= FEW_ENTRIES:
+        if self._has_matrix or n * self.n_atoms <= _SMALL_MATRIX_ENTRIES:
             return True
-        if n * self.n_atoms > MOST_ENTRIES:
+        if n * self.n_atoms > MAX_MATRIX_ENTRIES:
             return False
-        used, rows = self._uses(decoding.check_codes(codes, self.n_atoms, self._owner))
+        used, rows = self._members_and_rows(check_codes(codes, self.n_atoms, self._owner))
         first = np.append(True, (np.diff(used) != 0) | (np.diff(rows) != 0))[: len(used)]
         n_entries, n_signals = (
             np.bincount(members, minlength=self.n_members).tolist()
             for members in (used, used[first])
         )
-        whole = apart = 0
+        of_sums = of_members = 0
         for member, entries, signals in zip(self._members, n_entries, n_signals, strict=True):
             by_atoms = n * member.flops + 2 * entries * n
-            whole += by_atoms
-            apart += min(by_atoms, signals * member.flops)
-        return bool(whole <= apart)
+            of_sums += by_atoms
+            of_members += min(by_atoms, signals * member.flops)
+        return bool(of_sums <= of_members)
 
-    def _decode_backwards(self, codes: csr_array) -> Floats:
-        """The sum over members of what each makes of its own entries, from the first to the last.
+    def _decode_by_transforms(self, codes: csr_array, out: Floats | None = None) -> Floats:
+        """The sum of the decoded entries of each member, from the first member to the last.
 
-        A code of a bank has entries of one member only, and then nothing is added up.
+        A code of a bank has entries of one member only, so no sum is computed for it.
         """
         n = self.n_features
-        codes = decoding.check_codes(codes, self.n_atoms, self._owner)
-        used, rows = self._uses(codes)
-        out = np.zeros((codes.shape[0], n), codes.dtype)
+        codes = check_codes(codes, self.n_atoms, self._owner)
+        if out is None:
+            out = np.zeros((codes.shape[0], n), codes.dtype)
+        else:
+            codes = check_decode_out(codes, n, out)
+            out[...] = 0
+        used, rows = self._members_and_rows(codes)
         order = np.argsort(used, kind="stable")
         begins = np.searchsorted(used[order], np.arange(self.n_members + 1))
         for b in np.flatnonzero(np.diff(begins)).tolist():
@@ -102,17 +109,17 @@ class Several(Coder):
             present, starts = np.unique(rows[own], return_index=True)
             indptr = np.append(starts, len(own))
             entries = codes.data[own], codes.indices[own] - b * n, indptr
-            decoded = self[b].decode(csr_array(entries, shape=(len(present), n)))
+            decoded = self._members[b].decode(csr_array(entries, shape=(len(present), n)))
             with np.errstate(over="ignore"):
                 out[present] += decoded
         if not np.isfinite(out).all():
             raise ValueError(f"codes are too large: decoding them overflows {out.dtype}")
         return out
 
-    def _decode_dense(self, codes: Floats) -> Floats:
-        return self.decode(csr_array(codes))
+    def _decode_dense(self, codes: Floats, out: Floats | None = None) -> Floats:
+        return self.decode(csr_array(codes), out)
 
-    @cached_property
+    @lazy_property
     def matrix(self) -> NDArray[np.float64]:
         """The atoms of all members in columns, shape (n_features, n_members * n_features)."""
         matrix = np.concatenate([member.matrix for member in self._members], axis=1)
@@ -120,34 +127,34 @@ class Several(Coder):
         return matrix
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Floats:
-        """The matrix, not one of each member."""
+        """The matrix of all atoms."""
         return np.array(self.matrix, dtype=dtype) if copy else np.asarray(self.matrix, dtype=dtype)
 
-    @cached_property
+    @lazy_property
     def _split(self) -> tuple[tuple[Transform, ...], tuple[tuple[Transform, ...], ...]]:
-        """The stages that all members begin with, and what is left of each."""
+        """The stages with which all members begin, and the remaining stages of each member."""
         stages = [
             member.stages if isinstance(member, Chain) else (member,) for member in self._members
         ]
         count = 0
         while all(len(s) > count and s[count] == stages[0][count] for s in stages):
             count += 1
-        if len(stages) == 1:  # nothing is shared by one
+        if len(stages) == 1:  # a single member shares nothing
             count = 0
         return stages[0][:count], tuple(s[count:] for s in stages)
 
-    @cached_property
+    @lazy_property
     def _plans(self) -> tuple[_core.Plan, list[_core.Plan]]:
-        """The base and the members beyond it, compiled."""
+        """The compiled base, and the compiled remaining stages of each member."""
 
         def plan(stages: Iterable[Transform]) -> _core.Plan:
-            made = _core.Plan(self.n_features)
+            compiled = _core.Plan(self.n_features)
             for stage in stages:
-                made.add_plan(stage._plan)
-            return made
+                compiled.add_plan(stage._plan)
+            return compiled
 
         shared, rests = self._split
-        if len(rests) == 1:  # there is nothing to choose from
+        if len(rests) == 1:  # no choice of a member: all stages are the base
             shared, rests = rests[0], ((),)
         return plan(shared), [plan(rest) for rest in rests]
 
@@ -155,7 +162,7 @@ class Several(Coder):
     def _owner(self) -> str:
         return f"this {type(self).__name__}"
 
-    def _described(self) -> dict[str, Any]:
+    def _described(self) -> dict[str, object]:
         return {"n_members": self.n_members}
 
     def __len__(self) -> int:
@@ -165,19 +172,18 @@ class Several(Coder):
         return self._members[index]
 
 
-class Bank(Several):
-    """B orthonormal transforms of the same size; each signal is coded in one of them.
+class Bank(TransformCollection):
+    """A collection of B orthonormal transforms; the code of each signal uses one of them.
 
-    That one is the member whose s largest coefficients keep the most of the signal's energy, the
-    first of equals. All members are tried in one pass, while the signals are in the cache; a base
-    that all of them begin with is applied once. Codes have n_members * n_features columns, in
-    which atom i of member b has the number b * n_features + i: a row uses the columns of one
-    member only.
+    A signal uses the member whose s largest coefficients have the largest energy; ties go to the
+    first. All members are tried in one pass, while the signals are in the cache, and a base that
+    all members share is applied once. Codes have n_members * n_features columns: atom i of member
+    b is column b * n_features + i, and the entries of a row belong to one member.
 
     Parameters
     ----------
     members : iterable of transforms
-        At least one, all of the same n_features.
+        At least one, all with the same n_features.
 
     Examples
     --------
@@ -195,13 +201,13 @@ class Bank(Several):
 
     kind = "bank"
 
-    def chosen(self, codes: Any) -> NDArray[np.intp]:
-        """Which member each code uses; 0 for codes without entries.
+    def chosen(self, codes: sparray | ArrayLike) -> NDArray[np.intp]:
+        """The index of the member that each code uses; 0 for codes without entries.
 
         Parameters
         ----------
         codes : sparse array or array-like of shape (n_signals, n_members * n_features)
-            From `encode`.
+            Codes from `encode`.
 
         Returns
         -------
@@ -209,8 +215,8 @@ class Bank(Several):
         """
         if not issparse(codes):
             codes = csr_array(check_signals(codes, "codes", self.n_atoms, self._owner))
-        codes = decoding.check_codes(codes, self.n_atoms, self._owner)
-        if not codes.data.all():  # zeros that are stored are no entries
+        codes = check_codes(codes, self.n_atoms, self._owner)
+        if not codes.data.all():  # remove explicit zeros
             codes = codes.copy()
             codes.eliminate_zeros()
         starts = codes.indptr[:-1]
@@ -219,20 +225,20 @@ class Bank(Several):
         chosen[used] = codes.indices[starts[used]] // self.n_features
         return chosen
 
-    @cached_property
+    @lazy_property
     def _plan(self) -> _core.Bank:
         return _core.Bank(*self._plans)
 
 
-def beyond(base: Transform | None, coder: Coder) -> Coder:
-    """What remains of a coder of signals when a base has been applied already."""
+def without_base(base: Transform | None, coder: Coder) -> Coder:
+    """The coder of base coefficients that equals `coder` for signals."""
     if base is None:
         return coder
-    members = [_rest(base, member) for member in coder.members]
-    return type(coder)(members) if isinstance(coder, Several) else members[0]
+    members = [_remove_base(base, member) for member in coder.members]
+    return type(coder)(members) if isinstance(coder, TransformCollection) else members[0]
 
 
-def _rest(base: Transform, transform: Transform) -> Transform:
+def _remove_base(base: Transform, transform: Transform) -> Transform:
     prefix = Chain([base]).stages
     if isinstance(transform, Chain) and transform.stages[: len(prefix)] == prefix:
         rest = transform.stages[len(prefix) :]
@@ -246,12 +252,12 @@ def _rest(base: Transform, transform: Transform) -> Transform:
 @overload
 def with_base(base: Transform | None, coder: Transform) -> Transform: ...
 @overload
-def with_base(base: Transform | None, coder: Several) -> Several: ...
+def with_base(base: Transform | None, coder: TransformCollection) -> TransformCollection: ...
 @overload
 def with_base(base: Transform | None, coder: Coder) -> Coder: ...
 def with_base(base: Transform | None, coder: Coder) -> Coder:
-    """A transform, or each member of several, beyond a base."""
+    """The coder of signals that applies a base and then `coder`; the inverse of `without_base`."""
     if base is None:
         return coder
     chains = [Chain([base, member]) for member in coder.members]
-    return type(coder)(chains) if isinstance(coder, Several) else chains[0]
+    return type(coder)(chains) if isinstance(coder, TransformCollection) else chains[0]

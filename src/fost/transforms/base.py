@@ -1,42 +1,41 @@
-"""Transforms, and what is made of them: their transposes and their products."""
+"""Orthonormal transforms, their transposes and their products."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Callable, Iterable
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse, sparray
 from scipy.sparse.linalg import LinearOperator
 
-from fost import _core, coding, decoding
+from fost import _core
+from fost._cache import lazy_property
 from fost._typing import Floats
-from fost._validation import check_vectors
-from fost.decoding import DecodingTimes
-from fost.transforms.coder import MOST_ENTRIES, Coder, check_parts
-from fost.transforms.operators import as_linear_operator
-from fost.transforms.orthonormal import check_equal, check_orthonormal, dense_flops
+from fost._validation import ORTHONORMALITY_TOLERANCE, check_orthonormal, check_vectors
+from fost.coding.decode import DecodingCost, decode_by_stages
+from fost.coding.encode import apply_plan
+from fost.transforms.coder import MAX_MATRIX_ENTRIES, Coder, check_transforms, dense_flops
 
 
 class Transform(Coder):
-    """An orthonormal transform U of signals of `n_features` entries; immutable.
+    r"""An orthonormal transform U of signals with `n_features` entries; immutable.
 
-    Signals are rows: `forward` maps Y to ``Y @ U`` (the correlations U^T y of the paper) and
-    `inverse` maps X to ``X @ U.T`` (the reconstruction U x). The columns of U are the atoms.
-    What float32 holds exactly is computed in float32, everything else in float64. ``Y @ U`` and
-    ``X @ U.T`` may be written like that, ``U @ V`` is a `Chain`, and none of them makes a matrix.
+    Signals are rows: `forward` maps Y to ``Y @ U`` (the correlations :math:`U^T y` of the paper)
+    and `inverse` maps X to ``X @ U.T`` (the reconstruction :math:`U x`). The columns of U are the
+    atoms. Types whose values float32 represents exactly are computed in float32, all others in
+    float64. The operators ``Y @ U``, ``X @ U.T`` and ``U @ V``, which is a `Chain`, work without
+    a matrix.
 
     Notes
     -----
-    A transform of your own is a subclass that has a `kind`, the property `n_features`, and
-    either `matrix` or both of `forward` and `inverse`, for signals in the rows of an array. Each
-    argument of its ``__init__`` is an attribute. It works wherever transforms do, also as a base
-    to learn over and in files, at the speed of a dense one. Whoever loads such a file has
-    imported the class, or has a package installed that announces it: an entry point of the group
+    To define a transform, derive a class with a `kind`, the property `n_features`, and either
+    `matrix` or both `forward` and `inverse` for signals in the rows of an array. Each argument of
+    ``__init__`` must be an attribute. Such a transform works wherever transforms do, also as a
+    base for learning and in files, at the speed of a dense matrix. To load such a file, import
+    the class first, or install a package that declares it: an entry point of the group
     ``fost.transforms`` whose name is the kind.
 
     Examples
@@ -64,62 +63,94 @@ class Transform(Coder):
 
     @property
     def members(self) -> tuple[Transform, ...]:
+        """The transform itself, its only member."""
         return (self,)
 
     @property
     def n_atoms(self) -> int:
-        """Columns of codes: the coefficients, n_features."""
+        """Number of columns of codes, n_features."""
         return self.n_features
 
     @property
     def flops(self) -> int:
-        """(2 n - 1) n, as of any matrix."""
+        """Operations per signal; (2 n - 1) n unless a class defines fewer."""
         return dense_flops(self.n_features)
 
     @property
     def n_parameters(self) -> int:
-        """The numbers in its arrays."""
+        """Number of entries of its arrays."""
         arrays = (v for v in self.arguments().values() if isinstance(v, np.ndarray))
         return sum(array.size for array in arrays)
 
-    @cached_property
+    @lazy_property
     def matrix(self) -> NDArray[np.float64]:
         """U as a read-only array of shape (n_features, n_features); columns are atoms."""
         identity = np.eye(self.n_features)
-        by_inverse = self._defines("inverse") or self._defines("_add_to")
-        found = self.inverse(identity).T if by_inverse else self.forward(identity)
+        if self._overrides("inverse"):
+            found = self.inverse(identity).T
+        elif self._overrides("_add_to"):
+            found = apply_plan(self._plan, identity, inverse=True, name="matrix").T
+        else:
+            found = self.forward(identity)
         matrix = np.array(found, dtype=np.float64, order="C")
         matrix.flags.writeable = False
         return matrix
 
-    def forward(self, Y: ArrayLike) -> Floats:
+    def forward(self, Y: ArrayLike, out: Floats | None = None) -> Floats:
         """Coefficients of signals, ``Y @ U``.
 
         Parameters
         ----------
         Y : array-like of shape (..., n_features)
-            Signals along the last axis: rows, or a single one, or any number of axes.
+            Signals along the last axis.
+        out : ndarray of the shape of Y, optional
+            Array for the result: writable, C-contiguous, float32 or float64 like the result.
+            It may be Y itself, at the cost of a temporary copy of Y. Its contents are undefined
+            after an error.
 
         Returns
         -------
-        ndarray of the same shape
+        ndarray of the shape of Y
+            `out` if it was given.
+
+        Examples
+        --------
+        >>> import fost, numpy as np
+        >>> Y = np.ones((2, 4))
+        >>> coefficients = np.empty_like(Y)
+        >>> fost.DCT(4).forward(Y, out=coefficients) is coefficients
+        True
+        >>> coefficients.round(12) + 0.0
+        array([[2., 0., 0., 0.],
+               [2., 0., 0., 0.]])
         """
         stored = check_vectors(Y, "Y", self.n_features, self._owner)
-        return coding.apply(self._plan, stored, inverse=False, name="Y")
+        return apply_plan(self._plan, stored, inverse=False, name="Y", out=out)
 
-    def inverse(self, X: ArrayLike) -> Floats:
-        """Signals with given coefficients, ``X @ U.T``: undoes `forward`.
+    def inverse(self, X: ArrayLike, out: Floats | None = None) -> Floats:
+        """Signals with given coefficients, ``X @ U.T``; the inverse of `forward`.
 
         Parameters
         ----------
         X : array-like of shape (..., n_features)
+            Coefficients along the last axis.
+        out : ndarray of the shape of X, optional
+            Array for the result, as in `forward`.
 
         Returns
         -------
-        ndarray of the same shape
+        ndarray of the shape of X
+            `out` if it was given.
+
+        Examples
+        --------
+        >>> import fost, numpy as np
+        >>> X = np.array([2.0, 0.0, 0.0, 0.0])
+        >>> fost.DCT(4).inverse(X, out=X).round(12)
+        array([1., 1., 1., 1.])
         """
         stored = check_vectors(X, "X", self.n_features, self._owner)
-        return coding.apply(self._plan, stored, inverse=True, name="X")
+        return apply_plan(self._plan, stored, inverse=True, name="X", out=out)
 
     @property
     def T(self) -> Transform:
@@ -132,8 +163,8 @@ class Transform(Coder):
         Parameters
         ----------
         dtype : float32 or float64
-            The type that it says it has, for programs that ask for it. What it is applied to, one
-            column or several, keeps its own.
+            The `dtype` attribute of the operator, which some solvers read. The result of a
+            product has the type of the operand.
 
         Examples
         --------
@@ -143,43 +174,70 @@ class Transform(Coder):
         >>> np.allclose(operator @ (operator.T @ y), y)
         True
         """
-        return as_linear_operator(self, dtype)
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise ValueError(f"dtype must be float32 or float64, got {np.dtype(dtype)}")
+        synthesis, analysis = self._on_columns(self.inverse), self._on_columns(self.forward)
+        return LinearOperator(
+            dtype=np.dtype(dtype),
+            shape=(self.n_features, self.n_features),
+            matvec=synthesis,
+            rmatvec=analysis,
+            matmat=synthesis,
+            rmatmat=analysis,
+        )
 
-    # NumPy's arrays leave @ to `__rmatmul__`.
+    def _on_columns(self, on_rows: Callable[[Floats], Floats]) -> Callable[[ArrayLike], Floats]:
+        """A function of signals in columns, or of one signal, from a function of rows."""
+
+        def on_columns(x: ArrayLike) -> Floats:
+            x = np.asarray(x)
+            return on_rows(x.reshape(self.n_features, -1).T).T.reshape(x.shape)
+
+        return on_columns
+
+    # NumPy arrays leave @ to `__rmatmul__`.
     __array_ufunc__ = None
 
     def __matmul__(self, other: Transform) -> Chain:
         return Chain([self, other]) if isinstance(other, Transform) else NotImplemented
 
     def __rmatmul__(self, other: sparray | ArrayLike) -> Floats:
-        # By the plan, also where a class has a `forward` of its own.
+        # By the plan, also if a class defines its own `forward`.
         return self.T.decode(other) if issparse(other) else Transform.forward(self, other)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Floats:
-        """The matrix, by which frames of pandas multiply."""
-        # SciPy's sparse arrays leave @ to `__rmatmul__` only where there is no array.
-        if sys._getframe(1).f_globals.get("__name__", "").startswith("scipy.sparse"):
+        """The matrix."""
+        if _called_by_scipy_sparse():
             return np.array(None)
         return np.array(self.matrix, dtype=dtype) if copy else np.asarray(self.matrix, dtype=dtype)
 
-    @cached_property
+    @lazy_property
     def _plan(self) -> _core.Plan:
         plan = _core.Plan(self.n_features)
         self._add_to(plan)
         return plan
 
     @classmethod
-    def _defines(cls, name: str) -> bool:
+    def _overrides(cls, name: str) -> bool:
         return getattr(cls, name) is not getattr(Transform, name)
 
     def _add_to(self, plan: _core.Plan) -> None:
-        """Append the stages of this transform to a plan; those without a kernel are dense."""
-        if not any(map(self._defines, ("matrix", "forward", "inverse"))):
+        """Append the stages of this transform to a plan; without a kernel, a dense stage."""
+        if not any(map(self._overrides, ("matrix", "forward", "inverse"))):
             raise TypeError(f"{type(self).__name__} must define matrix, or forward and inverse")
         name = f"the matrix of {self._owner}"
         matrix, _ = check_orthonormal(self.matrix, name, self.n_features)
-        if self._defines("forward"):
-            check_equal(matrix, self.forward(np.eye(self.n_features)), name)
+        if self._overrides("forward"):
+            forward = self.forward(np.eye(self.n_features))
+            if np.shape(forward) != matrix.shape:
+                raise ValueError(
+                    f"{name} must equal forward(identity), which has shape {np.shape(forward)}"
+                )
+            gap = np.abs(forward - matrix).max()
+            if not gap <= ORTHONORMALITY_TOLERANCE:
+                raise ValueError(
+                    f"{name} must equal forward(identity), got entries that differ by {gap:.3g}"
+                )
         plan.add_dense(matrix)
 
     @property
@@ -187,24 +245,37 @@ class Transform(Coder):
         return f"this {type(self).__name__} transform"
 
     def _sums_atoms(self, codes: csr_array) -> bool:
-        n, made = self.n_features, self._has_matrix
-        times = DecodingTimes(n, codes.data.itemsize, self._plan.operations)
-        affordable = made or n * n <= MOST_ENTRIES
-        return affordable and times.prefer_atoms(codes.shape[0], len(codes.data), made)
+        n, has_matrix = self.n_features, self._has_matrix
+        cost = DecodingCost(n, codes.data.itemsize, self._plan.operations)
+        affordable = has_matrix or n * n <= MAX_MATRIX_ENTRIES
+        return affordable and cost.prefer_atoms(codes.shape[0], len(codes.data), has_matrix)
 
-    def _decode_backwards(self, codes: csr_array) -> Floats:
-        return decoding.decode_by_stages(self._plan, codes, self.n_features)
+    def _decode_by_transforms(self, codes: csr_array, out: Floats | None = None) -> Floats:
+        return decode_by_stages(self._plan, codes, self.n_features, out)
 
-    def _decode_dense(self, codes: Floats) -> Floats:
-        return coding.apply(self._plan, codes, inverse=True, name="codes")
+    def _decode_dense(self, codes: Floats, out: Floats | None = None) -> Floats:
+        return apply_plan(self._plan, codes, inverse=True, name="codes", out=out)
+
+
+def _called_by_scipy_sparse() -> bool:
+    """Whether `__array__` was called, through NumPy, by a module of scipy.sparse.
+
+    ``codes @ U`` of a sparse array calls ``np.asanyarray(U)``. SciPy returns NotImplemented, so
+    that Python calls ``U.__rmatmul__``, only if the result is a zero-dimensional object array.
+    pandas, in contrast, needs the matrix from the same call in ``frame @ U``. Neither library
+    looks at `__array_ufunc__` or `__array_priority__` for @, so the caller is all that differs.
+    """
+    caller: str = sys._getframe(2).f_globals.get("__name__", "")
+    return caller == "scipy.sparse" or caller.startswith("scipy.sparse.")
 
 
 class Transposed(Transform):
-    """U^T of a transform U, which runs the same stages the other way round.
+    """The transpose U^T of a transform U, with the stages of U in reverse order.
 
     Parameters
     ----------
     transform : Transform
+        U.
     """
 
     kind = "transposed"
@@ -216,11 +287,12 @@ class Transposed(Transform):
 
     @property
     def transform(self) -> Transform:
-        """U, of which this is the transpose."""
+        """U."""
         return self._transform
 
     @property
     def T(self) -> Transform:
+        """U."""
         return self._transform
 
     @property
@@ -229,31 +301,32 @@ class Transposed(Transform):
 
     @property
     def flops(self) -> int:
-        """Those of U."""
+        """Equal to that of U."""
         return self._transform.flops
 
     @property
     def n_parameters(self) -> int:
-        """Those of U."""
+        """Equal to that of U."""
         return self._transform.n_parameters
 
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_plan(self._transform._plan, transposed=True)
 
-    def _described(self) -> dict[str, Any]:
+    def _described(self) -> dict[str, object]:
         return {"transform": type(self._transform).__name__}
 
 
 class Chain(Transform):
-    """A product of transforms: `forward` applies that of the first stage first.
+    """A product of transforms: `forward` applies the first stage first.
 
-    The usual chain is a fast fixed base and a learned transform of its coefficients. All
+    A typical chain is a fast fixed base followed by a learned transform of its coefficients. All
     stages run in one pass over the data.
 
     Parameters
     ----------
     stages : iterable of transforms
-        At least one, all of the same n_features. Chains among them are taken apart.
+        At least one, all with the same n_features. Chains among them are replaced by their
+        stages.
 
     Examples
     --------
@@ -270,7 +343,7 @@ class Chain(Transform):
     kind = "chain"
 
     def __init__(self, stages: Iterable[Transform]) -> None:
-        parts = check_parts(stages, "stages")
+        parts = check_transforms(stages, "stages")
         flat = (part.stages if isinstance(part, Chain) else (part,) for part in parts)
         self._stages = tuple(chain.from_iterable(flat))
 
@@ -281,6 +354,7 @@ class Chain(Transform):
 
     @property
     def T(self) -> Transform:
+        """The chain of the transposed stages in reverse order."""
         return Chain(stage.T for stage in reversed(self._stages))
 
     @property
@@ -301,5 +375,5 @@ class Chain(Transform):
         for stage in self._stages:
             plan.add_plan(stage._plan)
 
-    def _described(self) -> dict[str, Any]:
+    def _described(self) -> dict[str, object]:
         return {"stages": f"[{', '.join(type(stage).__name__ for stage in self._stages)}]"}

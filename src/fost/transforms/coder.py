@@ -1,42 +1,54 @@
-"""What codes signals by a transform and a selection: a transform, or a bank of them."""
+"""The interface that transforms, banks and unions share: sparse codes of signals."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, sparray
 
-from fost import _core, decoding
+from fost import _core
+from fost._cache import lazy_property
 from fost._typing import DType, Floats, Numbers
-from fost._validation import ContainsNaN, check_signals, check_stored, hint_at_missing
-from fost.selection import Rule, check_rule, encode
-from fost.streams import Stream, as_stream, is_lazy
+from fost._validation import (
+    ContainsNaN,
+    check_flag,
+    check_path,
+    check_signals,
+    check_stored,
+    hint_at_missing,
+)
+from fost.coding.decode import aligned_atoms, decode_by_atoms, prepare_codes
+from fost.coding.encode import encode_signals
+from fost.coding.missing import encode_observed
+from fost.coding.selection import SelectionRule, check_rule
+from fost.streams import as_stream, is_lazy
 from fost.transforms import storage
-from fost.transforms.html import as_html
-from fost.transforms.kinds import Described
-from fost.transforms.observed import encode_observed
+from fost.transforms.registry import Described
 
 if TYPE_CHECKING:
     from fost.transforms.base import Transform
 
 C = TypeVar("C", bound="Coder")
 
-# Entries of a matrix that is made to decode faster: 128 MiB in float64; up to so few it is made
-# without much thought.
-MOST_ENTRIES = 2**24
-FEW_ENTRIES = 2**16
+# Largest matrix, in entries, that is computed to decode faster: 128 MiB in float64.
+MAX_MATRIX_ENTRIES = 2**24
+
+
+def dense_flops(n: int) -> int:
+    """Operations of a product with an n x n matrix, (2 n - 1) n."""
+    return (2 * n - 1) * n
 
 
 class Coder(Described, ABC):
-    """A `Transform`, or a `Bank` of several: what turns signals into sparse codes and back.
+    """A `Transform`, `Bank` or `Union`, which maps signals to sparse codes and back.
 
-    A code has one entry per atom, and the atoms are the columns of `matrix`.
+    A code has one entry per atom. The atoms are the columns of `matrix`.
 
     Examples
     --------
@@ -48,36 +60,42 @@ class Coder(Described, ABC):
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """Entries per signal, n."""
+        """Number of entries per signal, n."""
 
     @property
     @abstractmethod
     def members(self) -> tuple[Transform, ...]:
-        """The members of a bank; a transform is its own only member."""
+        """The members of a bank or union; a transform is its own only member."""
 
     @property
     def n_members(self) -> int:
-        """Members: 1 for a transform."""
+        """Number of members; 1 for a transform."""
         return len(self.members)
 
     @property
     def n_atoms(self) -> int:
-        """Columns of codes, n_members * n_features."""
+        """Number of columns of codes, n_members * n_features."""
         return self.n_members * self.n_features
 
     @property
     @abstractmethod
     def flops(self) -> int:
-        """Operations to transform one signal, by the paper's counts."""
+        """Operations to transform one signal, as the paper counts them."""
 
     def encode_flops(self, n_nonzero_coefs: int) -> int:
-        """Operations to code one signal without comparisons: `flops`, and in a union a pursuit."""
+        """Operations to encode one signal, without comparisons.
+
+        Parameters
+        ----------
+        n_nonzero_coefs : int
+            Entries per code, s. Only the matching pursuit of a `Union` depends on it.
+        """
         return self.flops
 
     @property
     @abstractmethod
     def n_parameters(self) -> int:
-        """Numbers that must be stored to describe it."""
+        """Number of stored parameters."""
 
     @property
     @abstractmethod
@@ -86,43 +104,45 @@ class Coder(Described, ABC):
 
     def encode(
         self,
-        Y: Any,
+        Y: object,
         n_nonzero_coefs: int | None = None,
         *,
         max_error: float | None = None,
         threshold: float | None = None,
         missing: object = None,
     ) -> csr_array:
-        """Best sparse codes: the coefficients of largest magnitude, T_s(U^T y).
+        r"""Best sparse codes, :math:`\mathcal{T}_s(U^T y)`.
 
-        Since U is orthonormal no other code with as many entries is closer to y; a bank takes
-        the member for which that is closest. Transform and selection are one pass; dense
-        coefficients are never stored.
+        Since U is orthonormal, no other code with as many entries has a smaller error
+        :math:`\|y - U x\|`. A bank uses the member with the smallest error. The transform and the
+        selection of the largest coefficients are one pass; dense coefficients are never stored.
 
         Parameters
         ----------
         Y : array-like of shape (n_signals, n_features)
-            Or any form that `fost.learning.as_training_data` takes: memory maps, arrays of Zarr,
-            Dask arrays, iterables of blocks.
+            Signals in rows, or any other input of `fost.learning.as_training_data`: memory maps,
+            Zarr arrays, Dask arrays, iterables of blocks.
         n_nonzero_coefs : int, optional
-            Entries to keep per signal, s; a limit where `max_error` or `threshold` is given.
+            Number of entries per code, s; the maximum if `max_error` or `threshold` is given.
             Ties go to the lower index.
         max_error : float, optional
-            Keep as few entries as make the squared error ||y - U x||^2 of a signal at most this,
-            to rounding; a bank takes the member that needs the fewest.
+            Keep as few entries as give a squared error :math:`\|y - U x\|^2` of at most
+            `max_error`, up to rounding. A bank uses the member that needs the fewest.
         threshold : float, optional
-            Keep the entries whose magnitude is above this, which minimises
-            ||y - U x||^2 + threshold^2 ||x||_0; a bank takes the member for which that is least.
+            Keep the entries of magnitude above `threshold`, which minimises
+            :math:`\|y - U x\|^2 + \mathrm{threshold}^2 \|x\|_0`. A bank uses the member with the
+            smallest minimum.
         missing : array of bool of shape (n_signals, n_features), or "nan", optional
-            True where an entry of Y is unobserved, whatever it holds; ``"nan"``: where Y is NaN.
-            Then codes are found by pursuit on what is observed (as in `fost.omp`), which errors and
-            `max_error` count alone; with a threshold by thresholding and refilling. A signal
-            without observed entries has an empty code.
+            True where an entry of Y is unobserved; its value is ignored. ``"nan"`` treats NaN as
+            unobserved. Codes are then fitted to the observed entries by orthogonal matching
+            pursuit (as in `fost.omp`), or with a threshold by iterative thresholding. Errors and
+            `max_error` count observed entries only. The code of a signal without observed
+            entries is empty.
 
         Returns
         -------
         csr_array of shape (n_signals, n_atoms)
-            With sorted indices. A signal with fewer than s nonzero coefficients has fewer
+            Codes with sorted indices. A signal with fewer than s nonzero coefficients has fewer
             entries. For a Dask array, a lazy Dask array whose blocks are such csr_arrays.
 
         Examples
@@ -134,38 +154,61 @@ class Coder(Described, ABC):
         """
         rule = check_rule(n_nonzero_coefs, max_error, threshold, self.n_features)
         if is_lazy(Y) or missing is not None:
-            return self._encode_stream(as_stream(Y, missing=missing), rule)
+            stream = as_stream(Y, missing=missing)
+            if stream.n_features != self.n_features:
+                raise ValueError(
+                    f"{stream.name} has {stream.n_features} features, but {self._owner} was built "
+                    f"for {self.n_features}"
+                )
+            return stream.map_blocks(
+                partial(self._encode_block, rule, stream.has_missing, stream.name)
+            )
         stored = check_stored(Y, "Y", self.n_features, self._owner)
         return self._encode_block(rule, False, "Y", stored)
 
-    def decode(self, codes: sparray | ArrayLike) -> Floats:
+    def decode(self, codes: sparray | ArrayLike, out: Floats | None = None) -> Floats:
         """Signals with given codes, sparse (from `encode`) or dense.
 
-        A sparse code is decoded as a sum of atoms or by running the transforms backwards,
-        whichever should take less time; never as a sum where the matrix of all atoms would have
-        to be made and is large.
+        Sparse codes are decoded as sums of atoms or by the inverse transforms, whichever should be
+        faster. A large matrix of atoms is never computed for this.
 
         Parameters
         ----------
         codes : sparse array or array-like of shape (n_signals, n_atoms)
+            Codes in rows.
+        out : ndarray of shape (n_signals, n_features), optional
+            Array for the result: writable, C-contiguous, float32 or float64 like the result.
+            Codes that overlap it are copied first. Its contents are undefined after an error.
 
         Returns
         -------
         ndarray of shape (n_signals, n_features)
+            `out` if it was given.
+
+        Examples
+        --------
+        >>> import fost, numpy as np
+        >>> codes = fost.DCT(4).encode(np.ones((2, 4)), 1)
+        >>> signals = np.empty((2, 4))
+        >>> fost.DCT(4).decode(codes, out=signals) is signals
+        True
+        >>> signals.round(12)
+        array([[1., 1., 1., 1.],
+               [1., 1., 1., 1.]])
         """
         if not issparse(codes):
             dense = check_signals(codes, "codes", self.n_atoms, self._owner)
-            return self._decode_dense(dense)
-        codes = decoding.ready(codes, self.n_atoms, self._owner)
+            return self._decode_dense(dense, out)
+        codes = prepare_codes(codes, self.n_atoms, self._owner)
         if self._sums_atoms(codes):
-            return decoding.decode_by_atoms(self._atoms(codes.data.dtype), codes)
-        return self._decode_backwards(codes)
+            return decode_by_atoms(self._atoms(codes.data.dtype), codes, out)
+        return self._decode_by_transforms(codes, out)
 
     def energy_kept(self, Y: Floats, codes: csr_array) -> float:
-        """||Y||_F^2 - ||Y - U X||_F^2 of signals in memory and their codes by `encode`.
+        """||Y||_F^2 - ||Y - U X||_F^2 for signals in memory and their codes X from `encode`.
 
-        Those of transforms and banks are projections, and keep ||X||_F^2. Not finite where squares
-        overflow.
+        For transforms and banks this equals ||X||_F^2, because the codes are orthogonal
+        projections. The result is not finite if squares overflow.
         """
         with np.errstate(over="ignore"):
             return float(np.sum(np.square(codes.data, dtype=np.float64)))
@@ -177,82 +220,83 @@ class Coder(Described, ABC):
         *,
         overwrite: bool = True,
     ) -> None:
-        """Write it to a .safetensors file, replacing the old one in one step.
+        """Write to a .safetensors file, which replaces an existing file atomically.
 
-        `fost.load` reads it back, and ``safetensors.numpy.load_file`` its arrays.
+        `fost.load` reads the file, and ``safetensors.numpy.load_file`` its arrays.
 
         Parameters
         ----------
         path : path
+            Name of the file.
         metadata : mapping of str to str, optional
-            Anything that should stay with it, such as what it was learned on;
-            `fost.transforms.read_metadata` reads it back.
+            Additional information, such as the training data;
+            `fost.transforms.read_metadata` reads it.
         overwrite : bool
-            Whether an existing file may be replaced, as by commands with ``--force``; if not it
-            is a FileExistsError.
+            Whether an existing file may be replaced; if false, an existing file is a
+            FileExistsError.
         """
-        storage.save(self, path, metadata, overwrite)
+        check_path(path, "path")
+        if not check_flag(overwrite, "overwrite") and os.path.lexists(path):
+            raise FileExistsError(f"{os.fspath(path)!r} exists already")
+        checked = {} if metadata is None else storage.check_metadata(metadata)
+        storage.write_model_file(path, *storage.model_parts(self), storage.FORMAT, checked)
 
     @property
     @abstractmethod
     def _plan(self) -> _core.Coder:
-        """Its compiled form."""
+        """The compiled form."""
 
     @property
     @abstractmethod
     def _owner(self) -> str:
-        """What errors call it."""
+        """The name in error messages."""
 
     @abstractmethod
     def _sums_atoms(self, codes: csr_array) -> bool:
         """Whether to decode as sums of atoms."""
 
     @abstractmethod
-    def _decode_backwards(self, codes: csr_array) -> Floats:
-        """Decode validated codes by running the transforms backwards."""
+    def _decode_by_transforms(self, codes: csr_array, out: Floats | None = None) -> Floats:
+        """Decode valid sparse codes by the inverse transforms."""
 
     @abstractmethod
-    def _decode_dense(self, codes: Floats) -> Floats:
-        """Decode validated codes that are not sparse."""
+    def _decode_dense(self, codes: Floats, out: Floats | None = None) -> Floats:
+        """Decode valid dense codes."""
 
-    def _encode_stream(self, stream: Stream, rule: Rule) -> Any:
-        n = self.n_features
-        if stream.n_features != n:
-            raise ValueError(
-                f"{stream.name} has {stream.n_features} features, but {self._owner} was built "
-                f"for {n}"
-            )
-        return stream.map_blocks(partial(self._encode_block, rule, stream.has_missing, stream.name))
-
-    def _encode_block(self, rule: Rule, gaps: bool, name: str, block: Numbers) -> csr_array:
-        if gaps and np.isnan(block).any():
+    def _encode_block(
+        self, rule: SelectionRule, has_missing: bool, name: str, block: Numbers
+    ) -> csr_array:
+        """Codes of valid signals; NaN is a missing entry if `has_missing`."""
+        if has_missing and np.isnan(block).any():
             return encode_observed(self, block, rule, name)
         try:
-            return encode(self._plan, block, rule, name)
+            return encode_signals(self._plan, block, rule, name)
         except ContainsNaN as error:
             raise hint_at_missing(error) from None
 
     @property
     def _has_matrix(self) -> bool:
-        """Whether the matrix has been made already."""
-        return "matrix" in self.__dict__
+        """Whether `matrix` has been computed already."""
+        return "matrix" in vars(self)
 
-    @cached_property
-    def _atoms_of(self) -> dict[DType, Floats]:
+    @lazy_property
+    def _atoms_by_dtype(self) -> dict[DType, Floats]:
         return {}
 
     def _atoms(self, dtype: DType) -> Floats:
         """The atoms as contiguous rows of the given type, kept for the next call."""
-        if dtype not in self._atoms_of:
-            self._atoms_of[dtype] = decoding.as_atoms(self.matrix.T, dtype)
-        return self._atoms_of[dtype]
+        if dtype not in self._atoms_by_dtype:
+            self._atoms_by_dtype[dtype] = aligned_atoms(self.matrix.T, dtype)
+        return self._atoms_by_dtype[dtype]
 
     def _repr_html_(self) -> str:
-        """What notebooks show: costs, and the atoms as a small picture."""
-        return as_html(self)
+        """The representation in notebooks."""
+        from fost.transforms.html import coder_html
 
-    def _described(self) -> dict[str, Any]:
-        """What `repr` says between n_features and flops: the arguments that are short."""
+        return coder_html(self)
+
+    def _described(self) -> dict[str, object]:
+        """The short arguments, which `repr` shows between n_features and flops."""
         plain = (int, float, str, tuple)
         return {k: v for k, v in self.arguments().items() if isinstance(v, plain)}
 
@@ -261,8 +305,8 @@ class Coder(Described, ABC):
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in items.items())})"
 
 
-def check_parts(parts: Iterable[C], name: str) -> tuple[C, ...]:
-    """At least one transform, no bank among them, all of the same size."""
+def check_transforms(parts: Iterable[C], name: str) -> tuple[C, ...]:
+    """At least one transform, all of the same size; banks and unions are refused."""
     if not isinstance(parts, Iterable) or getattr(parts, "ndim", 1) == 0:
         raise TypeError(f"{name} must be a list of transforms, got {type(parts).__name__}")
     checked = tuple(parts)

@@ -1,4 +1,4 @@
-"""The discrete cosine transform, the fixed transform to beat."""
+"""The discrete cosine transform."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fost import _core
 from fost._validation import check_sizes
 from fost.transforms.base import Transform
 
-# Tables of other lengths than powers of two are several times as long as the signals.
-_LONGEST_ODD = 2**24
+# Limit of the largest odd factor of a length, whose tables are several times as long as signals.
+_MAX_ODD_FACTOR = 2**24
 
 
 class DCT(Transform):
-    """The separable orthonormal DCT-II of signals that are arrays in row-major order.
+    """The separable orthonormal DCT-II of signals of a given shape, flattened in row-major order.
 
     ``forward(Y)`` equals ``scipy.fft.dctn(y.reshape(shape), norm="ortho").ravel()`` for each
     row y of Y.
@@ -22,8 +22,8 @@ class DCT(Transform):
     Parameters
     ----------
     shape : int or tuple of int
-        Shape of a signal: 64 or (64,) for one axis, (8, 8) for the patches of a picture,
-        (8, 8, 8) for a volume. Every length L takes O(L log L) operations; those without large
+        Shape of a signal: 64 or (64,) for one axis, (8, 8) for patches of an image, (8, 8, 8) for
+        patches of a volume. Every length L takes O(L log L) operations; lengths without large
         prime factors are fastest.
 
     Examples
@@ -43,9 +43,9 @@ class DCT(Transform):
         if self._n_features > 2**31 - 1:
             raise ValueError(f"shape must have fewer than 2**31 entries, got {self._shape}")
         odd = max(length // (length & -length) for length in self._shape)
-        if odd > _LONGEST_ODD:
+        if odd > _MAX_ODD_FACTOR:
             raise ValueError(
-                f"shape must have lengths whose largest odd factor is at most {_LONGEST_ODD}, "
+                f"shape must have lengths whose largest odd factor is at most {_MAX_ODD_FACTOR}, "
                 f"got {self._shape}"
             )
 
@@ -62,14 +62,14 @@ class DCT(Transform):
     def flops(self) -> int:
         """5/2 L log2 L - 3 L + 6 for each line of length L > 1 along each axis.
 
-        The usual count for powers of two, and by the same formula for all lengths. Those with
-        prime factors above 13 take up to five times as many.
+        This is the usual count for powers of two, used for all lengths. Lengths with prime factors
+        above 13 take up to five times as many operations.
         """
-        return round(sum(self.n_features / k * _line_flops(k) for k in self._shape))
+        return round(sum(self.n_features / k * dct_line_flops(k) for k in self._shape))
 
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_cosine(self._shape)
 
 
-def _line_flops(length: int) -> float:
+def dct_line_flops(length: int) -> float:
     return 2.5 * length * log2(length) - 3 * length + 6 if length > 1 else 0.0

@@ -1,4 +1,4 @@
-"""Transforms without structure: any orthonormal matrix."""
+"""Dense orthonormal matrices."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fost import _core
 from fost._threads import single_threaded_blas
+from fost._validation import check_orthonormal, orthonormality_gap
 from fost.transforms.base import Transform
-from fost.transforms.orthonormal import check_orthonormal, dense_flops, orthonormality_gap
 
 
 class Dense(Transform):
@@ -19,7 +19,7 @@ class Dense(Transform):
     Parameters
     ----------
     matrix : array-like of shape (n_features, n_features)
-        U; its columns are the atoms. Rounding errors (up to 1e-4 in U^T U) are removed.
+        U; its columns are the atoms. Rounding errors of up to 1e-4 in U^T U are corrected.
 
     Examples
     --------
@@ -34,37 +34,39 @@ class Dense(Transform):
     def __init__(self, matrix: ArrayLike) -> None:
         checked, gap = check_orthonormal(matrix, "matrix")
         n = len(checked)
-        # Newton's step to the nearest orthonormal matrix. A matrix that is right to rounding
-        # stays as it is, bit for bit.
+        # Newton iteration to the nearest orthonormal matrix. A matrix that is orthonormal up to
+        # rounding is kept bit for bit.
         while gap > 1e-13 * n:
             checked = checked @ (3 * np.eye(n) - checked.T @ checked) / 2
             gap = orthonormality_gap(checked)
         checked.flags.writeable = False
-        self.__dict__["matrix"] = checked
+        self._matrix = checked
 
     @classmethod
     @single_threaded_blas
-    def exactly(cls, matrix: ArrayLike) -> Self:
-        made = cls.__new__(cls)
-        made.__dict__["matrix"], _ = check_orthonormal(matrix, "matrix")
-        return made
+    def _exact(cls, matrix: ArrayLike) -> Self:  # type: ignore[override]
+        dense = cls.__new__(cls)
+        dense._matrix, _ = check_orthonormal(matrix, "matrix")
+        return dense
 
     @classmethod
-    def made(cls, matrix: NDArray[np.float64]) -> Self:
-        """What has just been computed by LAPACK: taken as it is, neither checked nor copied."""
-        made = cls.__new__(cls)
-        made.__dict__["matrix"] = matrix
+    def _unchecked(cls, matrix: NDArray[np.float64]) -> Self:
+        """A transform that keeps this matrix, neither checked nor copied."""
+        dense = cls.__new__(cls)
+        dense._matrix = matrix
         matrix.flags.writeable = False
-        return made
+        return dense
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """U; read-only."""
+        return self._matrix
+
+    _has_matrix = True
 
     @property
     def n_features(self) -> int:
-        return int(self.matrix.shape[0])
-
-    @property
-    def flops(self) -> int:
-        """(2 n - 1) n."""
-        return dense_flops(self.n_features)
+        return len(self._matrix)
 
     def _add_to(self, plan: _core.Plan) -> None:
-        plan.add_dense(self.matrix)
+        plan.add_dense(self._matrix)

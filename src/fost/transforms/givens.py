@@ -1,24 +1,25 @@
-"""Products of rotations (and reflections) of two features at a time."""
+"""Products of Givens rotations and 2 x 2 reflections."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost import _core
-from fost._validation import check_array, check_integer, check_parameters, check_real, check_shape
+from fost._validation import check_array, check_integer, check_parameters, check_shape
 from fost.transforms.base import Transform
 
-# Blocks may be this far from orthogonal: more than rounding to float32 makes them.
+# max|B B^T - I| of an orthogonal block is at most this: more than rounding to float32 causes.
 _TOLERANCE = 1e-5
 
 
 class Givens(Transform):
-    """Rotations or reflections of two features each.
+    r"""A product of Givens rotations, or reflections, of two features each.
 
-    U = G_g ... G_1, where G_k is the identity but for a 2 x 2 block on features (i, j).
+    :math:`U = G_g \cdots G_1`, where :math:`G_k` equals the identity except for a 2 x 2 block on
+    features (i, j).
 
     Parameters
     ----------
@@ -26,8 +27,9 @@ class Givens(Transform):
         The features (i, j) of each block, i != j.
     blocks : array-like of shape (n_rotations, 2, 2)
         Orthogonal blocks [[G_ii, G_ij], [G_ji, G_jj]]: rotations [[c, s], [-s, c]] or
-        reflections [[c, s], [s, -c]]. Rounding errors (up to 1e-5) are removed.
+        reflections [[c, s], [s, -c]]. Rounding errors of up to 1e-5 are corrected.
     n_features : int
+        Number of entries per signal.
 
     Examples
     --------
@@ -46,18 +48,22 @@ class Givens(Transform):
         self._blocks = _polished(checked, gaps)
 
     @classmethod
-    def exactly(cls, pairs: ArrayLike, blocks: ArrayLike, n_features: int) -> Self:
-        made = cls.__new__(cls)
-        made._pairs, made._blocks, _, made._n_features = _checked(pairs, blocks, n_features)
-        return made
+    def _exact(  # type: ignore[override]
+        cls, pairs: ArrayLike, blocks: ArrayLike, n_features: int
+    ) -> Self:
+        givens = cls.__new__(cls)
+        givens._pairs, givens._blocks, _, givens._n_features = _checked(pairs, blocks, n_features)
+        return givens
 
     @classmethod
-    def made(cls, pairs: NDArray[np.int32], blocks: NDArray[np.float64], n_features: int) -> Self:
-        """What the core has just computed: taken as it is, neither checked nor copied."""
-        made = cls.__new__(cls)
-        made._pairs, made._blocks, made._n_features = pairs, blocks, n_features
+    def _unchecked(
+        cls, pairs: NDArray[np.int32], blocks: NDArray[np.float64], n_features: int
+    ) -> Self:
+        """A transform that keeps these arrays, neither checked nor copied."""
+        givens = cls.__new__(cls)
+        givens._pairs, givens._blocks, givens._n_features = pairs, blocks, n_features
         pairs.flags.writeable = blocks.flags.writeable = False
-        return made
+        return givens
 
     @property
     def pairs(self) -> NDArray[np.int32]:
@@ -91,14 +97,14 @@ class Givens(Transform):
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_rotations(self._pairs, self._blocks)
 
-    def _described(self) -> dict[str, Any]:
+    def _described(self) -> dict[str, object]:
         return {"n_rotations": self.n_rotations}
 
 
 def _checked(
     pairs: ArrayLike, blocks: ArrayLike, n_features: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], int]:
-    """Copies to the last bit of pairs in range and of blocks that are orthogonal but for gaps."""
+    """Bit-exact copies of the pairs and blocks, the orthogonality gaps of the blocks, and n."""
     n = check_integer(n_features, "n_features", 1, 2**31 - 1)
     checked = _checked_pairs(pairs, n)
     return checked, *_checked_blocks(blocks, len(checked)), n
@@ -120,7 +126,7 @@ def _checked_pairs(pairs: ArrayLike, n_features: int) -> NDArray[np.int32]:
     same = np.flatnonzero(array[:, 0] == array[:, 1])
     if same.size:
         raise ValueError(
-            f"pairs must be of two different features, got "
+            f"pairs must be two different features, got "
             f"{tuple(array[same[0]].tolist())} in row {same[0]}"
         )
     checked = np.array(array, dtype=np.int32, order="C")
@@ -131,10 +137,10 @@ def _checked_pairs(pairs: ArrayLike, n_features: int) -> NDArray[np.int32]:
 def _checked_blocks(
     blocks: ArrayLike, count: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    blocks = check_real(blocks, "blocks")
-    if blocks.size == 0:
-        blocks = blocks.reshape(-1, 2, 2)
-    checked = check_parameters(blocks, "blocks", (count, 2, 2))
+    given = check_array(blocks, "blocks")
+    if given.size == 0:
+        given = given.reshape(-1, 2, 2)
+    checked = check_parameters(given, "blocks", (count, 2, 2))
     gaps = _gaps(checked)
     wrong = np.flatnonzero(~(gaps <= _TOLERANCE))
     if wrong.size:
@@ -146,7 +152,7 @@ def _checked_blocks(
 
 
 def _polished(blocks: NDArray[np.float64], gaps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Newton's step to the nearest orthogonal block; what is right to the last bits stays."""
+    """The nearest orthogonal blocks, by Newton's method; exact blocks are kept bit for bit."""
     off = gaps > 8 * np.finfo(np.float64).eps
     if not off.any():
         return blocks

@@ -1,4 +1,4 @@
-"""The Walsh-Hadamard transform: sums and differences alone."""
+"""The Walsh-Hadamard transform."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from math import prod, sqrt
 import numpy as np
 
 from fost._validation import check_sizes
-from fost.transforms.network import Factored, Network
+from fost.transforms.rotation_network import RotationNetwork, RotationProduct
 
 _BUTTERFLY = np.array([[1.0, 1.0], [1.0, -1.0]]) / sqrt(2)
 
 
-class Hadamard(Factored):
-    """The orthonormal Walsh-Hadamard transform of signals that are arrays in row-major order.
+class Hadamard(RotationProduct):
+    """The orthonormal Walsh-Hadamard transform of signals of a given shape.
 
-    ``forward(Y)`` equals ``Y @ scipy.linalg.hadamard(n) / sqrt(n)``, also for several axes: the
-    separable transform of a shape is that of its n entries in a row.
+    ``forward(Y)`` equals ``Y @ scipy.linalg.hadamard(n) / sqrt(n)``. For several axes, the
+    separable transform equals that of the n entries in row-major order.
 
     Parameters
     ----------
     shape : int or tuple of int
-        Shape of a signal, of powers of two.
+        Shape of a signal; all lengths are powers of two.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Hadamard(Factored):
     def __init__(self, shape: int | Sequence[int]) -> None:
         self._shape = check_sizes(shape, "shape")
         if any(length & (length - 1) for length in self._shape):
-            raise ValueError(f"shape must be of powers of two, got {self._shape}")
+            raise ValueError(f"shape must be powers of two, got {self._shape}")
         if prod(self._shape) > 2**26:
             raise ValueError(f"shape must have at most 2**26 entries, got {self._shape}")
 
@@ -53,13 +53,13 @@ class Hadamard(Factored):
 
     @property
     def flops(self) -> int:
-        """n log2 n sums and differences, and n products with 1 / sqrt(n)."""
+        """n log2 n additions, and n multiplications by 1 / sqrt(n)."""
         n = self.n_features
         return n * n.bit_length() if n > 1 else 0
 
-    def _network(self) -> Network:
-        network = Network((self.n_features,))
+    def _network(self) -> RotationNetwork:
+        network = RotationNetwork((self.n_features,))
         for level in range(self.n_features.bit_length() - 1):
             halves = network.slots.reshape(-1, 2, 2**level)
-            network.turn(halves[:, 0], halves[:, 1], _BUTTERFLY)
+            network.rotate(halves[:, 0], halves[:, 1], _BUTTERFLY)
         return network

@@ -1,8 +1,8 @@
-"""Products of Householder reflectors, the transforms of the paper."""
+"""Products of Householder reflectors."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,20 +11,20 @@ from fost import _core
 from fost._validation import check_parameters
 from fost.transforms.base import Transform
 
-# Norms may be off by this much: more than rounding to float32 does.
+# Largest error of the norm of a unit vector: more than rounding to float32 causes.
 _TOLERANCE = 1e-5
 
 
 class Householder(Transform):
-    """A product of Householder reflectors.
+    r"""A product of Householder reflectors.
 
-    U = U_m ... U_1 with reflectors U_j = I - 2 u_j u_j^T.
+    :math:`U = U_m \cdots U_1` with reflectors :math:`U_j = I - 2 u_j u_j^T`.
 
     Parameters
     ----------
     vectors : array-like of shape (n_reflectors, n_features)
-        The unit vectors u_1 ... u_m in rows, at most n_features of them. A row of zeros is
-        the identity. Rounding errors (up to 1e-5) in the norms are removed.
+        The unit vectors u_1 ... u_m in rows, at most n_features of them. A zero row stands for
+        the identity. Rounding errors of up to 1e-5 in the norms are corrected.
 
     Examples
     --------
@@ -43,18 +43,18 @@ class Householder(Transform):
         self._vectors = _normalised(checked, np.linalg.norm(checked, axis=1))
 
     @classmethod
-    def exactly(cls, vectors: ArrayLike) -> Self:
-        made = cls.__new__(cls)
-        made._vectors = _checked(vectors)
-        return made
+    def _exact(cls, vectors: ArrayLike) -> Self:  # type: ignore[override]
+        householder = cls.__new__(cls)
+        householder._vectors = _checked(vectors)
+        return householder
 
     @classmethod
-    def made(cls, vectors: NDArray[np.float64]) -> Self:
-        """What the core has just computed: taken as it is, neither checked nor copied."""
-        made = cls.__new__(cls)
-        made._vectors = vectors
+    def _unchecked(cls, vectors: NDArray[np.float64]) -> Self:
+        """A transform that keeps these vectors, neither checked nor copied."""
+        householder = cls.__new__(cls)
+        householder._vectors = vectors
         vectors.flags.writeable = False
-        return made
+        return householder
 
     @property
     def vectors(self) -> NDArray[np.float64]:
@@ -78,12 +78,12 @@ class Householder(Transform):
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_reflectors(self._vectors)
 
-    def _described(self) -> dict[str, Any]:
+    def _described(self) -> dict[str, object]:
         return {"n_reflectors": self.n_reflectors}
 
 
 def _checked(vectors: ArrayLike) -> NDArray[np.float64]:
-    """Rows of norm one, within the tolerance, or of zeros: a copy to the last bit."""
+    """A bit-exact copy of rows that are zero or have unit norm within the tolerance."""
     checked = check_parameters(vectors, "vectors", (None, None))
     m, n = checked.shape
     if n < 1:
@@ -102,7 +102,7 @@ def _checked(vectors: ArrayLike) -> NDArray[np.float64]:
 
 
 def _normalised(vectors: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Unit rows, leaving alone what is right to the last bits, so that it is idempotent."""
+    """Unit rows; rows of unit norm up to rounding are kept bit for bit."""
     off = np.abs(norms - 1) > 8 * np.finfo(np.float64).eps
     off &= norms > 0
     if off.any():

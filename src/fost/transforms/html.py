@@ -1,4 +1,4 @@
-"""Coders in notebooks: what they are, what they cost, and their atoms as a small picture."""
+"""Representation of coders in notebooks: cost, and an image of the atoms."""
 
 from __future__ import annotations
 
@@ -7,44 +7,40 @@ import zlib
 from base64 import b64encode
 from html import escape
 from math import ceil, isqrt, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fost._typing import Floats
-from fost.transforms.orthonormal import dense_flops
+from fost.transforms.base import Chain
+from fost.transforms.coder import Coder, dense_flops
 
-if TYPE_CHECKING:
-    from fost.transforms.coder import Coder
-
-# Atoms that are drawn, and entries of a signal up to which they are.
-_ATOMS = 64
-_MOST_FEATURES = 4096
-# Pixels of the screen for the longer side of the picture.
-_SIDE = 240
-_GAP = 255
+_MAX_ATOMS = 64  # in the image
+_MAX_FEATURES = 4096  # of signals for which atoms are shown
+_IMAGE_SIDE = 240  # longer side on the screen, in pixels
+_SEPARATOR = 255  # grey value between atoms
 
 
-def as_html(coder: Coder) -> str:
-    """A few lines of HTML, without scripts and styles of its own."""
-    drawn = min(coder.n_atoms, _ATOMS)
+def coder_html(coder: Coder) -> str:
+    """A few lines of HTML without scripts and style sheets."""
+    shown = min(coder.n_atoms, _MAX_ATOMS)
     dense = dense_flops(coder.n_features)
-    costs = (
-        f"{coder.flops:,} operations per signal (dense: {dense:,}), {coder.n_parameters:,} numbers"
-    )
-    lines = [f"<code>{escape(repr(coder))}</code>", costs]
-    if coder.n_features <= _MOST_FEATURES:
-        some = f"the first {drawn} of " if drawn < coder.n_atoms else ""
-        lines.append(f"{_picture(coder, drawn)}<br>{some}{coder.n_atoms:,} atoms")
+    lines = [
+        f"<code>{escape(repr(coder))}</code>",
+        f"{coder.flops:,} operations per signal (dense: {dense:,}), "
+        f"{coder.n_parameters:,} parameters",
+    ]
+    if coder.n_features <= _MAX_FEATURES:
+        some = f"the first {shown} of " if shown < coder.n_atoms else ""
+        lines.append(f"{_atoms_image(coder, shown)}<br>{some}{coder.n_atoms:,} atoms")
     return f"<div>{'<br>'.join(lines)}</div>"
 
 
-def _picture(coder: Coder, count: int) -> str:
+def _atoms_image(coder: Coder, count: int) -> str:
     codes = np.eye(count, coder.n_atoms)
     mosaic = _mosaic(coder.decode(codes), signal_shape(coder))
     height, width = mosaic.shape
-    scale = _SIDE / max(height, width)
+    scale = _IMAGE_SIDE / max(height, width)
     source = b64encode(png(mosaic)).decode("ascii")
     return (
         f'<img alt="atoms" width="{max(1, round(width * scale))}" '
@@ -54,9 +50,7 @@ def _picture(coder: Coder, count: int) -> str:
 
 
 def signal_shape(coder: Coder) -> tuple[int, ...]:
-    """That of a base such as the DCT; else a square where there are as many features as in one."""
-    from fost.transforms.base import Chain
-
+    """The shape of the first stage, such as a DCT; otherwise a square if n is a square number."""
     first = coder.members[0]
     base = first.stages[0] if isinstance(first, Chain) else first
     known = getattr(base, "shape", None)
@@ -68,7 +62,7 @@ def signal_shape(coder: Coder) -> tuple[int, ...]:
 
 
 def _mosaic(atoms: Floats, shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Atoms in grey, each by its own largest entry: tiles of two dimensions, or rows of one."""
+    """Grey values of atoms, scaled by their largest entries: tiles, or rows if not images."""
     largest = np.abs(atoms).max(axis=1, keepdims=True)
     grey = np.rint(127.5 + 127.5 * atoms / np.where(largest > 0, largest, 1)).astype(np.uint8)
     if len(shape) != 2:
@@ -76,7 +70,7 @@ def _mosaic(atoms: Floats, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     height, width = shape
     columns = ceil(sqrt(len(grey)))
     rows = ceil(len(grey) / columns)
-    mosaic = np.full((rows * (height + 1) - 1, columns * (width + 1) - 1), _GAP, np.uint8)
+    mosaic = np.full((rows * (height + 1) - 1, columns * (width + 1) - 1), _SEPARATOR, np.uint8)
     for k, tile in enumerate(grey.reshape(-1, height, width)):
         top, left = (k // columns) * (height + 1), (k % columns) * (width + 1)
         mosaic[top : top + height, left : left + width] = tile
@@ -92,6 +86,6 @@ def png(grey: NDArray[np.uint8]) -> bytes:
 
     height, width = grey.shape
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)  # 8 bits of grey
-    rows = np.concatenate([np.zeros((height, 1), np.uint8), grey], axis=1)  # 0: without a filter
+    rows = np.concatenate([np.zeros((height, 1), np.uint8), grey], axis=1)  # filter type 0
     body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 9))
     return b"\x89PNG\r\n\x1a\n" + body + chunk(b"IEND", b"")

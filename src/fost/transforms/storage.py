@@ -1,13 +1,13 @@
-"""Transforms in .safetensors files: safe to load from strangers, readable by others.
+"""Transforms in .safetensors files, which are safe to load from untrusted sources.
 
-A file holds the arrays of the transform under their names (``vectors``, or
-``stages.1.vectors`` for the second stage of a chain) and, in its metadata,
+A file has the arrays of the transform under their names (``vectors``, or ``stages.1.vectors`` for
+the second stage of a chain). Its metadata has the fields
 
 ``format``      "fost"
 ``version``     "1"
 ``structure``   JSON: the kind of transform and its arguments that are not arrays
-``checksum``    SHA-256 of the structure and the arrays, so that damage is noticed
-``metadata``    JSON: names and strings that came with the transform; not always there
+``checksum``    SHA-256 of the structure and the arrays, to detect damage
+``metadata``    JSON: the metadata given to `Coder.save`, if any
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from fost._files import open_file, write_atomically
 from fost._typing import Floats
-from fost._validation import check_flag, check_path
-from fost.transforms.kinds import Described, class_of, kind_of
+from fost._validation import check_path
+from fost.io.files import open_file, write_atomically
+from fost.transforms.registry import Described, class_of, kind_of
 
 if TYPE_CHECKING:
     from fost.transforms.coder import Coder
@@ -34,34 +34,20 @@ if TYPE_CHECKING:
 FORMAT = "fost"
 VERSION = "1"
 
-# Banks have chains, and these, taken apart when they are made, transposes and transforms of others.
-_DEEPEST = 16
+# Depth to which transforms may be nested in a file.
+_MAX_DEPTH = 16
 
 _Arrays = Mapping[str, Floats]
 
 
-def save(
-    transform: Coder,
-    path: str | os.PathLike[str],
-    metadata: Mapping[str, str] | None = None,
-    overwrite: bool = True,
-) -> None:
-    """Write a transform to a file (see `Transform.save`)."""
-    check_path(path, "path")
-    if not check_flag(overwrite, "overwrite") and os.path.lexists(path):
-        raise FileExistsError(f"{os.fspath(path)!r} exists already")
-    noted = {} if metadata is None else _checked_metadata(metadata)
-    write(path, *_parts(transform), FORMAT, noted)
-
-
-def write(
+def write_model_file(
     path: str | os.PathLike[str],
     structure: str,
     arrays: dict[str, Floats],
     form: str,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a file of a format, in one step."""
+    """Write a file of a given format atomically."""
     header = {
         "format": form,
         "version": VERSION,
@@ -74,18 +60,27 @@ def write(
 
 
 def checksum(transform: Coder) -> str:
-    """What `save` writes as the checksum: equal for equal transforms, whatever their file."""
-    return digest(*_parts(transform))
+    """The checksum of a file of the transform; equal for equal transforms."""
+    return digest(*model_parts(transform))
 
 
 def load(path: str | os.PathLike[str]) -> Coder:
-    """Read a transform that `Transform.save` wrote, or a bank that `Bank.save` wrote.
+    """Read a transform, bank or union from a file that its `save` method wrote.
+
+    Parameters
+    ----------
+    path : path
+        Name of the file. Nothing in a file is ever executed.
+
+    Returns
+    -------
+    Transform, Bank or Union
 
     Raises
     ------
     ValueError
-        If the file is damaged or not a transform of fost, or one of a kind that nobody defined:
-        import the module that does first. Nothing in a file is ever executed.
+        If the file is damaged or not a file of fost, or if its kind of transform is not defined:
+        then import the module that defines it first.
 
     Examples
     --------
@@ -95,18 +90,26 @@ def load(path: str | os.PathLike[str]) -> Coder:
     >>> fost.load(path)
     DCT(n_features=64, shape=(8, 8), flops=672)
     """
-    with reading(path) as file:
-        loaded: Coder = build(*checked_parts(file))
-        return loaded
+    with open_model_file(path) as file:
+        return build(*read_model_parts(file))
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
-    """The metadata that was given to `Transform.save`; empty where there was none.
+    """The metadata that was given to `save`; empty if there was none.
+
+    Parameters
+    ----------
+    path : path
+        Name of the file.
+
+    Returns
+    -------
+    dict of str to str
 
     Raises
     ------
     ValueError
-        If the file is damaged or not a transform of fost.
+        If the file is damaged or not a file of fost.
 
     Examples
     --------
@@ -116,15 +119,15 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     >>> fost.transforms.read_metadata(path)
     {'patch': '8x8'}
     """
-    with reading(path) as file:
-        return _checked_metadata(json.loads(_checked_header(file).get("metadata", "{}")))
+    with open_model_file(path) as file:
+        return check_metadata(json.loads(_checked_header(file).get("metadata", "{}")))
 
 
 @contextmanager
-def reading(path: str | os.PathLike[str], what: str = "a transform") -> Iterator[Any]:
-    """An open file; whatever is wrong with it is a ValueError that says which file it is."""
+def open_model_file(path: str | os.PathLike[str], what: str = "a transform") -> Iterator[Any]:
+    """An open file; errors in the context become a ValueError that names the file."""
     check_path(path, "path")
-    open_file(path).close()  # a missing or forbidden file is an OSError, as everywhere
+    open_file(path).close()  # raises an OSError if the file is missing or forbidden
     name = os.fspath(path)
     try:
         with safetensors.safe_open(name, framework="numpy") as file:
@@ -133,14 +136,14 @@ def reading(path: str | os.PathLike[str], what: str = "a transform") -> Iterator
         raise
     except safetensors.SafetensorError as error:
         raise ValueError(
-            f"cannot load {what} from {name!r}: it is damaged or no .safetensors file ({error})"
+            f"cannot load {what} from {name!r}: it is damaged or not a .safetensors file ({error})"
         ) from error
     except Exception as error:
         raise ValueError(f"cannot load {what} from {name!r}: {error}") from error
 
 
-def checked_parts(file: Any, form: str = FORMAT) -> tuple[Any, str, _Arrays]:
-    """What `build` takes of an open file: its structure, no prefix, and its arrays."""
+def read_model_parts(file: Any, form: str = FORMAT) -> tuple[object, str, _Arrays]:
+    """The arguments of `build` from an open file: structure, empty prefix, arrays."""
     header = _checked_header(file, form)
     arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     structure = header.get("structure", "")
@@ -150,7 +153,7 @@ def checked_parts(file: Any, form: str = FORMAT) -> tuple[Any, str, _Arrays]:
 
 
 def _checked_header(file: Any, form: str = FORMAT) -> dict[str, str]:
-    """What an open file says about itself, if it is one of fost's."""
+    """The header of an open file, if it has the given format."""
     header: dict[str, str] = file.metadata() or {}
     if header.get("format") != form:
         raise ValueError("it was not written by fost" if form == FORMAT else "it has none")
@@ -162,7 +165,8 @@ def _checked_header(file: Any, form: str = FORMAT) -> dict[str, str]:
     return header
 
 
-def _checked_metadata(metadata: Any) -> dict[str, str]:
+def check_metadata(metadata: object) -> dict[str, str]:
+    """Metadata that a file can store."""
     if not isinstance(metadata, Mapping):
         raise TypeError(f"metadata must be a mapping, got {type(metadata).__name__}")
     for key, value in metadata.items():
@@ -171,29 +175,29 @@ def _checked_metadata(metadata: Any) -> dict[str, str]:
     return dict(metadata)
 
 
-def _parts(transform: Coder) -> tuple[str, dict[str, Floats]]:
+def model_parts(transform: Coder) -> tuple[str, dict[str, Floats]]:
     """The structure of a transform as JSON, and its arrays by name."""
     arrays: dict[str, Floats] = {}
     return json.dumps(describe(transform, "", arrays), sort_keys=True), arrays
 
 
-def describe(coder: Described, prefix: str, arrays: dict[str, Floats]) -> dict[str, Any]:
+def describe(coder: Described, prefix: str, arrays: dict[str, Floats]) -> dict[str, object]:
     """The structure of a transform as plain data; its arrays are added to `arrays`."""
-    described: dict[str, Any] = {"kind": kind_of(coder)}
+    described: dict[str, object] = {"kind": kind_of(coder)}
     for name, value in coder.arguments().items():
         if isinstance(value, np.ndarray):
-            arrays[prefix + name] = np.ascontiguousarray(value)  # all that safetensors can write
+            arrays[prefix + name] = np.ascontiguousarray(value)  # as safetensors requires
         else:
-            described[name] = _plain(value, f"{prefix}{name}.", arrays)
+            described[name] = _as_json(value, f"{prefix}{name}.", arrays)
     return described
 
 
-def _plain(value: Any, prefix: str, arrays: dict[str, Floats]) -> Any:
-    """An argument as JSON has it."""
+def _as_json(value: object, prefix: str, arrays: dict[str, Floats]) -> object:
+    """An argument in a form that JSON has."""
     if isinstance(value, Described):
         return describe(value, prefix, arrays)
     if isinstance(value, tuple | list):
-        return [_plain(entry, f"{prefix}{k}.", arrays) for k, entry in enumerate(value)]
+        return [_as_json(entry, f"{prefix}{k}.", arrays) for k, entry in enumerate(value)]
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, str | int | float):
@@ -204,40 +208,42 @@ def _plain(value: Any, prefix: str, arrays: dict[str, Floats]) -> Any:
     )
 
 
-def build(described: Any, prefix: str, arrays: _Arrays, exact: bool = False) -> Coder:
-    """Undoes `describe`; `exact` takes the arrays as they are, to the last bit."""
-    # Arrays of a transform are those with its prefix and no dots behind it.
+def build(described: object, prefix: str, arrays: _Arrays, exact: bool = False) -> Coder:
+    """The inverse of `describe`; `exact` keeps the arrays bit for bit."""
+    # The arrays of a transform have its prefix and no dots after it.
     owned: dict[str, dict[str, Floats]] = {}
     for key, array in arrays.items():
         owner, dot, name = key.rpartition(".")
         owned.setdefault(owner + dot, {})[name] = array
     if not isinstance(described, dict):
         raise ValueError(
-            f"a transform is described by names and values, not by a {type(described).__name__}"
+            f"the structure of a transform must be a JSON object, got {type(described).__name__}"
         )
-    return cast("Coder", _built(described, prefix, owned, exact, _DEEPEST))
+    return cast("Coder", _built(described, prefix, owned, exact, _MAX_DEPTH))
 
 
-def _built(value: Any, prefix: str, owned: Mapping[str, _Arrays], exact: bool, depth: int) -> Any:
-    """An argument: what has names is a transform, and so are the entries of a list."""
+def _built(
+    value: object, prefix: str, owned: Mapping[str, _Arrays], exact: bool, depth: int
+) -> object:
+    """An argument from its JSON form: an object is a transform, a list is a tuple."""
     if not isinstance(value, dict | list):
         return value
     if not depth:
-        raise ValueError("its transforms are made of transforms too many times over")
+        raise ValueError(f"its transforms are nested more than {_MAX_DEPTH} levels deep")
     if isinstance(value, list):
         return tuple(
             _built(entry, f"{prefix}{k}.", owned, exact, depth - 1) for k, entry in enumerate(value)
         )
-    arguments = dict(value)
+    arguments: dict[str, Any] = dict(value)
     cls = class_of(arguments.pop("kind", None))
     for name, argument in arguments.items():
         arguments[name] = _built(argument, f"{prefix}{name}.", owned, exact, depth - 1)
     arguments |= owned.get(prefix, {})
-    return cls.exactly(**arguments) if exact else cls(**arguments)
+    return cls._exact(**arguments) if exact else cls(**arguments)
 
 
 def digest(structure: str, arrays: dict[str, Floats]) -> str:
-    """SHA-256 of a text and arrays with their names, as the files have it."""
+    """SHA-256 of a text and of named arrays."""
     digest = hashlib.sha256(structure.encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])

@@ -1,47 +1,45 @@
-"""Several transforms whose atoms are one dictionary."""
+"""Unions of transforms: the atoms of all members form one dictionary."""
 
 from __future__ import annotations
-
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fost import _core
+from fost._cache import lazy_property
 from fost._threads import single_threaded_blas
 from fost._typing import DType, Floats, Numbers
 from fost._validation import check_integer, float_type, hint_at_missing, not_finite
-from fost.atoms import PreparedAtoms
-from fost.coding import blas_threads, collect
-from fost.pursuit import pursue_in
-from fost.selection import Rule
-from fost.transforms.bank import Several
+from fost.coding.atoms import PreparedAtoms
+from fost.coding.encode import blas_threads, collect_codes
+from fost.coding.omp import scaled_omp
+from fost.coding.selection import SelectionRule
+from fost.transforms.bank import TransformCollection
 from fost.transforms.base import Chain, Transform
 
-# Atoms that agree to so many digits are the same.
+# Atoms are equal if they agree to this many decimal digits.
 _DIGITS = 10
 
 
-class Union(Several):
-    """B orthonormal transforms of the same size; the code of a signal may use atoms of all.
+class Union(TransformCollection):
+    """A collection of B orthonormal transforms; the code of a signal may use atoms of all members.
 
-    Codes are found by orthogonal matching pursuit, as `omp` finds them in the concatenated atoms:
-    with at most `n_nonzero_coefs` entries, or as many as it takes to come within `max_error`;
-    there is no `threshold`.
-    The correlations with all atoms are computed by the fast transforms themselves, a base that all
-    members begin with is applied once, and atoms that several members have in common (of features
-    that they leave alone) are those of the first. Codes have n_members * n_features columns, in
-    which atom i of member b has the number b * n_features + i.
+    Codes are found by orthogonal matching pursuit, as by `omp` in the concatenated atoms: with at
+    most `n_nonzero_coefs` entries, or with as many as `max_error` requires. There is no
+    `threshold`. The correlations with the atoms are computed by the fast transforms, and a base
+    that all members share is applied once. An atom that several members share counts as that of
+    the first. Codes have n_members * n_features columns: atom i of member b is column
+    b * n_features + i.
 
     Parameters
     ----------
     members : iterable of transforms
-        At least one, all of the same n_features.
+        At least one, all with the same n_features.
 
     Examples
     --------
-    A step and a spike, in two transforms of which neither is good at both:
+    A constant plus a spike, which neither member alone represents by two atoms:
 
     >>> import fost, numpy as np
     >>> union = fost.Union([fost.DCT(4), fost.Dense(np.eye(4))])
@@ -58,14 +56,20 @@ class Union(Several):
 
     @property
     def n_distinct_atoms(self) -> int:
-        """Atoms that pursuit chooses from: those that several members have count once."""
+        """Number of distinct atoms; an atom that several members share counts once."""
         return len(self._distinct)
 
     def encode_flops(self, n_nonzero_coefs: int) -> int:
-        """Operations to code one signal: those of the correlations, `flops`, and of the pursuit.
+        r"""Operations to encode one signal: `flops` for the correlations, and the pursuit.
 
-        Of that s^2 K + 3 s K + s^3 in K distinct atoms, by the count of Batch-OMP, though where
-        that takes less time the members' rotations are applied to residuals instead.
+        With K distinct atoms, Batch-OMP takes :math:`s^2 K + 3 s K + s^3` operations. If it is
+        faster, the rotations of the members are applied to residuals instead, which this count
+        ignores.
+
+        Parameters
+        ----------
+        n_nonzero_coefs : int
+            Entries per code, s.
 
         Examples
         --------
@@ -77,44 +81,46 @@ class Union(Several):
         s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, self.n_features, "n_features")
         return self.flops + pursuit_flops(s, self.n_distinct_atoms)
 
-    def _encode_block(self, rule: Rule, gaps: bool, name: str, block: Numbers) -> csr_array:
+    def _encode_block(
+        self, rule: SelectionRule, has_missing: bool, name: str, block: Numbers
+    ) -> csr_array:
         if rule.threshold is not None:
             raise ValueError("threshold must be None for a Union, whose codes are found by pursuit")
         signals = block.astype(float_type(block.dtype), copy=False)
-        missing = np.isnan(signals) if gaps else None
-        dictionary = self._dictionary(signals.dtype, masked=missing is not None)
-        codes = pursue_in(dictionary, signals, rule.s, missing, rule.max_error)
+        missing = np.isnan(signals) if has_missing else None
+        atoms = self._pursuit_atoms(signals.dtype, masked=has_missing)
+        codes = scaled_omp(atoms, signals, rule.s, missing, rule.max_error)
         if codes is None:
             error = not_finite(block, name)
-            raise error if gaps else hint_at_missing(error)
+            raise error if has_missing else hint_at_missing(error)
         return codes
 
     def energy_kept(self, Y: Floats, codes: csr_array) -> float:
-        left = Y - self.decode(codes)
+        residual = Y - self.decode(codes)
         with np.errstate(over="ignore", invalid="ignore"):
-            whole, lost = (np.sum(np.square(part, dtype=np.float64)) for part in (Y, left))
-            return float(whole - lost)
+            total, lost = (np.sum(np.square(part, dtype=np.float64)) for part in (Y, residual))
+            return float(total - lost)
 
-    @cached_property
-    def _beyond(self) -> NDArray[np.float64]:
-        """The atoms in rows, as the members beyond the base have them: often mostly zeros."""
+    @lazy_property
+    def _atoms_without_base(self) -> NDArray[np.float64]:
+        """The atoms in rows, without the shared base; often sparse."""
         n = self.n_features
         rests = self._split[1]
-        if len(rests) == 1:  # then all of it is the base, as in `_plans`
+        if len(rests) == 1:  # all stages are the base, as in `_plans`
             return np.eye(n)
 
         def atoms(rest: tuple[Transform, ...]) -> NDArray[np.float64]:
             if not rest:
                 return np.eye(n)
-            # One transform alone may know its matrix already.
+            # A single transform may have its matrix already.
             return (rest[0] if len(rest) == 1 else Chain(rest)).matrix.T
 
         return np.concatenate([atoms(rest) for rest in rests])
 
-    @cached_property
+    @lazy_property
     def _distinct(self) -> NDArray[np.int32]:
-        """The atoms that no member before has, up to their signs."""
-        atoms = self._beyond
+        """The atoms that no earlier member has, up to their signs."""
+        atoms = self._atoms_without_base
         first = np.argmax(np.abs(atoms) > 0.5 / np.sqrt(self.n_features), axis=1)
         signs = np.sign(atoms[np.arange(len(atoms)), first])
         rounded = np.round(atoms * signs[:, None], _DIGITS) + 0.0
@@ -123,36 +129,38 @@ class Union(Several):
             first_of.setdefault(atom.tobytes(), k)
         return np.fromiter(first_of.values(), np.int32, len(first_of))
 
-    @cached_property
+    @lazy_property
     def _plan(self) -> _core.Union:  # type: ignore[override]
-        return _core.Union(*self._plans, self._distinct, self._beyond[self._distinct])
+        return _core.Union(*self._plans, self._distinct, self._atoms_without_base[self._distinct])
 
-    @cached_property
-    def _dictionaries(self) -> dict[tuple[DType, bool], UnionAtoms | ExplicitAtoms]:
+    @lazy_property
+    def _prepared(self) -> dict[tuple[DType, bool], UnionAtoms | ExplicitAtoms]:
         return {}
 
-    def _dictionary(self, dtype: DType, masked: bool) -> UnionAtoms | ExplicitAtoms:
-        """What pursuit works with for signals of a type, kept for the next call."""
+    def _pursuit_atoms(self, dtype: DType, masked: bool) -> UnionAtoms | ExplicitAtoms:
+        """The atoms in the form that the core takes for signals of a type, kept for later calls."""
         key = dtype, masked
-        if key not in self._dictionaries:
-            self._dictionaries[key] = (
+        if key not in self._prepared:
+            self._prepared[key] = (
                 ExplicitAtoms(self.matrix.T[self._distinct], self._distinct, self.n_atoms, dtype)
                 if masked
-                else UnionAtoms(self._plan, self._beyond[self._distinct], self.n_atoms, dtype)
+                else UnionAtoms(
+                    self._plan, self._atoms_without_base[self._distinct], self.n_atoms, dtype
+                )
             )
-        return self._dictionaries[key]
+        return self._prepared[key]
 
 
 def pursuit_flops(s: int, n_atoms: int) -> int:
-    """What Batch-OMP takes besides the correlations with the signal."""
+    """Operations of Batch-OMP without the correlations with the signal."""
     return s * s * n_atoms + 3 * s * n_atoms + s**3
 
 
 class UnionAtoms:
-    """The atoms of a union as the kernels take them: transforms, and inner products."""
+    """The atoms of a union as fast transforms, with their inner products, for the core."""
 
-    taken_out = None
-    residuals: bool | None = None  # the way of pursuit; None is the one that takes less time
+    exponents = None
+    residuals: bool | None = None  # whether to pursue by residuals; None chooses the faster way
 
     def __init__(
         self, plan: _core.Union, atoms: NDArray[np.float64], n_atoms: int, dtype: DType
@@ -160,20 +168,21 @@ class UnionAtoms:
         self._plan, self._n_atoms = plan, n_atoms
         pitch = -(-len(atoms) // _core.PITCH) * _core.PITCH
         self._gram = np.zeros((len(atoms), pitch), dtype)
-        # Of what lies beyond the base, so that inner products of atoms apart are exactly zero.
+        # Atoms without the base, so that inner products of disjoint atoms are exactly zero.
         with single_threaded_blas:
             self._gram[:, : len(atoms)] = atoms @ atoms.T
 
     def pursue(
         self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, max_error: float
     ) -> csr_array | None:
+        """Codes; None if signals are not finite or not in the safe range."""
         assert missing is None
         shape = (len(Y), self._n_atoms)
         residuals = self.residuals
         if residuals is None:
             residuals = self._plan.by_residuals(len(Y), s, max_error >= 0)
         with blas_threads(self._plan):
-            return collect(
+            return collect_codes(
                 lambda *out: self._plan.pursue(self._gram, Y, s, max_error, residuals, *out),
                 shape,
                 s,
@@ -182,21 +191,22 @@ class UnionAtoms:
 
 
 class ExplicitAtoms:
-    """The same atoms one by one, for signals with missing entries."""
+    """The distinct atoms of a union as a matrix, for signals with missing entries."""
 
     def __init__(
-        self, atoms: NDArray[np.float64], places: NDArray[np.int32], n_atoms: int, dtype: DType
+        self, atoms: NDArray[np.float64], columns: NDArray[np.int32], n_atoms: int, dtype: DType
     ) -> None:
         self._atoms = PreparedAtoms(atoms, dtype, normalize=False, masked=True)
-        self._places, self._n_atoms = places, n_atoms
-        self.taken_out = self._atoms.taken_out
+        self._columns, self._n_atoms = columns, n_atoms
+        self.exponents = self._atoms.exponents
 
     def pursue(
         self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, max_error: float
     ) -> csr_array | None:
+        """Codes; None if signals are not finite or not in the safe range."""
         codes = self._atoms.pursue(Y, missing, s, max_error)
         if codes is None:
             return None
-        indices = self._places[codes.indices].astype(codes.indices.dtype)
+        indices = self._columns[codes.indices].astype(codes.indices.dtype)
         shape = (len(Y), self._n_atoms)
         return csr_array((codes.data, indices, codes.indptr), shape=shape)

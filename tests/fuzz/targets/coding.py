@@ -43,6 +43,17 @@ def check_threads(fuzz: Fuzz, call: Callable[[], Any]) -> None:
     fuzz.expect(same(first, second), "threads change the result")
 
 
+def preallocated(fuzz: Fuzz, shape: tuple[int, ...], dtype: Any) -> Any:
+    """An argument `out` for a result of this shape and type: often None, sometimes invalid."""
+    if fuzz.chance(0.7):
+        return None
+    if fuzz.spoil():
+        other = np.float32 if dtype == np.float64 else np.float64
+        invalid = "out", [], np.empty((*shape, 1), dtype), np.empty(shape, other)
+        return fuzz.wrong("out", *invalid, cases.read_only(np.empty(shape, dtype)))
+    return np.empty(shape, dtype)
+
+
 def check_codes(fuzz: Fuzz, codes: Any, C: Array, s: int) -> None:
     """They are the s largest of given coefficients, bit for bit."""
     fuzz.expect(codes.shape == C.shape and codes.dtype == C.dtype, "shape and type of codes")
@@ -57,7 +68,9 @@ def forward(fuzz: Fuzz) -> None:
     n = fuzz.size()
     transform = fuzz.transform(n)
     Y, plain = fuzz.signals("Y", n, axes=False)
-    C = fuzz.call(transform.forward, Y)
+    out = preallocated(fuzz, plain.shape, plain.dtype)
+    C = fuzz.call(transform.forward, Y, out)
+    fuzz.expect(out is None or C is out, "the result is out")
     fuzz.expect(C.dtype == plain.dtype, "type")
     fuzz.close(C, at_scale(lambda rows: reference.forward(transform, rows), plain), "Y @ U")
     check_threads(fuzz, lambda: transform.forward(plain))
@@ -68,7 +81,9 @@ def inverse(fuzz: Fuzz) -> None:
     n = fuzz.size()
     transform = fuzz.transform(n)
     X, plain = fuzz.signals("X", n, axes=False)
-    Y = fuzz.call(transform.inverse, X)
+    out = preallocated(fuzz, plain.shape, plain.dtype)
+    Y = fuzz.call(transform.inverse, X, out)
+    fuzz.expect(out is None or Y is out, "the result is out")
     fuzz.close(Y, at_scale(lambda rows: reference.inverse(transform, rows), plain), "X @ U.T")
     check_threads(fuzz, lambda: transform.inverse(plain))
     if not fuzz.doubtful:
@@ -185,7 +200,9 @@ def decode(fuzz: Fuzz) -> None:
     n = fuzz.size()
     transform = fuzz.transform(n)
     codes, plain = some_codes(fuzz, fuzz.count(), n)
-    Y = fuzz.call(transform.decode, codes)
+    out = preallocated(fuzz, (len(plain), n), plain.dtype)
+    Y = fuzz.call(transform.decode, codes, out)
+    fuzz.expect(out is None or Y is out, "the result is out")
     fuzz.expect(Y.dtype == plain.dtype, "type")
     fuzz.close(Y, at_scale(lambda rows: reference.decode(transform, rows), plain), "codes @ atoms")
 
@@ -201,7 +218,9 @@ def decode_in_a_bank(fuzz: Fuzz) -> None:
         first = np.argmax(plain != 0, axis=1) // n
         fuzz.expect(np.array_equal(members, first), "the member of the first entry")
         return
-    Y = fuzz.call(bank.decode, codes)
+    out = preallocated(fuzz, (len(plain), n), plain.dtype)
+    Y = fuzz.call(bank.decode, codes, out)
+    fuzz.expect(out is None or Y is out, "the result is out")
     fuzz.close(Y, at_scale(lambda rows: rows @ atoms, plain), "codes @ atoms", 4)
 
 

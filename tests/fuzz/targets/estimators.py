@@ -41,7 +41,7 @@ def use(fuzz: Fuzz, estimator: Any, n: int, lazy: bool = True, least: int = 1) -
     """Fit, or fit a batch, then transform, back, and score."""
     names = parameters_of(type(estimator))
     X, _ = fuzz.signals("X", n, least, lazy, columns=False, objects=False)
-    if getattr(estimator, "_takes_gaps", False):
+    if getattr(estimator, "_allows_missing", False):
         fuzz.allow_gaps("X", X)
     online = hasattr(estimator, "partial_fit") and fuzz.chance(0.3)
     if online and fuzz.chance(0.5):
@@ -56,7 +56,7 @@ def use(fuzz: Fuzz, estimator: Any, n: int, lazy: bool = True, least: int = 1) -
     fuzz.expect(np.isfinite(atoms).all(), "finite atoms")
     fuzz.close((atoms**2).sum(axis=1, keepdims=True), np.ones((len(atoms), 1)), "unit atoms", 1e3)
     new, rows = fuzz.signals("X", n, 1, lazy, objects=False)
-    if getattr(estimator, "_takes_gaps", False):
+    if getattr(estimator, "_allows_missing", False):
         fuzz.allow_gaps("X", new)
     codes = fuzz.call(estimator.transform, new, names=names, then=computed_codes)
     dense = codes.toarray() if hasattr(codes, "toarray") else codes

@@ -1,0 +1,146 @@
+"""``fost inpaint``: missing pixels of an image, or samples of a signal or volume."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from enum import StrEnum
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fost.cli import options
+from fost.cli.denoise import load_transform, open_input, report_restored, show_progress
+from fost.cli.errors import UserError, error_prefix, print_line, writing
+from fost.io.masks import ValueMask, mask_from_image, read_alpha_mask
+from fost.io.samples import Samples, create_samples, file_format, open_samples
+
+if TYPE_CHECKING:
+    from fost._typing import Numbers
+
+# The value of --mask for the image's own alpha channel; a file of that name is ./alpha.
+_ALPHA = "alpha"
+
+
+class Method(StrEnum):
+    """The values of `method` of `fost.restoration.inpaint`."""
+
+    shrinkage = "shrinkage"
+    gaussian = "gaussian"
+    pursuit = "pursuit"
+
+
+def inpaint_command(
+    path: options.SamplesFile,
+    output: options.Output,
+    mask: str | None = None,
+    missing_value: float | None = None,
+    transform: options.TransformFile = None,
+    n_nonzero_coefs: Annotated[int, typer.Option("--n-nonzero-coefs", "-s", min=1)] = 6,
+    method: Method | None = None,
+    stride: options.Count = None,
+    volume: options.Volume = False,
+    channel_axis: options.ChannelAxis = None,
+    threads: options.Threads = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fill in missing pixels of an image, or missing samples of a signal or volume.
+
+    Observed pixels and samples, the type and the range do not change. Signals and volumes may be
+    larger than memory.
+
+    Parameters
+    ----------
+    mask : MASK
+        A file of the same size that is not black, or not 0, where pixels or samples are missing;
+        an image of more than two values is true above half of its range. 'alpha' stands for the
+        transparent pixels of FILE.
+    missing_value : V
+        Instead of a mask: the value of missing samples, or of all channels of missing pixels. It
+        may be nan.
+    n_nonzero_coefs : S
+        Entries per code for the method pursuit.
+    method : NAME
+        shrinkage (of overlapping patches, repeated), gaussian (the conditional mean of a mixture)
+        or pursuit (orthogonal matching pursuit of each patch). The default is gaussian for
+        signals without --transform, and shrinkage otherwise.
+    stride : N
+        Step from patch to patch: 1 is the best and the slowest.
+    """
+    from fost import restoration
+
+    if (mask is None) == (missing_value is None):
+        raise UserError("give either --mask or --missing-value to say what is missing")
+    with warnings.catch_warnings():
+        if mask == _ALPHA:  # the alpha channel is used after all
+            warnings.filterwarnings("ignore", ".*alpha.*", UserWarning)
+        samples = open_input(path, output, volume, channel_axis, force)
+    options.set_threads(threads)
+    missing = _open_mask(mask, missing_value, path, samples, volume)
+    count, size = _count(missing), prod(missing.shape)
+    what = "pixel" if samples.format == "image" else "sample"
+    if count == 0:
+        print_line(f"warning: no {what} is missing")
+    coder, patch_shape = load_transform(transform, samples)
+    start = time.perf_counter()
+    with (
+        writing(output),
+        create_samples(output, samples) as out,
+        error_prefix(f"cannot inpaint {str(path)!r}"),
+    ):
+        restoration.inpaint(
+            samples.array,
+            missing,
+            transform=coder,
+            n_nonzero_coefs=n_nonzero_coefs,
+            stride=stride,
+            channel_axis=samples.channel_axis,
+            method=method,
+            patch_shape=patch_shape,
+            out=out,
+            verbose=show_progress(quiet),
+        )
+    lines = {"filled in": f"{count:,} of {size:,} {what}s ({count / size:.1%})"}
+    facts = {"n_missing": count, f"n_{what}s": size}
+    report_restored(samples, lines, facts, output, start, as_json, quiet)
+
+
+def _open_mask(
+    mask: str | None, value: float | None, path: Path, samples: Samples, volume: bool
+) -> Numbers | ValueMask:
+    """The mask of missing pixels or samples: from a file, from alpha, or where a value is."""
+    import numpy as np
+
+    from fost import images
+
+    is_image = samples.format == "image"
+    if mask is None:
+        assert value is not None
+        found = ValueMask(samples.array, value)
+        if not is_image:
+            return found
+        pixels = found[:, :]
+        return np.asarray(pixels.all(axis=2) if pixels.ndim == 3 else pixels)
+    if mask == _ALPHA and is_image:
+        with error_prefix("--mask alpha"):
+            return read_alpha_mask(path)
+    file = Path(mask)
+    if not is_image and file_format(file, volume) == "image":
+        raise UserError(f"the mask {mask!r} must be a file like that of the samples")
+    marks = open_samples(file, volume)
+    if marks.format != "image":
+        return ValueMask(marks.array, 0, equal=False)
+    if marks.shape[:2] != samples.shape[:2]:
+        sizes = (f"{shape[1]} x {shape[0]}" for shape in (marks.shape, samples.shape))
+        raise UserError("the mask {!r} has {} pixels, the image has {}".format(mask, *sizes))
+    pixels = np.asarray(marks.array)
+    form = images.ImageFormat.of(pixels)
+    return mask_from_image(pixels, (form.low + form.high) / 2, mask)
+
+
+def _count(mask: Numbers | ValueMask) -> int:
+    return mask.count() if isinstance(mask, ValueMask) else int(mask.sum())
