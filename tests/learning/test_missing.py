@@ -245,7 +245,7 @@ def test_nan_and_infinity_without_missing_are_refused() -> None:
     Y = correlated(60, 8)
     whole = Y.copy()
     Y[3, 2] = np.nan
-    hint = 'Y contains NaN or infinity; where NaN means that an entry is missing, say missing="nan"'
+    hint = 'Y contains NaN or infinity; if NaN means that an entry is missing, pass missing="nan"'
     bank = fost.Bank([fost.DCT(8), fost.Hadamard(8)])
     union = fost.Union([fost.DCT(8), fost.Hadamard(8)])
     chunks = da.from_array(Y, chunks=(20, 8))
