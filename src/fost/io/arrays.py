@@ -169,7 +169,7 @@ def _reserve(file: BinaryIO, form: FileFormat, like: Samples) -> int:
 
 
 @dataclass(frozen=True)
-class Header:
+class NpyHeader:
     """Shape, type and memory order of the array in an .npy file."""
 
     shape: tuple[int, ...]
@@ -182,7 +182,7 @@ class Header:
         return prod(self.shape) * self.dtype.itemsize
 
 
-def read_header(file: BinaryIO) -> Header:
+def read_npy_header(file: BinaryIO) -> NpyHeader:
     """Read the header of an .npy file and stop before its data.
 
     Raises a ValueError for anything but a header. Nothing is allocated by it: the caller judges
@@ -202,7 +202,7 @@ def read_header(file: BinaryIO) -> Header:
         raise ValueError("not an array of numbers") from error
     if any(length < 0 for length in shape):
         raise ValueError(f"not an array: its shape is {shape}")
-    return Header(shape, dtype, "F" if by_columns else "C")
+    return NpyHeader(shape, dtype, "F" if by_columns else "C")
 
 
 def open_npy(path: str | os.PathLike[str]) -> Numbers:
@@ -214,7 +214,7 @@ def open_npy(path: str | os.PathLike[str]) -> Numbers:
 
     with open_file(path) as file:
         try:
-            header = read_header(file)
+            header = read_npy_header(file)
             if header.dtype.hasobject:
                 raise ValueError("not an array of numbers")
             there = os.fstat(file.fileno()).st_size - file.tell()
