@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from fost.diagnostics import plane
 from reproduction.algorithms import OUR_METHODS
 from reproduction.figures import REFERENCES
+from reproduction.plane import plane
 from reproduction.remarks import CASES
 from reproduction.table_one import REACHED
 

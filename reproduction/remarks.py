@@ -7,13 +7,13 @@ from typing import Any
 from fost.diagnostics import (
     gershgorin,
     one_more_reflector,
-    plane,
     procrustes,
     symmetric_bound,
     symmetry,
 )
 from reproduction.algorithms import Settings, run
 from reproduction.data import ImageSet
+from reproduction.plane import plane
 
 DICTIONARIES = ("Q-DLA", "H12", "H32", "QH12", "QH32")
 # The share of the energy that may be left to gain: K = 100 iterations end near a fixed point.

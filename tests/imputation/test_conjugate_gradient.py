@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import fost
-from fost.imputation import Gaussian, Mixture, conjugate_gradient, fit_mixture
+from fost.imputation import Gaussian, Mixture, conditioning, fit_mixture
 from fost.imputation import mixture as mixture_module
-from fost.imputation.conditioning import condition
-from fost.imputation.conjugate_gradient import fill_iteratively, is_cheaper
+from fost.imputation.conditioning import condition, fill_iteratively, is_cheaper
 
 
 def spectra(n: int) -> dict[str, np.ndarray]:
@@ -67,7 +66,7 @@ def test_transforms_that_are_not_of_frequencies(transform: fost.Transform) -> No
 def test_signals_that_do_not_converge_are_solved_by_factorisation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(conjugate_gradient, "_EXTRA_ITERATIONS", 3 - 64)  # three iterations
+    monkeypatch.setattr(conditioning, "_EXTRA_ITERATIONS", 3 - 64)  # three iterations
     gaussian = Gaussian(np.zeros(64), fost.DCT(64), spectra(64)["walk"])
     Y, missing = drawn(gaussian, 10), missing_pattern("both", 10, 64)
     expected = condition(gaussian, Y, missing).filled

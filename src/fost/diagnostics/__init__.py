@@ -8,7 +8,6 @@ in rows) and signals in rows, passes over the signals once, and returns a small 
 from fost.diagnostics.coherence import mutual_coherence
 from fost.diagnostics.flops import batch_omp_flops, omp_cholesky_flops, operation_counts
 from fost.diagnostics.local_minima import gershgorin, procrustes, symmetry
-from fost.diagnostics.plane import plane
 from fost.diagnostics.reflectors import each_reflector, one_more_reflector
 from fost.diagnostics.report import report
 from fost.diagnostics.spectrum import spectrum, symmetric_bound
@@ -21,7 +20,6 @@ __all__ = [
     "omp_cholesky_flops",
     "one_more_reflector",
     "operation_counts",
-    "plane",
     "procrustes",
     "report",
     "spectrum",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fost._validation import check_integer
-from fost.diagnostics.result import DiagnosticResult, check_entries, plural
+from fost.diagnostics.sums import DiagnosticResult, check_entries, plural
 from fost.transforms.coder import dense_flops
 from fost.transforms.dct import dct_line_flops
 

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike
 from fost._threads import single_threaded_blas
 from fost._typing import Float64Array, Mask
 from fost._validation import check_number
-from fost.diagnostics.result import DiagnosticResult, percent
-from fost.diagnostics.sums import CodingSums, coding_sums
+from fost.diagnostics.sums import CodingSums, DiagnosticResult, coding_sums, percent
 
 
 @dataclass(frozen=True, eq=False, repr=False)

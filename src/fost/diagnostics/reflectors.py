@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike
 from fost._threads import single_threaded_blas
 from fost._typing import Float64Array
 from fost._validation import check_number
-from fost.diagnostics.result import DiagnosticResult, distinct_percents, percent, plural
 from fost.diagnostics.sums import (
     CodingSums,
+    DiagnosticResult,
     canonical_dictionary,
     coding_sums,
+    distinct_percents,
+    percent,
+    plural,
     split_reflectors,
 )
 from fost.learning.initialise import fixed_signs

@@ -29,14 +29,13 @@ from fost.diagnostics.reflectors import (
     each_reflector_from_sums,
     one_more_reflector_from_sums,
 )
-from fost.diagnostics.result import DiagnosticResult, percent, plural
 from fost.diagnostics.spectrum import (
     Spectrum,
     SymmetricBound,
     spectrum_from_sums,
     symmetric_bound_from_sums,
 )
-from fost.diagnostics.sums import CodingSums, coding_sums
+from fost.diagnostics.sums import CodingSums, DiagnosticResult, coding_sums, percent, plural
 from fost.learning import as_training_data
 from fost.transforms import DCT, Chain, Coder, Transform
 from fost.transforms.coder import dense_flops

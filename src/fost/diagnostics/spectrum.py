@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from fost._threads import single_threaded_blas
 from fost._typing import Float64Array
 from fost._validation import check_integer, check_number
-from fost.diagnostics.result import DiagnosticResult, percent, plural
-from fost.diagnostics.sums import CodingSums, coding_sums
+from fost.diagnostics.sums import CodingSums, DiagnosticResult, coding_sums, percent, plural
 from fost.learning.reflectors import n_worthwhile
 from fost.transforms import Transform
 

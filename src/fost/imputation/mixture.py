@@ -14,8 +14,14 @@ from fost import _core
 from fost._threads import single_threaded_blas
 from fost._typing import Float64Array, Floats, Mask
 from fost._validation import check_flag, check_missing, check_parameters, check_signals
-from fost.imputation.conditioning import Conditional, condition, condition_members, keep_observed
-from fost.imputation.conjugate_gradient import fill_iteratively, is_cheaper
+from fost.imputation.conditioning import (
+    Conditional,
+    condition,
+    condition_members,
+    fill_iteratively,
+    is_cheaper,
+    keep_observed,
+)
 from fost.imputation.gaussian import Gaussian, invert_covariances
 from fost.streams import as_stream, is_lazy
 from fost.transforms import Transform

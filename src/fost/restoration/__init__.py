@@ -1,7 +1,6 @@
 """Denoising and inpainting of signals, images and volumes by sparse coding of patches."""
 
-from fost.restoration.denoiser import Denoiser
-from fost.restoration.denoising import denoise
+from fost.restoration.denoising import Denoiser, denoise
 from fost.restoration.inpainting import inpaint
 from fost.restoration.noise import estimate_sigma
 from fost.restoration.patch_specs import pretrained

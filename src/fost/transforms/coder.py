@@ -25,7 +25,7 @@ from fost._validation import (
 )
 from fost.coding.decode import aligned_atoms, decode_by_atoms, prepare_codes
 from fost.coding.encode import encode_signals
-from fost.coding.missing import encode_observed
+from fost.coding.omp import encode_observed
 from fost.coding.selection import SelectionRule, check_rule
 from fost.streams import as_stream, is_lazy
 from fost.transforms import storage

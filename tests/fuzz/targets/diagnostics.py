@@ -172,14 +172,3 @@ def spectrum_methods(fuzz: Fuzz) -> None:
     else:
         m = fuzz.call(found.suggested_n_reflectors, fuzz.number("max_loss", 0, 1, least=0, most=1))
         fuzz.expect(0 <= m <= n, "a number of reflectors")
-
-
-@target(1)
-def plane(fuzz: Fuzz) -> None:
-    Y, plain = fuzz.signals("Y", 2, least=1)
-    found = fuzz.call(diagnostics.plane, Y)
-    str(found)
-    repr(found)
-    total = np.sum(plain.astype(np.float64) ** 2)
-    fuzz.expect(abs(found.first + found.second) <= total * (1 + 1e-6), "energy of the codes")
-    fuzz.expect(found.orthonormal_gain >= found.reflector_gain - 1e-6, "reflectors are orthonormal")

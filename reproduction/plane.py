@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from fost._threads import single_threaded_blas
-from fost._typing import Float64Array
-from fost.diagnostics.local_minima import procrustes_from_sums
-from fost.diagnostics.reflectors import one_more_reflector_from_sums
-from fost.diagnostics.result import DiagnosticResult, percent
-from fost.diagnostics.sums import coding_sums
-from fost.transforms import Householder
+from fost import Householder
+from fost.diagnostics import one_more_reflector, procrustes
+
+Numbers = NDArray[np.float64]
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#8a6d00")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Plane(DiagnosticResult):
+@dataclass(frozen=True, eq=False)
+class Plane:
     """Signals in R^2, the dictionary I, one entry per code (end of section IV of the paper).
 
     Attributes
@@ -44,12 +41,12 @@ class Plane(DiagnosticResult):
     first: float
     second: float
     cross: float
-    eigenvalues: tuple[float, float] = field(repr=False)
-    reflector: Float64Array | None = field(repr=False)
+    eigenvalues: tuple[float, float]
+    reflector: Numbers | None
     reflector_gain: float
     orthonormal_gain: float
-    orthonormal: Float64Array = field(repr=False)
-    signals: Float64Array = field(repr=False)
+    orthonormal: Numbers
+    signals: Numbers
 
     @property
     def reflector_helps(self) -> bool:
@@ -67,19 +64,20 @@ class Plane(DiagnosticResult):
 
     @property
     def sentence(self) -> str:
+        """The result in words."""
         if self.reflector is None:
             angle = "No reflector helps: Z~ is positive semidefinite. "
         else:
             degrees = np.degrees(np.arctan2(self.reflector[1], self.reflector[0])) % 180
             angle = (
                 f"The reflector with u at {degrees:.0f} degrees lowers the error by "
-                f"{percent(self.reflector_gain)} of the energy. "
+                f"{100 * self.reflector_gain:.3g}% of the energy. "
             )
         return (
             angle
             + "The best orthonormal matrix "
             + (
-                f"lowers it by {percent(self.orthonormal_gain)}."
+                f"lowers it by {100 * self.orthonormal_gain:.3g}%."
                 if self.orthonormal_gain > 1e-12
                 else "is no better than the identity."
             )
@@ -136,8 +134,7 @@ def plane(Y: ArrayLike) -> Plane:
 
     Examples
     --------
-    >>> import fost
-    >>> found = fost.diagnostics.plane([[4.0, 4.0], [2.0, 1.0], [0.0, 1.0]])
+    >>> found = plane([[4.0, 4.0], [2.0, 1.0], [0.0, 1.0]])
     >>> found.first, found.second, found.cross
     (20.0, 1.0, 18.0)
     >>> found.reflector_helps, found.printed_condition
@@ -145,12 +142,13 @@ def plane(Y: ArrayLike) -> Plane:
     >>> round(found.reflector_gain, 4), round(found.orthonormal_gain, 4)
     (0.2722, 0.3505)
     """
-    sums = coding_sums(Householder(np.zeros((0, 2))), Y, 1)
-    with single_threaded_blas:
-        M = sums.statistic
-        one, best = one_more_reflector_from_sums(sums, 0.0), procrustes_from_sums(sums, 0.0)
-        a, b, c = float(M[0, 0]), float(M[1, 1]), float(M[0, 1] + M[1, 0])
-        half = float(np.hypot(a - b, c))
+    identity = Householder(np.zeros((0, 2)))
+    one = one_more_reflector(identity, Y, 1, tol=0.0)
+    best = procrustes(identity, Y, 1, tol=0.0)
+    signals = np.array(Y, dtype=np.float64)
+    M = identity.encode(signals, 1).T @ signals  # X Y^T
+    a, b, c = float(M[0, 0]), float(M[1, 1]), float(M[0, 1] + M[1, 0])
+    half = float(np.hypot(a - b, c))
     helps = one.gain > 0
     return Plane(
         first=a,
@@ -161,5 +159,5 @@ def plane(Y: ArrayLike) -> Plane:
         reflector_gain=one.relative_gain if helps else 0.0,
         orthonormal_gain=best.relative_gain,
         orthonormal=best.matrix,
-        signals=np.array(Y, dtype=np.float64),
+        signals=signals,
     )
