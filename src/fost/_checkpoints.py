@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fost._typing import Numbers
 from fost._validation import check_integer, check_shape
-from fost.io.files import open_file, write_atomically
+from fost.io.atomic import open_file, write_atomically
 from fost.transforms import storage
 
 Notes = dict[str, Any]

@@ -71,7 +71,7 @@ template <class T> struct Workspace {
   T* staged = nullptr;  // n x kernel width, for streaming stores, or null
 };
 
-// Up to this many coefficients per signal are selected in registers (see top_k.hpp).
+// Up to this many coefficients per signal are selected in registers (see register_sort.hpp).
 constexpr int MAX_IN_REGISTERS = 8;
 
 // Additional working memory of one thread for a bank, for successive groups of WIDTH signals.

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fost.cli.errors import UserError, printable
-from fost.io.files import is_special, temporary_beside
+from fost.io.atomic import is_special, temporary_beside
 
 
 def show_written(

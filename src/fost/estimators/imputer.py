@@ -15,8 +15,9 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from fost._typing import Floats, Mask
 from fost._validation import RandomState, check_flag, check_integer
 from fost.estimators.base import errors_naming_signals
-from fost.imputation import Mixture, fit_mixture
 from fost.imputation.conditioning import keep_observed, zero_missing
+from fost.imputation.fit import fit_mixture
+from fost.imputation.mixture import Mixture
 
 # Features whose largest entries differ by a larger binary exponent are scaled separately.
 _MAX_EXPONENT = 100

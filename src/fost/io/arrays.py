@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import struct
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -24,7 +23,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from fost.io.files import atomic_writer, is_special, open_file, temporary_beside
+from fost.io.atomic import atomic_writer, is_special, open_file, temporary_beside
+from fost.io.audio import open_wav, wav_header
 
 if TYPE_CHECKING:
     from fost._typing import DType, Numbers, SlicedArray
@@ -33,9 +33,6 @@ ARRAY_SUFFIXES = (".npy", ".zarr")
 TIFF_SUFFIXES = (".tif", ".tiff")
 FileFormat = Literal["array", "audio", "stack", "image"]
 
-# The header of WAV stores sizes in 32 bits.
-_MAX_WAV_BYTES = 2**32 - 64
-_PCM, _FLOAT = 1, 3  # format codes of WAV
 # Classic TIFF has offsets of 32 bits; the rest is room for the tags.
 _MAX_TIFF_BYTES = 2**32 - 2**25
 
@@ -272,43 +269,6 @@ def _zarr(doing: str) -> ModuleType:
         return import_module("zarr")
     except ImportError as error:
         raise ImportError(f"{doing} .zarr needs Zarr: pip install 'fost[dask]'") from error
-
-
-# .wav.
-
-
-def open_wav(path: str | os.PathLike[str]) -> tuple[Numbers, int]:
-    """Samples of shape (n,) or (n, channels), and their rate per second."""
-    from scipy.io import wavfile
-
-    open_file(path).close()  # for the errors of the system
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # chunks other than audio are skipped
-        try:
-            try:
-                rate, samples = wavfile.read(path, mmap=True)
-            except ValueError:  # 24-bit samples cannot be mapped
-                rate, samples = wavfile.read(path)
-        except MemoryError:
-            raise
-        except Exception as error:  # damaged files cause errors of any type
-            raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
-    return samples, rate
-
-
-def wav_header(shape: tuple[int, ...], dtype: DType, rate: int) -> bytes:
-    """The bytes of a WAV file before its samples, which must be little-endian."""
-    n_bytes = prod(shape) * dtype.itemsize
-    if n_bytes > _MAX_WAV_BYTES:
-        raise ValueError("a .wav file holds at most 4 GiB, an .npy file holds more")
-    size, channels, is_float = dtype.itemsize, prod(shape[1:]), dtype.kind == "f"
-    form = struct.pack("<HH", _FLOAT if is_float else _PCM, channels)
-    form += struct.pack("<IIHH", rate, rate * size * channels, size * channels, 8 * size)
-    form += b"\0\0" if is_float else b""
-    fact = b"fact" + struct.pack("<II", 4, shape[0]) if is_float else b""
-    chunks = b"WAVEfmt " + struct.pack("<I", len(form)) + form + fact
-    chunks += b"data" + struct.pack("<I", n_bytes)
-    return b"RIFF" + struct.pack("<I", len(chunks) + n_bytes) + chunks
 
 
 # TIFF files whose pages are the slices of a volume.

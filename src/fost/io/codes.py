@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from fost.io.arrays import read_npy_header
-from fost.io.files import open_file, write_atomically
+from fost.io.atomic import open_file, write_atomically
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from fost._typing import DType, Numbers, SlicedArray
 from fost._validation import check_array, check_flag, check_path
 from fost.io.arrays import TIFF_SUFFIXES
-from fost.io.files import open_file, write_atomically
+from fost.io.atomic import open_file, write_atomically
 
 if TYPE_CHECKING:
     from PIL import Image

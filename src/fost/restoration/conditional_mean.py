@@ -21,7 +21,8 @@ from scipy.sparse.linalg import splu
 
 from fost._threads import single_threaded_blas
 from fost._typing import Floats, Mask, Numbers
-from fost.imputation import Mixture, fit_mixture
+from fost.imputation.fit import fit_mixture
+from fost.imputation.mixture import Mixture
 from fost.restoration.arrays import crop_to, pad_to
 from fost.restoration.patch_grid import PatchGrid, Sizes, check_stride
 from fost.restoration.patches import PatchAssembler, patch_blocks

@@ -25,7 +25,7 @@ import safetensors.numpy
 
 from fost._typing import Floats
 from fost._validation import check_path
-from fost.io.files import open_file, write_atomically
+from fost.io.atomic import open_file, write_atomically
 from fost.transforms.registry import Described, class_of, kind_of
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 // The s-th largest magnitude of each lane (an order statistic). The algorithm depends on s:
 //
-//   1. s <= 8: sorted in registers, four features merged at once (top_k.hpp).
+//   1. s <= 8: sorted in registers, four features merged at once (register_sort.hpp).
 //   2. s <= 64, counted from the largest or from the smallest: sorting networks on blocks in
 //      memory.
 //   3. Otherwise: bisection of the bit patterns, whose cost does not depend on s.

@@ -2,7 +2,7 @@
 // depend on the data, so ties and zeros cost nothing extra.
 #pragma once
 
-#include "kernels/selection/top_k.hpp"
+#include "kernels/selection/register_sort.hpp"
 
 namespace fost {
 namespace FOST_NAMESPACE {

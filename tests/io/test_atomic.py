@@ -13,7 +13,7 @@ import pytest
 
 import fost
 from fost.io import files
-from fost.io.files import atomic_writer, write_atomically
+from fost.io.atomic import atomic_writer, write_atomically
 from tests import cases
 
 
@@ -203,7 +203,7 @@ def test_pipes_are_written_to(tmp_path: Path) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no names of open files here")
 @pytest.mark.parametrize("piped", [True, False])
 def test_standard_output_has_a_name(tmp_path: Path, piped: bool) -> None:
-    code = "from fost.io.files import write_atomically as w; w('/dev/stdout', b'content')"
+    code = "from fost.io.atomic import write_atomically as w; w('/dev/stdout', b'content')"
     if piped:
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
         assert (run.returncode, run.stdout) == (0, b"content"), run.stderr
@@ -225,7 +225,7 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
 
 LIMITED = """
 import os, resource, signal, sys
-from fost.io.files import write_atomically
+from fost.io.atomic import write_atomically
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
