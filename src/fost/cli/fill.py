@@ -86,7 +86,7 @@ def _fill_array(
     """Fill the rows of an array block by block; returns counts for the report."""
     import numpy as np
 
-    from fost import imputation
+    from fost.imputation.fit import fit_mixture
     from fost.learning import CheckpointError
     from fost.streams import as_stream
 
@@ -94,7 +94,7 @@ def _fill_array(
     missing = open_masks(masks, [rows])[0] if masks else None
     with progress("learning", None, options.shown(quiet)):
         try:
-            mixture = imputation.fit_mixture(
+            mixture = fit_mixture(
                 rows, n_members, missing=missing, checkpoint=checkpoint
             )
         except CheckpointError:
