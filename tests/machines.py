@@ -21,10 +21,11 @@ ROOT = Path(__file__).resolve().parents[1]
 # What computes; the command line, the page and files of strangers are the same everywhere, and
 # the tests of threads set these themselves.
 NUMERICAL = (
-    *("tests/transforms", "tests/learning", "tests/diagnostics", "tests/images", "tests/baselines"),
+    *("tests/transforms", "tests/learning", "tests/diagnostics", "tests/baselines"),
     *("tests/coding", "tests/estimators", "tests/imputation", "tests/restoration"),
     "tests/reproduction/test_paper_images.py",
-    *("tests/model_selection", "tests/test_core.py", "tests/test_numbers.py"),
+    *("tests/model_selection", "tests/test_core.py", "tests/test_images.py"),
+    "tests/test_numbers.py",
     *(f"src/fost/{folder}" for folder in (
         "baselines", "coding", "diagnostics", "estimators", "imputation", "learning",
         "transforms")),

@@ -424,8 +424,8 @@ def condition(
     return filled, -(d @ inverse @ d + volume + len(o) * np.log(2 * np.pi)) / 2, left
 
 
-def marks(Y: NDArray[Any]) -> NDArray[np.uint64]:
-    """What signals look like in the upper 32 bits, what they hold in the lower ones."""
+def content_hashes(Y: NDArray[Any]) -> NDArray[np.uint64]:
+    """Content hashes: the coarse shape of a signal in the upper 32 bits, its bits in the lower."""
     wide = Y.astype(np.float64)
     factors = _mixed(np.arange(1, Y.shape[1] + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     factors |= np.uint64(1)

@@ -1,4 +1,4 @@
-"""Progress has one form: a bar in a terminal, lines elsewhere, nothing where it is not wanted."""
+"""Progress: a bar in a terminal, lines elsewhere, nothing if it is not requested."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_notebook_shows_nothing_that_is_not_wanted(
     assert capsys.readouterr().err == ""
 
 
-def test_an_unknown_end_is_no_count(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_total_shows_no_count(capsys: pytest.CaptureFixture[str]) -> None:
     with progress("reading", None, True) as advance:
         advance(0.5, "half")
     assert capsys.readouterr().err.startswith("reading  half")

@@ -351,7 +351,7 @@ def test_a_limit_keeps_threads_from_being_started() -> None:
 
 # Signals that are for the process: SIGINT, SIGTERM and SIGALRM, as bits of a mask.
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads, by Linux")
-def test_signals_are_left_to_the_threads_of_others(set_threads: SetThreads) -> None:
+def test_signals_are_delivered_to_other_threads(set_threads: SetThreads) -> None:
     set_threads(1)
     before = set(os.listdir("/proc/self/task"))
     set_threads(64)  # more than any test before had

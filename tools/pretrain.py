@@ -71,7 +71,7 @@ def main() -> None:
         kept = np.square(base.encode(Y, s).data, dtype=np.float64).sum()
         plain = 1 - kept / np.square(Y, dtype=np.float64).sum()
         path = FOLDER / f"patches-{side}x{side}.safetensors"
-        result.transform.save(path, {"patch": f"{side}x{side}", "pictures": ", ".join(IMAGES)})
+        result.transform.save(path, {"patch_shape": f"{side}x{side}", "images": ", ".join(IMAGES)})
         lines.append(
             f"| {path.name} | {side} x {side} DCT + {rotations} rotations "
             f"| {result.transform.flops:,} | {len(Y):,} | {s} "

@@ -1,4 +1,4 @@
-"""How far work has got, on stderr: the one way in which fost shows it."""
+"""Progress on stderr: a bar in terminals, a line in notebooks, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# Told how much is done, and what there is to say about it.
+# Called with the amount of work done and a text.
 Advance = Callable[[float, str], None]
-# Characters of a bar in a notebook, and seconds for which it stays as it is: the server drops
-# messages of programs that send too many.
+# Characters of a bar in a notebook, and the minimal number of seconds between updates: the server
+# drops messages of programs that send too many.
 _BAR, _PAUSE = 20, 0.1
 
 
 @contextmanager
 def progress(what: str, total: float | None, shown: bool | None) -> Iterator[Advance]:
-    """A bar in a terminal, a line that changes in a notebook, and lines elsewhere.
+    """A bar in a terminal, an updated line in a notebook, and lines elsewhere.
 
-    `shown` is True or False, or None for what is gone at the end in terminals and notebooks, and
-    nothing elsewhere.
+    With ``shown=None`` bars and lines disappear at the end, and nothing is shown elsewhere.
     """
     if shown is not False and _in_notebook():
         with _line(what, total, transient=shown is None) as advance:
@@ -44,12 +43,12 @@ def _bar(what: str, total: float | None, transient: bool) -> Iterator[Advance]:
     with Progress(*columns, console=Console(stderr=True), transient=transient) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done, text: bar.update(
-            task, completed=done, description=_told(what, done, total, text)
+            task, completed=done, description=_message(what, done, total, text)
         )
 
 
 def _in_notebook() -> bool:
-    """Whether a kernel of Jupyter runs this; nobody is in one who has not imported IPython."""
+    """Whether this runs in a Jupyter kernel, which has always imported IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return type(shell).__name__ == "ZMQInteractiveShell"
@@ -57,7 +56,7 @@ def _in_notebook() -> bool:
 
 @contextmanager
 def _line(what: str, total: float | None, transient: bool) -> Iterator[Advance]:
-    """One line that changes: an output of its own, of which a notebook keeps what it said last."""
+    """One line in an output of its own, which a notebook updates."""
     from IPython.display import display
 
     start = time.perf_counter()
@@ -77,7 +76,7 @@ def _line(what: str, total: float | None, transient: bool) -> Iterator[Advance]:
         nonlocal latest
         seconds = time.perf_counter() - start
         bar = _drawn(done / total) if total else ""
-        latest = f"{bar}{_told(what, done, total, text)}  {seconds:.1f} s"
+        latest = f"{bar}{_message(what, done, total, text)}  {seconds:.1f} s"
         if start + seconds - shown >= _PAUSE:
             show(latest)
 
@@ -85,7 +84,7 @@ def _line(what: str, total: float | None, transient: bool) -> Iterator[Advance]:
         yield advance
     finally:
         if latest and transient:
-            show("", "text/html")  # empty text would still be a line
+            show("", "text/html")  # an empty text/plain would still take a line
         elif latest:
             show(latest)
 
@@ -101,13 +100,13 @@ def _lines(what: str, total: float | None) -> Advance:
 
     def advance(done: float, text: str) -> None:
         seconds = time.perf_counter() - start
-        print(f"{_told(what, done, total, text)}  {seconds:.1f} s", file=sys.stderr, flush=True)
+        print(f"{_message(what, done, total, text)}  {seconds:.1f} s", file=sys.stderr, flush=True)
 
     return advance
 
 
-def _told(what: str, done: float, total: float | None, text: str) -> str:
-    """ "iteration 3/100  relative error 2.1 %"; counts only where they are whole numbers."""
+def _message(what: str, done: float, total: float | None, text: str) -> str:
+    """ "iteration 3/100  relative error 2.1 %"; counts are shown if they are integers."""
     counted = isinstance(done, int) and isinstance(total, int)
     count = f" {done:,}/{total:,}" if counted else ""
     return f"{what}{count}" + (f"  {text}" if text else "")
@@ -115,7 +114,7 @@ def _told(what: str, done: float, total: float | None, text: str) -> str:
 
 @contextmanager
 def steps(what: str, total: int | None, shown: bool | None) -> Iterator[Callable[[], None]]:
-    """As `progress`, told only that one more step of as many as `total` is done."""
+    """Like `progress`, but the yielded function counts the steps."""
     with progress(what, total, shown) as advance:
         finished = 0
 

@@ -1,4 +1,4 @@
-"""How many threads the kernels use, and keeping BLAS from adding its own."""
+"""The number of threads of the kernels, and a context for single-threaded BLAS."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from fost._validation import check_integer
 def get_num_threads() -> int:
     """The number of threads that fost may use.
 
-    From the environment variable ``FOST_NUM_THREADS`` where it is set, else the number of
-    cores that this process may run on, until `set_num_threads` changes it. The number never
-    changes a result, not by a bit.
+    It is the environment variable ``FOST_NUM_THREADS`` if set, else the number of cores that this
+    process may use, until `set_num_threads` changes it. Results are bit-identical for any number
+    of threads.
 
     Examples
     --------
@@ -32,9 +32,9 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(n_threads: int) -> None:
-    """Set the number of threads that fost may use, in this process.
+    """Set the number of threads that fost may use in this process.
 
-    Small inputs stay on one thread whatever the number is.
+    Small inputs always use one thread.
 
     Examples
     --------
@@ -50,9 +50,9 @@ def set_num_threads(n_threads: int) -> None:
 
 @contextmanager
 def at_most(n_threads: int) -> Iterator[None]:
-    """A context in which calls from this Python thread use at most so many of fost's threads.
+    """A context in which calls from this Python thread use at most `n_threads` threads.
 
-    Where somebody else runs fost on several threads already, as Dask does.
+    It is for callers that run fost on several threads themselves, as Dask does.
     """
     before = _core.limit_threads(check_integer(n_threads, "n_threads", 1, 1024))
     try:
@@ -64,14 +64,15 @@ def at_most(n_threads: int) -> Iterator[None]:
 class _SingleThreadedBlas(ContextDecorator):
     """A context, and a decorator, in which BLAS and LAPACK calls use one thread.
 
-    fost's own threads call BLAS side by side; products and eigenvectors must not depend on the
-    number of threads in their last bits; and on a busy machine waiting threads of OpenBLAS made
-    an SVD of 1,024 x 1,024 twelve times slower. So all of fost's algebra runs inside.
+    All linear algebra of fost runs inside, for three reasons. Threads of fost call BLAS
+    concurrently. The last bits of products and eigenvectors must not depend on the number of
+    threads. On a busy machine waiting threads of OpenBLAS made an SVD of 1,024 x 1,024 twelve times
+    slower.
 
-    Safe to enter from several threads at once; the last to leave restores the limit.
+    Several threads may be inside at once; the last one restores the limit.
 
-    A fork waits until no thread is changing the limit: threadpoolctl and OpenBLAS have locks of
-    their own for that, and one that is held while the process forks stays locked in the child.
+    A fork waits until no thread is changing the limit. Otherwise the locks of threadpoolctl and
+    OpenBLAS could stay locked in the child process.
     """
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fost.estimators import AutoDictionary
+    from fost.estimators.auto import AutoDictionary
     from fost.model_selection import Candidate, Frontier
 
 
@@ -42,7 +42,7 @@ def plot_frontier(estimator: AutoDictionary, ax: Axes | None = None) -> Axes:
     from matplotlib import axes
     from sklearn.utils.validation import check_is_fitted
 
-    from fost.estimators import AutoDictionary
+    from fost.estimators.auto import AutoDictionary
 
     if not isinstance(estimator, AutoDictionary):
         raise TypeError(f"estimator must be an AutoDictionary, got {type(estimator).__name__}")

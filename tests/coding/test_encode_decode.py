@@ -394,7 +394,7 @@ def test_sums_of_atoms_of_any_length(isa: str, n: int) -> None:
 
 @pytest.mark.parametrize("n", [1, 3, 7, 8, 9, 16, 17, 31, 33, 64, 65, 79, 80, 81, 129, 257])
 def test_single_atoms_at_any_alignment(isa: str, n: int) -> None:
-    """Products of one value each, which round once, whatever lines the rows begin on."""
+    """Products of one value each, rounded once, for any alignment of the rows."""
     rng = np.random.default_rng(n)
     for dtype in cases.DTYPES:
         atoms: Array = rng.standard_normal((10, n)).astype(dtype)

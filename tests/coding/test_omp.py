@@ -211,7 +211,7 @@ def test_a_signal_without_observed_entries_has_an_empty_code():
 
 
 def test_atoms_of_any_norm():
-    """Coefficients scale with one over the norm; what is compared are plain correlations."""
+    """Coefficients scale with 1 / norm; the correlations that are compared are not normalised."""
     _, Y, D = problem(5, 10, 20, 30)
     scale = np.linspace(0.5, 2, 20)[:, None]
     codes = fost.omp(Y, scale * D, 3).toarray()
@@ -332,7 +332,7 @@ def test_codes_in_nearly_dependent_atoms_are_no_worse_than_none(isa, seed, apart
 @pytest.mark.parametrize("of_signals", [-390, -300, -210, 210, 300, 390])
 @pytest.mark.parametrize("of_atoms", [-190, 190])
 def test_signals_and_atoms_are_both_extreme(of_signals, of_atoms, masked):
-    """Each alone is within reach, or nearly so, and squares of their products are not."""
+    """Each is in or near the safe range, but squares of their products are not."""
     rng, Y, D = problem(0, 6, 9, 20)
     missing = rng.random(Y.shape) < 0.3 if masked else None
     far = fost.omp(scaled(Y, of_signals), scaled(D, of_atoms), 2, missing=missing)

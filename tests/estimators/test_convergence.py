@@ -1,4 +1,4 @@
-"""scikit-learn's warning where `max_iter` ends what `tol` should have ended."""
+"""The convergence warning of estimators that reach `max_iter` before `tol`."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_standard_deviations_are_calibrated() -> None:
     std, missing = imputer.deviations(X), np.isnan(X)
     assert (std[~missing] == 0).all()
     ratio = np.mean((imputer.transform(X) - Y)[missing] ** 2) / np.mean(std[missing] ** 2)
-    assert 0.8 < ratio < 1.25  # of 5,000 entries; and what was learned is not exact
+    assert 0.8 < ratio < 1.25  # 5,000 entries, and an estimated mixture
 
 
 def test_other_missing_values() -> None:
@@ -109,7 +109,7 @@ def test_rows_without_observed_entries_get_the_mean() -> None:
     imputer = fost.Imputer(1).fit(X)
     empty = imputer.transform(np.full((2, 12), np.nan))
     assert (empty[0] == empty[1]).all()
-    # The mean of all signals, which is about that of what is observed.
+    # The mean of all signals is about the mean of the observed entries.
     deviation = np.nanstd(X, axis=0) / np.sqrt(300)
     assert (np.abs(empty[0] - np.nanmean(X, axis=0)) < 5 * deviation).all()
 

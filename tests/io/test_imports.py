@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-LIGHT = ["audio", "codes", "files", "masks", "npy", "samples", "tiff", "zarr"]
+LIGHT = ["arrays", "codes", "files"]
 
 
 @pytest.mark.parametrize("names", [LIGHT, [*LIGHT, "images"]], ids=["light", "all"])

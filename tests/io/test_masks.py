@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fost.io import masks
-from fost.io.masks import ValueMask, mask_from_image, read_alpha_mask
+from fost.io import images
+from fost.io.images import ValueMask, mask_from_image, read_alpha_mask
 
 
 @pytest.mark.parametrize("value", [0, 2.5, np.nan])
 @pytest.mark.parametrize("equal", [False, True])
 def test_values(value: float, equal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(masks, "_BLOCK", 7)  # several blocks
+    monkeypatch.setattr(images, "_BLOCK", 7)  # several blocks
     array = np.random.default_rng(0).choice([0, 1, 2.5, np.nan], (9, 5))
     mask = ValueMask(array, value, equal)
     same = np.isnan(array) if np.isnan(value) else array == value

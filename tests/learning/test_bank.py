@@ -19,7 +19,7 @@ from tests.cases import random_orthonormal, seeds
 
 
 def mixed(seed=0, count=900, n=16, kinds=3, s=2, dtype=np.float64):
-    """Signals of several kinds: each sparse in a dictionary of its own, with a little noise."""
+    """Heterogeneous signals: each cluster is sparse in its own dictionary, with some noise."""
     rng = np.random.default_rng(seed)
     rows = []
     for _ in range(kinds):
@@ -59,7 +59,7 @@ def test_statistic_equals_brute_force(seed, count, with_base):
 )
 @pytest.mark.parametrize("base", [None, fost.DCT(16)], ids=str)
 @pytest.mark.parametrize("init", ["splitting", "farthest", "subsets"])
-def test_the_error_never_rises(structure, base, init):
+def test_the_error_never_increases(structure, base, init):
     Y = mixed()
     result = fost.learn(
         Y, fost.BankOf(structure, 3), 2, base=base, init=init, max_iter=20, tol=0, random_state=0
@@ -72,7 +72,7 @@ def test_the_error_never_rises(structure, base, init):
     assert left == pytest.approx(result.error)
 
 
-def test_finds_the_kinds_of_signals():
+def test_members_find_the_clusters_of_signals():
     Y = mixed()
     one = fost.learn(Y, fost.Orthonormal(), 2).error
     three = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 3), 2, random_state=0).error
@@ -86,7 +86,7 @@ def test_one_member_is_a_single_transform():
     assert bank.error == pytest.approx(single.error, rel=1e-6)
 
 
-def test_an_unused_member_is_replaced_and_the_error_does_not_rise():
+def test_an_unused_member_is_replaced_without_increasing_the_error():
     Y = mixed()
     used = fost.learn(Y, fost.Orthonormal(), 2, max_iter=5).transform
     structure = fost.BankOf(fost.Orthonormal(), 3)
@@ -107,7 +107,7 @@ def test_replaced_members_are_recorded(tmp_path):
     assert (np.diff(bank.errors_) <= 1e-12).all()
     single = fost.learn(Y, fost.Orthonormal(), 2, max_iter=3, tol=0)
     assert single.reseeded.tolist() == [0, 0, 0]
-    # A run that goes on from a checkpoint remembers.
+    # A resumed run has the full history.
     options = {"init": same, "tol": 0, "random_state": 0, "checkpoint": tmp_path / "state"}
     stop = {"callback": lambda iteration, *_: iteration == 2}
     half = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 3), 2, max_iter=6, **options, **stop)
@@ -116,7 +116,7 @@ def test_replaced_members_are_recorded(tmp_path):
     assert whole.reseeded.tolist() == [2, 0, 0, 0, 0, 0]
 
 
-def test_what_was_decided_about_members_is_kept_in_checkpoints(tmp_path):
+def test_checkpoints_keep_fitted_member_structures(tmp_path):
     Y = mixed()
     structure = fost.BankOf(fost.Reflectors("auto"), 2)
     options = {"max_iter": 6, "tol": 0, "random_state": 0}
@@ -279,7 +279,7 @@ def test_batches_blocks_and_checkpoints(tmp_path):
 
 
 def test_scaled_statistics_keep_members_apart():
-    """A member is updated from its own sums alone, however small they are."""
+    """A member is updated from its own sums only, even if they are small."""
     structure = fost.BankOf(fost.Orthonormal(), 2)
     Y = mixed(n=8)
     problem = Problem(TrainingData.from_rows(Y), None, 2, np.random.default_rng(0), 10, 0.0)

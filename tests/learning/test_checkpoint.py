@@ -1,4 +1,4 @@
-"""Interrupted learning ends as if it had not been interrupted, to the last bit."""
+"""A resumed run gives a bit-identical result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Stop(Exception):
 
 
 def stopping_after(count: int) -> Any:
-    """A callback that ends learning by an exception, as a crash would."""
+    """A callback that simulates a crash by an exception."""
 
     def callback(iteration: int, error: float, transform: fost.Transform) -> None:
         nonlocal count
@@ -39,7 +39,7 @@ def stopping_after(count: int) -> Any:
 def same_results(a: Any, b: Any) -> bool:
     arrays = zip(
         (a.errors, a.transform.matrix), (b.errors, b.transform.matrix), strict=True
-    )  # matrices are made of the parameters alone
+    )  # matrices follow from the parameters
     return a.converged == b.converged and all(same_bits(x, y) for x, y in arrays)
 
 
@@ -68,12 +68,12 @@ def test_a_resumed_run_is_the_uninterrupted_one(
         options["init"] = "random"
     uninterrupted = learn(Y, structure, **options)
     path = tmp_path / "state"
-    for count in (1, 7, 5, 4):  # what came after the last checkpoint is done again
+    for count in (1, 7, 5, 4):  # iterations after the last checkpoint are repeated
         with pytest.raises(Stop):
             learn(Y, structure, checkpoint=path, callback=stopping_after(count), **options)
     again = learn(Y, structure, checkpoint=path, **options)
     assert same_results(again, uninterrupted)
-    # The last checkpoint is the end: nothing is left to do.
+    # The last checkpoint contains the finished run.
     finished = learn(Y, structure, checkpoint=path, callback=stopping_after(1), **options)
     assert same_results(finished, uninterrupted)
     assert [file.name for file in tmp_path.iterdir()] == ["state"]
@@ -146,7 +146,7 @@ def written(tmp_path: Path) -> Path:
         ({"init": fost.DCT(n)}, "init was 'svd'"),
     ],
 )
-def test_other_signals_and_settings_are_refused(
+def test_other_signals_and_options_are_refused(
     written: Path, change: dict[str, Any], match: str
 ) -> None:
     before = written.read_bytes()
@@ -157,19 +157,19 @@ def test_other_signals_and_settings_are_refused(
 
 
 @pytest.mark.parametrize("name", ["H", "rotations", "H random order"])
-def test_a_finished_run_goes_on_with_more_iterations(name: str, tmp_path: Path) -> None:
+def test_a_finished_run_continues_with_more_iterations(name: str, tmp_path: Path) -> None:
     Y, structure, path = correlated(N, n), STRUCTURES[name](n), tmp_path / "state"
     first = learn(Y, structure, max_iter=3, checkpoint=path)
     assert same_results(first, learn(Y, structure, max_iter=3))
     whole = learn(Y, structure)
     assert same_results(learn(Y, structure, checkpoint=path), whole)
-    # Fewer than were done: what there is.
+    # A smaller max_iter returns the finished run.
     done = learn(Y, structure, max_iter=3, checkpoint=path, callback=stopping_after(1))
     assert same_results(done, whole)
     assert done.n_iter == K
 
 
-def test_a_converged_run_goes_on_with_a_smaller_tol(tmp_path: Path) -> None:
+def test_a_converged_run_continues_with_a_smaller_tol(tmp_path: Path) -> None:
     Y, structure, path = correlated(N, n), fost.Reflectors(4), tmp_path / "state"
     rough = learn(Y, structure, tol=1e-2, checkpoint=path)
     assert rough.converged
@@ -204,7 +204,7 @@ def test_damage_is_noticed(written: Path) -> None:
         learn(correlated(N, n), fost.Reflectors(4), max_iter=3, checkpoint=written)
 
 
-def test_a_place_that_cannot_be_written_is_known_at_once(tmp_path: Path) -> None:
+def test_an_unwritable_path_fails_before_learning(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         learn(
             correlated(N, n),
@@ -215,7 +215,7 @@ def test_a_place_that_cannot_be_written_is_known_at_once(tmp_path: Path) -> None
 
 
 def rewritten(path: Path, change: Any) -> None:
-    """The checkpoint with its notes and arrays changed, and its checksum made right."""
+    """The checkpoint with changed notes and arrays and a matching checksum."""
     with safetensors.safe_open(path, framework="numpy") as file:
         header = dict(file.metadata())
         arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
@@ -243,7 +243,7 @@ def put(place: str, value: Any) -> Any:
 
 
 def instead(name: str, described: Any) -> Any:
-    """A transform without arrays in the place of one."""
+    """A transform without arrays in place of one with arrays."""
 
     def change(notes: Any, arrays: Any) -> None:
         notes[name] = described
@@ -352,13 +352,13 @@ def test_forged_checkpoints_are_refused(case: str, tmp_path: Path) -> None:
 
     result = resumed()
     rewritten(path, lambda notes, arrays: None)
-    assert same_results(resumed(), result)  # the change is what is refused, not the rewriting
+    assert same_results(resumed(), result)  # the file without the change is accepted
     rewritten(path, change)
     with pytest.raises(CheckpointError, match=rf"(?s)cannot resume from .*{message}"):
         resumed()
 
 
-def test_a_place_beyond_philox(tmp_path: Path) -> None:
+def test_a_buffer_position_beyond_philox_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "state"
 
     def resumed() -> fost.LearningResult:

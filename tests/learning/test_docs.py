@@ -1,4 +1,4 @@
-"""The examples of docs/gaps.md run, in order."""
+"""The examples of docs/gaps.md run in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C is a fact, not a text; inside something larger it ends the whole work."""
+"""Ctrl-C returns a result of `learn`, and ends a larger computation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def interrupt(*_: Any) -> None:
 
 @pytest.fixture
 def interrupted_rotations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C comes while rotations are learned."""
+    """Ctrl-C during the learning of rotations."""
     update = fost.Rotations.update
 
     def interrupted(self: Any, *arguments: Any) -> Any:
@@ -33,7 +33,7 @@ def interrupted_rotations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fost.Rotations, "update", interrupted)
 
 
-def test_results_say_whether_they_were_interrupted() -> None:
+def test_results_report_interrupts() -> None:
     Y = correlated(200, 8)
     with pytest.warns(InterruptedWarning):
         found = fost.learn(Y, fost.Orthonormal(), 2, tol=0, callback=interrupt)
@@ -42,7 +42,7 @@ def test_results_say_whether_they_were_interrupted() -> None:
     assert not fost.learn(Y, fost.Orthonormal(), 2, max_iter=2).interrupted
 
 
-def test_so_do_estimators() -> None:
+def test_estimators_report_interrupts() -> None:
     Y = correlated(200, 8)
     estimators = [
         fost.OrthonormalDictionary(2, tol=0, callback=interrupt),
@@ -57,7 +57,7 @@ def test_so_do_estimators() -> None:
         assert not estimator.interrupted_
 
 
-def test_a_search_says_so_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_reports_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
     Y = correlated(200, 16)
     auto = fost.AutoDictionary(2, max_flops=150, max_iter=2, verbose=False, random_state=0)
     assert not auto.fit(Y).interrupted_
@@ -73,7 +73,7 @@ def test_an_interrupt_ends_the_restoration_of_a_picture() -> None:
     clean = 120 + 60 * np.sin(rows / 5) * np.cos(columns / 7)
     noisy = clean + np.random.default_rng(0).standard_normal(clean.shape)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # and nothing else is said
+        warnings.simplefilter("error")  # no other warning is issued
         with pytest.raises(KeyboardInterrupt):
             restoration.denoise(noisy, 10.0)
         with pytest.raises(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""The alternating loop: what it promises whatever the structure."""
+"""Properties of the alternating loop that hold for all structures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ structures = pytest.mark.parametrize("name", list(STRUCTURES))
 
 
 def correlated(n_signals: int, n: int, seed: int = 0, dtype: type = np.float64) -> np.ndarray:
-    """Random walks: signals with something to learn."""
+    """Random walks, which are correlated."""
     steps = np.random.default_rng(seed).standard_normal((n_signals, n))
     return np.cumsum(steps, axis=1).astype(dtype)
 
@@ -46,12 +46,14 @@ def relative_error(Y: np.ndarray, transform: fost.Transform, s: int) -> float:
     single=st.booleans(),
     data=st.data(),
 )
-def test_error_never_rises_and_the_transform_is_orthonormal(name, n, n_signals, seed, single, data):
+def test_the_error_never_increases_and_the_transform_is_orthonormal(
+    name, n, n_signals, seed, single, data
+):
     n = max(n, 2) if name == "rotations" else n
     s = data.draw(st.integers(1, n), label="s")
     Y = correlated(n_signals, n, seed, np.float32 if single else np.float64)
     init = OWN_STARTS.get(name, ("svd",))[0]
-    # A rise beyond rounding is a warning, and warnings are errors in tests.
+    # An increase beyond rounding raises a warning, and warnings are errors in tests.
     result = fost.learn(Y, STRUCTURES[name](n), s, init=init, max_iter=6, tol=0, random_state=seed)
     assert result.n_iter == 6
     assert result.errors.shape == (6,)
@@ -99,7 +101,7 @@ def test_any_transform_can_be_the_start(name):
     start = fost.DCT(16)
     for base in (None, fost.DCT((4, 4))):
         result = fost.learn(Y, STRUCTURES[name](16), 3, base=base, init=start, max_iter=5)
-        # The start's own codes are what begins the alternation.
+        # The alternation begins with the codes of the start.
         assert result.start_error == pytest.approx(relative_error(Y, start, 3))
         assert np.all(np.diff(result.errors) <= 1e-12)
 
@@ -146,8 +148,8 @@ def test_no_iterations_gives_the_start():
     assert relative_error(Y, result.transform, 2) == pytest.approx(result.error)
 
 
-def test_the_error_of_a_start_that_no_reflector_reaches_is_apart():
-    """Smooth signals are nearly sparse in the DCT, which is no single reflector."""
+def test_a_start_outside_the_structure_may_have_a_smaller_error():
+    """Smooth signals are nearly sparse in the DCT, which is not a single reflector."""
     Y = np.cumsum(np.random.default_rng(0).standard_normal((500, 16)), axis=1)
     dct = fost.DCT(16)
     result = fost.learn(Y, fost.Reflectors(1), 3, init=dct, max_iter=8, tol=0)
@@ -196,8 +198,8 @@ def test_interrupt_returns_the_best_so_far():
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_interrupt_of_a_start_that_learns_is_an_interrupt(monkeypatch):
-    """Inside something larger Ctrl-C must not be swallowed."""
+def test_interrupt_during_initialisation_raises(monkeypatch):
+    """Ctrl-C during initialisation must not be swallowed."""
     update = fost.Orthonormal.update
 
     def interrupted(self, *arguments):
@@ -210,7 +212,7 @@ def test_interrupt_of_a_start_that_learns_is_an_interrupt(monkeypatch):
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_interrupt_before_the_first_iteration_reports_what_is_returned(monkeypatch):
+def test_interrupt_before_the_first_iteration_reports_the_error_of_the_result(monkeypatch):
     Y = correlated(100, 8)
 
     def interrupted(self, *arguments):
@@ -259,7 +261,7 @@ def test_verbose_writes_progress_to_stderr(capsys):
     assert captured.out == ""
 
 
-def test_a_structure_that_makes_things_worse_is_noticed():
+def test_a_structure_that_increases_the_error_raises_a_warning():
     class Spoiler(Structure):
         starts = ("svd",)
 
@@ -295,7 +297,7 @@ def test_a_structure_that_makes_things_worse_is_noticed():
     ],
     ids=["zeros", "constant", "rank one", "N < n", "duplicates", "one signal", "dead features"],
 )
-def test_degenerate_data_end_cleanly(name, Y):
+def test_degenerate_data_finish(name, Y):
     for s in (1, 6):
         for init in OWN_STARTS.get(name, ("svd", "random")):
             result = fost.learn(Y, STRUCTURES[name](6), s, init=init, random_state=0, max_iter=20)
@@ -379,7 +381,7 @@ def test_bad_arguments_are_named(change, error, match):
 @structures
 @pytest.mark.parametrize("power", [-148, -140, -130, 100])
 def test_the_smallest_and_largest_signals_of_single_precision(name, power):
-    """Numbers near the least lose digits, which is no bug; warnings are errors here."""
+    """Rounding of subnormal numbers must not raise `ObjectiveRoseWarning`."""
     Y = np.ldexp(correlated(300, 12).astype(np.float32), power)
     for base in (None, fost.DCT(12)):
         options = {"max_iter": 20, "tol": 0, "random_state": 0, "base": base}
@@ -414,7 +416,7 @@ def test_scores_of_any_scale(power):
 
 
 def test_a_result_is_shown_in_one_line() -> None:
-    """Without the history, which is for plots."""
+    """The repr omits the history."""
     shown = repr(fost.learn(correlated(200, 8), fost.Reflectors(2), 2, max_iter=100, tol=0))
     assert shown.startswith("LearningResult(transform=Householder(n_features=8")
     assert "\n" not in shown

@@ -1,4 +1,4 @@
-"""Learning from signals with gaps: the error on what is observed, by sums over filled signals."""
+"""Learning from signals with missing entries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.learning.test_training_data import PLACES, OddBlocks
 
 
 def smooth(count: int = 600, n: int = 16, seed: int = 0, dtype: Any = np.float64) -> Any:
-    """Random walks around zero, and where a third of them is missing."""
+    """Centred random walks, and a mask with a third of the entries missing."""
     Y = correlated(count, n, seed)
     Y -= Y.mean(axis=1, keepdims=True)
     return Y.astype(dtype), np.random.default_rng(seed + 1).random(Y.shape) < 0.33
@@ -35,7 +35,7 @@ def observed_error(Y: Any, missing: Any, codes: Any, coder: fost.Coder) -> float
 @structures
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("rule", [{"n_nonzero_coefs": 3}, {"threshold": 1.5}])
-def test_the_error_never_rises(name, dtype, rule):
+def test_the_error_never_increases(name, dtype, rule):
     Y, missing = smooth(dtype=dtype)
     init = "base" if name == "rotations" else "svd"
     options = {"init": init, "max_iter": 12, "tol": 0, "random_state": 0, **rule}
@@ -49,26 +49,26 @@ def test_the_error_never_rises(name, dtype, rule):
 
 
 @pytest.mark.parametrize("structure", [fost.Orthonormal(), fost.Reflectors(6), fost.Rotations(24)])
-def test_gaps_cost_less_than_zeros_do(structure):
-    """On complete signals that nothing was learned from; zeros cost twice as much, or more.
+def test_missing_entries_beat_zero_filling(structure):
+    """On complete held-out signals zero filling costs at least twice as much.
 
-    On average: rotations find minima that differ by as much as gaps cost.
+    On average: rotations find minima that differ by as much as missing entries cost.
     """
     errors = []
     for seed in range(6):
         Y, missing = smooth(3000, seed=seed)
         others, _ = smooth(1000, seed=seed + 50)
 
-        def error(Y: Any, others: Any = others, **gaps: Any) -> float:
-            coder = fost.learn(Y, structure, 3, random_state=0, **gaps).transform
+        def error(Y: Any, others: Any = others, **options: Any) -> float:
+            coder = fost.learn(Y, structure, 3, random_state=0, **options).transform
             return fost.learning.as_training_data(others).relative_error(coder, 3)
 
         errors.append((error(Y), error(np.where(missing, 0, Y)), error(Y, missing=missing)))
-    whole, zeros, gaps = np.mean(errors, axis=0)
-    assert gaps - whole < 0.5 * (zeros - whole)
+    whole, zeros, incomplete = np.mean(errors, axis=0)
+    assert incomplete - whole < 0.5 * (zeros - whole)
 
 
-def test_banks_learn_from_gaps():
+def test_banks_learn_from_incomplete_signals():
     Y, missing = smooth(900)
     rng = np.random.default_rng(3)
     Y[::2] = 9 * rng.standard_normal((450, 16)) * (rng.random((450, 16)) < 0.15)
@@ -82,7 +82,7 @@ def test_banks_learn_from_gaps():
 
 
 @pytest.mark.parametrize("refills", [1, 3])
-def test_a_pass_equals_its_twin(isa, refills):
+def test_a_pass_equals_the_reference(isa, refills):
     Y, missing = smooth(200)
     source, coder = as_training_data(Y, missing), fost.DCT(16)
     found = source.statistic(None, coder, 3, with_energy=True, refills=refills)
@@ -98,7 +98,7 @@ def test_a_pass_equals_its_twin(isa, refills):
     assert found.signal_energy - found.energy == pytest.approx(left, rel=1e-9)
 
 
-def test_refills_never_raise_what_is_lost():
+def test_refills_never_increase_the_errors():
     Y, missing = smooth(300)
     marked = np.where(missing, np.nan, Y)
     prior = as_training_data(Y, missing).prior
@@ -110,17 +110,17 @@ def test_refills_never_raise_what_is_lost():
         assert np.diff(lost, axis=0).max() <= 1e-9 * np.max(lost)
 
 
-def test_first_guesses_are_conditional_means(rng):
+def test_first_completions_are_conditional_means(rng):
     n = 12
     A = rng.standard_normal((n, n))
     prior = np.eye(n) + A @ A.T
     Y, missing = smooth(40, n)
     missing[0] = True
     filled = GaussianPrior(prior, np.linalg.inv(prior)).fill(Y, missing)
-    for row, gaps, found in zip(Y, missing, filled, strict=True):
-        seen = ~gaps
-        want = prior[np.ix_(gaps, seen)] @ np.linalg.solve(prior[np.ix_(seen, seen)], row[seen])
-        np.testing.assert_allclose(found[gaps], want, atol=1e-11 * np.abs(row).max())
+    for row, mask, found in zip(Y, missing, filled, strict=True):
+        seen = ~mask
+        want = prior[np.ix_(mask, seen)] @ np.linalg.solve(prior[np.ix_(seen, seen)], row[seen])
+        np.testing.assert_allclose(found[mask], want, atol=1e-11 * np.abs(row).max())
         np.testing.assert_array_equal(found[seen], row[seen])
 
 
@@ -141,7 +141,9 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("place", list(PLACES))
 @pytest.mark.parametrize("as_mask", [False, True])
-def test_sums_do_not_depend_on_the_place(place: str, as_mask: bool, tmp_path: Path) -> None:
+def test_sums_do_not_depend_on_the_kind_of_stream(
+    place: str, as_mask: bool, tmp_path: Path
+) -> None:
     Y, missing = smooth(3001)
     marked = np.where(missing, np.nan, Y)
     want = as_training_data(Y, missing).statistic(None, fost.DCT(16), 3, with_energy=True)
@@ -229,7 +231,7 @@ def test_an_entry_that_is_never_observed() -> None:
         (np.zeros((60, 8), bool), ValueError, "Y contains NaN where missing is false"),
     ],
 )
-def test_what_is_refused(missing: Any, kind: Any, message: str) -> None:
+def test_bad_arguments_are_refused(missing: Any, kind: Any, message: str) -> None:
     Y = correlated(60, 8)
     Y[3, 2] = np.nan
     with pytest.raises(kind, match=message):
@@ -239,11 +241,11 @@ def test_what_is_refused(missing: Any, kind: Any, message: str) -> None:
             fost.DCT(8).encode(Y, 2, missing=missing)
 
 
-def test_nan_and_infinity_that_nobody_announced() -> None:
+def test_nan_and_infinity_without_missing_are_refused() -> None:
     Y = correlated(60, 8)
     whole = Y.copy()
     Y[3, 2] = np.nan
-    hint = 'Y contains NaN or infinity; where NaN means that an entry is missing, say missing="nan"'
+    hint = 'Y contains NaN or infinity; if NaN means that an entry is missing, pass missing="nan"'
     bank = fost.Bank([fost.DCT(8), fost.Hadamard(8)])
     union = fost.Union([fost.DCT(8), fost.Hadamard(8)])
     chunks = da.from_array(Y, chunks=(20, 8))
@@ -273,7 +275,7 @@ def test_nan_and_infinity_that_nobody_announced() -> None:
         with pytest.raises(ValueError, match=hint):
             lazy()
     with pytest.raises(ValueError, match=r"^Y contains NaN or infinity$"):
-        fost.DCT(8).forward(Y)  # to which nothing may be missing
+        fost.DCT(8).forward(Y)  # `forward` does not accept missing entries
     assert cases.same_codes(
         fost.omp(Y, np.eye(8), 2, missing="nan"), fost.omp(Y, np.eye(8), 2, missing=np.isnan(Y))
     )
@@ -286,7 +288,7 @@ def test_nan_and_infinity_that_nobody_announced() -> None:
         fost.DCT(8).encode(Y, 2, missing="nan")
 
 
-def test_codes_of_what_is_observed_are_those_of_pursuit() -> None:
+def test_codes_of_observed_entries_are_those_of_pursuit() -> None:
     Y, missing = smooth(120)
     coder = fost.DCT(16)
     marked = np.where(missing, np.nan, Y)
@@ -330,7 +332,7 @@ def test_estimators_take_nan() -> None:
         share = np.sum(left**2) / np.sum(np.where(missing, 0, Y) ** 2)
         assert estimator.score(marked) == pytest.approx(-share, rel=1e-6)
         assert share < 0.2
-        # What was hidden is guessed better than by zeros.
+        # The imputed entries are better than zeros.
         assert np.mean((estimator.inverse_transform(codes) - Y)[missing] ** 2) < np.var(Y)
         if hasattr(estimator, "partial_fit"):
             assert np.isfinite(estimator.partial_fit(marked).errors_).all()

@@ -1,4 +1,4 @@
-"""Steps that go on in the direction of the last one: errors never rise all the same."""
+"""Momentum: extrapolated steps never increase the error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def walks(rng: np.random.Generator, count: int = 900, n: int = 16) -> Any:
 
 @pytest.mark.parametrize("structure", STRUCTURES, ids=repr)
 @pytest.mark.parametrize("momentum", [0.5, MOMENTUM, 1.0, 30.0])
-def test_errors_never_rise(structure, momentum, rng):
+def test_errors_never_increase(structure, momentum, rng):
     options = LearningOptions(
         structure=structure,
         n_nonzero_coefs=3,
@@ -39,12 +39,12 @@ def test_errors_never_rise(structure, momentum, rng):
         momentum=momentum,
     )
     result = learn_part(walks(rng), options)
-    # Energies of 900 x 16 numbers in float64, added up otherwise: 1e-12 is thousands of eps.
+    # Energies of 900 x 16 numbers in float64, summed in another order: 1e-12 is thousands of eps.
     assert np.diff(result.errors).max() <= 1e-12
     assert result.error == result.errors.min()
 
 
-def test_without_momentum_it_is_learn(rng):
+def test_without_momentum_it_equals_learn(rng):
     Y = walks(rng)
     for structure in STRUCTURES:
         ours = learn_part(
@@ -58,7 +58,7 @@ def test_without_momentum_it_is_learn(rng):
         np.testing.assert_array_equal(ours.errors, theirs.errors)
 
 
-def test_it_ends_with_no_higher_errors(rng):
+def test_momentum_does_not_increase_the_final_error(rng):
     options = LearningOptions(
         structure=fost.Orthonormal(),
         n_nonzero_coefs=3,
@@ -71,10 +71,10 @@ def test_it_ends_with_no_higher_errors(rng):
     for _ in range(4):
         Y = walks(rng)
         errors += [learn_part(Y, replace(options, momentum=k)).error for k in (0.0, MOMENTUM)]
-    assert errors[1] < 1.01 * errors[0]  # of thirty such ratios all were 0.969 to 0.9996
+    assert errors[1] < 1.01 * errors[0]  # thirty such ratios were between 0.969 and 0.9996
 
 
-def test_a_member_that_nothing_uses_is_replaced(rng):
+def test_unused_members_are_replaced(rng):
     Y = mixed(0, 400, 8, kinds=2)
     copies = fost.Bank([fost.DCT(8)] * 3)
     options = LearningOptions(
@@ -111,7 +111,7 @@ def test_threads_change_no_bit(threads, rng, set_threads):
     np.testing.assert_array_equal(again.errors, alone.errors)
 
 
-def test_gaps_and_unions_take_ordinary_steps(rng):
+def test_missing_entries_and_unions_use_no_momentum(rng):
     Y = walks(rng, 200, 8)
     holes = np.where(rng.random(Y.shape) < 0.1, np.nan, Y)
     for structure, missing, signals in (
@@ -131,5 +131,5 @@ def test_gaps_and_unions_take_ordinary_steps(rng):
         if structure.is_monotone:
             np.testing.assert_array_equal(ahead.errors, ordinary.errors)
             assert ahead.transform == ordinary.transform
-        else:  # but for the bank that it begins with
+        else:  # the bank that it starts from uses momentum
             assert np.isfinite(ahead.errors).all()

@@ -1,4 +1,4 @@
-"""`partial_fit`: one pass over a batch, and in the end the error of `fit`."""
+"""`partial_fit`: one pass per batch, which converges to the error of `fit`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_it_converges_to_the_error_of_fit(estimator):
     assert online.n_iter_ == len(online.errors_) == 8 * 12
 
 
-def test_without_forgetting_the_first_codes_linger():
+def test_without_forgetting_early_codes_persist():
     Y = correlated(6000, 16)
     error = {
         forgetting: -epochs(fost.OrthonormalDictionary(3, forgetting=forgetting), Y, 500, 4).score(
@@ -52,8 +52,8 @@ def test_without_forgetting_the_first_codes_linger():
     assert 1.001 < error[0.0] / error["auto"] < 1.05
 
 
-def test_the_same_batch_again_and_again_is_fit():
-    """With everything else forgotten, a batch is an iteration: of signals in the order of `fit`."""
+def test_repeating_one_batch_equals_fit():
+    """With forgetting=0 a batch is one iteration, on signals in the order of `fit`."""
     Y = as_training_data(correlated(500, 16)).in_canonical_order().rows()
     fitted = fost.HouseholderDictionary(4, 3, max_iter=6, tol=0).fit(Y)
     online = fost.HouseholderDictionary(4, 3, forgetting=0.0)
@@ -65,7 +65,7 @@ def test_the_same_batch_again_and_again_is_fit():
     )
 
 
-def test_it_goes_on_from_fit_and_fit_begins_anew():
+def test_partial_fit_continues_fit_and_fit_starts_again():
     Y = correlated(500, 16)
     estimator = fost.HouseholderDictionary(4, 3, max_iter=5, tol=0)
     error = estimator.fit(Y).errors_[-1]
@@ -77,7 +77,7 @@ def test_it_goes_on_from_fit_and_fit_begins_anew():
     assert estimator.partial_fit(Y).errors_ == pytest.approx([error])
 
 
-def test_pickles_go_on():
+def test_pickled_estimators_continue():
     Y = correlated(900, 16)
     a = fost.GivensDictionary(8, 3).partial_fit(Y[:300])
     b = pickle.loads(pickle.dumps(a))
@@ -113,7 +113,7 @@ def test_bad_batches():
     ],
     ids=lambda changes: next(iter(changes)),
 )
-def test_parameters_that_are_set_later_count_from_then_on(changes):
+def test_changed_parameters_apply_from_the_next_batch(changes):
     Y = correlated(900, 16)
     parameters = {"base": fost.DCT(16), "forgetting": 1.0, "random_state": 0}
     estimator = fost.HouseholderDictionary(3, 4, **parameters)
@@ -125,7 +125,7 @@ def test_parameters_that_are_set_later_count_from_then_on(changes):
     assert estimator.dictionary_ != steady.dictionary_
     if "n_reflectors" in changes:
         assert estimator.dictionary_.flops == before.flops + 3 * 4 * 16
-        assert estimator.errors_[-1] == steady.errors_[-1]  # it goes on from the same dictionary
+        assert estimator.errors_[-1] == steady.errors_[-1]  # it continues from the same dictionary
     if "base" in changes:
         assert isinstance(estimator.dictionary_, fost.Householder)
     if "n_nonzero_coefs" in changes:

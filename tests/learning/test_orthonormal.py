@@ -1,4 +1,4 @@
-"""Where several matrices are best, the nearest to the current one: Q-DLA, banks and QH."""
+"""Among equally good solutions the closest is chosen: Q-DLA, banks and QH."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def updated(M: np.ndarray, current: np.ndarray) -> np.ndarray:
 
 
 @given(n=st.integers(2, 40), n_unused=st.integers(0, 40), seed=st.integers(0, 2**32 - 1))
-def test_the_nearest_of_all_minimisers(n: int, n_unused: int, seed: int) -> None:
+def test_the_closest_of_all_minimisers(n: int, n_unused: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     current = orthonormal(n, rng)
     unused = rng.permutation(n)[: min(n_unused, n)]
@@ -31,18 +31,18 @@ def test_the_nearest_of_all_minimisers(n: int, n_unused: int, seed: int) -> None
     M[unused] = 0.0
     Q = updated(M, current)
     np.testing.assert_allclose(Q.T @ Q, np.eye(n), atol=1e-12)
-    # tr(Q M) is what codes of these sums make of the objective; the nuclear norm is its bound.
+    # The objective for given codes is tr(Q M), whose maximum is the nuclear norm of M.
     u, values, vt = np.linalg.svd(M.T)
     assert np.trace(Q @ M) == pytest.approx(values.sum(), rel=1e-12, abs=1e-12)
-    # Any other completion of the null space is farther away.
+    # All other completions of the null space are farther away.
     rank = n - len(unused)
     for _ in range(3):
         other = u[:, :rank] @ vt[:rank] + u[:, rank:] @ orthonormal(n - rank, rng) @ vt[rank:]
         assert np.linalg.norm(Q - current) <= np.linalg.norm(other - current) + 1e-9
 
 
-# What P loses of its digits is the condition of M, and what rows for unused atoms lose is, besides,
-# how little of the current ones lies outside the span of the others: at least 0.3 here.
+# P loses as many digits as the condition number of M has. Rows of unused atoms lose more if the
+# current atoms lie close to the span of the others: their distance is at least 0.3 here.
 @given(
     n=st.integers(1, 70),
     n_unused=st.integers(0, 6),
@@ -80,14 +80,14 @@ def test_newton_finds_what_an_svd_finds(
 def test_matrices_that_are_nearly_singular_are_left_to_the_svd(isa: str, n: int) -> None:
     rng = np.random.default_rng(n)
     current, left, right = (orthonormal(n, rng) for _ in range(3))
-    # Between what is certainly regular and what counts as singular, and the latter.
+    # Nearly singular and numerically singular matrices.
     for least in (1e-10, 1e-13, 1e-17, 0.0):
         M = left * np.r_[np.ones(n - 1), least] @ right
         assert not _core.solve_procrustes(M, current, np.empty((n, n))), least
         Q = updated(M, current)
         np.testing.assert_allclose(Q.T @ Q, np.eye(n), atol=1e-12)
         assert np.trace(Q @ M) == pytest.approx(n - 1 + least, rel=1e-12)
-    # A current atom in the span of the others says nothing about what to take instead.
+    # A current atom in the span of the others does not determine its replacement.
     M = left[:, : n - 1] @ right[: n - 1]
     M = np.vstack([orthonormal(n - 1, rng) @ right[: n - 1], np.zeros(n)])
     current = np.linalg.qr(np.c_[right[:1].T, right.T])[0][:, :n][:, ::-1]
@@ -96,8 +96,8 @@ def test_matrices_that_are_nearly_singular_are_left_to_the_svd(isa: str, n: int)
     assert np.trace(Q @ M) == pytest.approx(n - 1, rel=1e-12)
 
 
-def test_the_way_makes_no_difference_to_learning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Errors of both ways on signals with a mean of zero, whose constant atom is unused."""
+def test_newton_and_svd_give_the_same_learning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors of both methods on centred signals, which do not use the constant atom."""
     rng = np.random.default_rng(3)
     Y = np.cumsum(rng.standard_normal((3000, 24)), axis=1)
     Y -= Y.mean(axis=1, keepdims=True)
@@ -108,12 +108,12 @@ def test_the_way_makes_no_difference_to_learning(monkeypatch: pytest.MonkeyPatch
     assert all(ways)
     monkeypatch.setattr(_core, "solve_procrustes", lambda *_: False)
     svd = fost.learn(Y, fost.Orthonormal(), 3, max_iter=10, tol=0)
-    # Codes that change by rounding may choose another atom where two are equally good.
+    # Rounding may change the choice between two equally good atoms.
     np.testing.assert_allclose(newton.errors, svd.errors, rtol=1e-9)
     assert (np.diff(newton.errors) <= 1e-15).all()
 
 
-def test_unused_atoms_stay_where_the_others_leave_them_room() -> None:
+def test_unused_atoms_change_as_little_as_possible() -> None:
     rng = np.random.default_rng(0)
     current = orthonormal(12, rng)
     M = np.zeros((12, 12))
@@ -123,13 +123,13 @@ def test_unused_atoms_stay_where_the_others_leave_them_room() -> None:
     assert not np.allclose(Q[:, :9], current[:, :9], atol=0.1)
 
 
-def test_nothing_used_changes_nothing() -> None:
+def test_a_zero_statistic_keeps_the_transform() -> None:
     current = orthonormal(6, np.random.default_rng(0))
     np.testing.assert_allclose(updated(np.zeros((6, 6)), current), current, atol=1e-14)
 
 
-# On barb two or three atoms are unused for most of the way. Without the rule, starts that differ
-# by rounding end up to 2 % apart; with it what is left is the rounding of the errors themselves.
+# On barb two or three atoms are unused in most iterations. Without the rule, starts that differ by
+# rounding end up to 2 % apart; with it, only the rounding of the errors remains.
 def test_rounding_does_not_decide_on_barb(paper_images: dict[str, np.ndarray]) -> None:
     Y = signals(paper_images["barb"].astype(np.float64))
     start = fost.learn(Y, fost.Orthonormal(), 4, max_iter=0).transform.matrix
@@ -142,7 +142,7 @@ def test_rounding_does_not_decide_on_barb(paper_images: dict[str, np.ndarray]) -
     assert np.ptp(rmse) < 1e-5
 
 
-def test_members_of_banks_follow_the_rule() -> None:
+def test_members_of_banks_choose_the_closest_solution() -> None:
     rng = np.random.default_rng(1)
     members = [orthonormal(8, rng), orthonormal(8, rng)]
     M = rng.standard_normal((2, 8, 8))
@@ -155,11 +155,11 @@ def test_members_of_banks_follow_the_rule() -> None:
 
 
 @pytest.mark.parametrize(("n", "m"), [(12, 5), (24, 6), (40, 20)])
-def test_orthogonal_reflectors_take_the_nearest_of_equal_eigenvalues(n: int, m: int) -> None:
-    """By LAPACK, and by the Lanczos iterations that m <= n / 4 is left to."""
+def test_orthogonal_reflectors_choose_the_closest_tied_eigenvectors(n: int, m: int) -> None:
+    """By LAPACK, and by Lanczos iterations for m <= n / 4."""
     rng = np.random.default_rng(n)
     basis = orthonormal(n, rng)
-    # Two reflectors are certain; the others share an eigenspace twice as large as they fill.
+    # Two reflectors are unique; the others come from an eigenspace of twice their number.
     values = np.r_[-3.0, -2.0, np.full(2 * (m - 2), -1.0), np.full(n - 2 * m + 2, 1.0)]
     Z = basis @ np.diag(values) @ basis.T
     space = basis[:, 2 : 2 * m - 2]

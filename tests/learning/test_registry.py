@@ -1,4 +1,4 @@
-"""Structures describe themselves, and a new one in one file is first-class everywhere."""
+"""Registered structures, and a structure outside of fost: the butterfly example."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def butterfly(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @pytest.mark.parametrize("structure", STRUCTURES, ids=repr)
-def test_what_structures_say_of_themselves_is_true(structure: fost.Structure) -> None:
+def test_structures_describe_themselves_correctly(structure: fost.Structure) -> None:
     Y = correlated(200, 8)
     for init in structure.starts:
         found = fost.learn(Y, structure, 2, init=init, max_iter=2, random_state=0)
@@ -73,7 +73,7 @@ def test_labels() -> None:
     assert fost.Reflectors("auto").label == "auto reflectors"
 
 
-def test_all_names_make_structures() -> None:
+def test_all_registered_names_make_structures() -> None:
     Y = correlated(100, 8)
     for name, kind in registered_structures().items():
         found = fost.learn(Y, kind.of_size(None, 8), 2, max_iter=1)
@@ -84,7 +84,9 @@ def test_all_names_make_structures() -> None:
 
 
 @given(st.integers(2, 200), st.none() | st.integers(1, 50_000), st.booleans())
-def test_ladders_rise_and_keep_to_the_limit(n: int, limit: int | None, over_base: bool) -> None:
+def test_candidate_sizes_increase_within_the_limit(
+    n: int, limit: int | None, over_base: bool
+) -> None:
     for family in registry.structure_classes():
         candidates = family.candidate_sizes(n, over_base)
         if candidates is None or not candidates.sizes:
@@ -97,7 +99,7 @@ def test_ladders_rise_and_keep_to_the_limit(n: int, limit: int | None, over_base
         assert all(2 * cost <= (limit or 2 * cost) for cost in members)
 
 
-def test_names_are_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_can_be_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_REGISTERED", dict(registry._REGISTERED))
     with pytest.raises(ValueError, match="there is a structure 'givens' already, Rotations"):
         register("givens", "others")(fost.Orthonormal)
@@ -108,7 +110,7 @@ def test_names_are_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_butterfly_is_learned_like_any_other(butterfly: Any) -> None:
     Y = correlated(400, 8)
     structure = butterfly.Butterfly(3)
-    found = fost.learn(Y, structure, 2, tol=0, max_iter=30)  # a rise would be a warning
+    found = fost.learn(Y, structure, 2, tol=0, max_iter=30)  # an increase would raise a warning
     assert found.error < found.start_error
     U = found.transform.matrix
     assert np.abs(U.T @ U - np.eye(8)).max() < 1e-12
@@ -121,7 +123,7 @@ def test_a_butterfly_is_learned_like_any_other(butterfly: Any) -> None:
 
 
 def test_one_layer_of_a_butterfly_is_the_best(butterfly: Any) -> None:
-    """Against all angles, of rotations and of reflections, for codes that are fixed."""
+    """Against all angles of rotations and reflections, for fixed codes."""
     M = np.random.default_rng(0).standard_normal((2, 2))
     problem = Problem(
         TrainingData.from_rows(correlated(20, 2)), None, 1, np.random.default_rng(0), 1, 0
@@ -134,7 +136,7 @@ def test_one_layer_of_a_butterfly_is_the_best(butterfly: Any) -> None:
     turns = c * (M[0, 0] + M[1, 1]) + s * (M[0, 1] - M[1, 0])
     mirrors = c * (M[0, 0] - M[1, 1]) + s * (M[0, 1] + M[1, 0])
     best = max(turns.max(), mirrors.max())
-    # Angles lie 0.003 apart, so the best of them is within 1e-5 of the best there is.
+    # Angles lie 0.003 apart, so the best of them is within 1e-5 of the optimum.
     assert best - 1e-9 <= np.trace(found @ M) <= best * (1 + 1e-5)
 
 
@@ -145,7 +147,7 @@ def test_a_butterfly_is_tried_drawn_and_offered(butterfly: Any) -> None:
     assert {"layers", "DCT 16 + layers", "DCT 16 + banks of layers"} <= families
     for row in auto.frontier_:
         assert row.flops == row.transform.encode_flops(auto.n_nonzero_coefs_)
-    names = [rung.name for rung in candidate_specs(8, {"": None}, max_flops=60)]
+    names = [spec.name for spec in candidate_specs(8, {"": None}, max_flops=60)]
     assert [name for name in names if "layer" in name] == ["1 layer", "2 layers"]
     with pytest.raises(
         TypeError, match=r"must be Butterfly\(layers\), Orthonormal\(\), Reflectors\(n_reflectors\)"
@@ -195,7 +197,7 @@ def test_a_butterfly_from_the_command_line(tmp_path: Path) -> None:
     assert "butterfly (layers of rotations" in fost_with_butterfly(tmp_path, "learn", "--help")
 
 
-def test_ladders_are_of_one_structure() -> None:
+def test_candidate_sizes_of_each_structure() -> None:
     assert fost.Orthonormal.candidate_sizes(8, over_base=True) is None
     assert fost.Rotations.candidate_sizes(1, over_base=False) is None
     candidates = fost.Reflectors.candidate_sizes(64, over_base=True)

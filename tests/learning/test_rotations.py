@@ -1,4 +1,4 @@
-"""Rotations: the sweep against brute force, the starts, and what they gain over a base."""
+"""Rotations: the sweep against brute force, the starts, and the gain over a base."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_sweep_matches_brute_force(n, g, seed, isa):
         U = fost.Givens(pairs, blocks, n).matrix
         V = fost.Givens(expected_pairs, expected_blocks, n).matrix
         np.testing.assert_allclose(U, V, atol=1e-8)
-        # The trace that is to be largest never falls.
+        # The trace, which is maximised, never decreases.
         assert np.trace(M @ U) >= trace - 1e-10
         trace = np.trace(M @ U)
 
@@ -65,7 +65,7 @@ def test_a_sweep_ends_at_the_least_gain():
     M = np.diag([1.0, -2.0, 3.0, -0.5])
     pairs, blocks = _identities(6)
     gains = np.empty(6)
-    # Flipping both negative entries gains 2 (2 + 0.5); after that nothing does.
+    # Flipping both negative entries gains 2 (2 + 0.5); no other rotation does.
     assert _core.sweep_rotations(M, pairs, blocks, gains, 1e-9) == 1
     assert gains[0] == pytest.approx(5.0)
     assert gains[1] == pytest.approx(0.0)
@@ -93,7 +93,7 @@ def test_rotations_over_the_dct_beat_the_dct(init):
     assert before > errors[0] > errors[1]
 
 
-def test_a_shorter_chain_is_continued_and_a_longer_one_begun_anew():
+def test_shorter_chains_are_continued_and_longer_ones_restarted():
     Y, base = smooth_patches(800), fost.DCT((8, 8))
     short = fost.learn(Y, fost.Rotations(8), 4, base=base, max_iter=10)
     long = fost.learn(Y, fost.Rotations(16), 4, base=base, init=short.transform, max_iter=10)
@@ -111,7 +111,7 @@ def test_fewer_reflectors_are_continued_too():
     assert np.all(np.diff(more.errors) <= 1e-12)
 
 
-def test_auto_stops_where_rotations_stop_paying():
+def test_auto_stops_when_rotations_gain_too_little():
     """With the codes of the start, each rotation lowers the error by 1e-4, and one more would not.
 
     How many that are may differ from machine to machine: of two pairs of features that gain as
@@ -123,7 +123,7 @@ def test_auto_stops_where_rotations_stop_paying():
     assert 4 <= g <= 400
     problem = Problem(TrainingData.from_rows(Y), base, 4, np.random.default_rng(0), 20, 1e-6)
     M = problem.data.statistic(problem.base, _aligned(problem), problem.rule).matrix
-    # ||Y - U X||^2 is constant but for -2 tr(M U).
+    # ||Y - U X||^2 is a constant minus 2 tr(M U).
     gains = 2 * np.array(twin.sweep_rotations(M, *_identities(g + 1))[2]) / problem.signal_energy
     assert gains[:g].min() >= 1e-4 * (1 - 1e-6)
     assert gains[g] < 1e-4 * (1 + 1e-6)
@@ -157,7 +157,7 @@ def test_auto_on_zeros_adds_nothing():
 
 
 def test_the_default_start_is_reproducible():
-    Y = smooth_patches(2600)  # more than the aligned start looks at
+    Y = smooth_patches(2600)  # more than the aligned start uses
     one, two = (
         fost.learn(Y, fost.Rotations(8), 4, base=fost.DCT((8, 8)), max_iter=2) for _ in range(2)
     )

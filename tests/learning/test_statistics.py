@@ -21,14 +21,14 @@ Array = NDArray[Any]
 
 def accumulate(transform: fost.Transform, Y: Array, s: int) -> tuple[Array, float]:
     n = transform.n_features
-    M = np.full((n, n), 7.0)  # what was there before does not count
+    M = np.full((n, n), 7.0)  # earlier values are overwritten
     # As `forward` does: with several threads BLAS might round other coefficients.
     with single_threaded_blas:
         return M, transform._plan.accumulate(Y, s, M)
 
 
 def assert_statistic(transform: fost.Transform, Y: Array, s: int, case: str) -> None:
-    """That the kernel adds up the outer products of the codes that `encode` gives."""
+    """The kernel sums the outer products of the codes of `encode`."""
     expected, energy = reference.statistic(Y, s, lambda _: transform.forward(Y))
     M, kept = accumulate(transform, Y, s)
     X = reference.select(transform.forward(Y), s)
@@ -87,7 +87,7 @@ def test_equals_the_reference_transforms(isa: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", cases.KINDS)
-def test_statistic_with_a_base(kind: str) -> None:
+def test_statistic_over_a_base(kind: str) -> None:
     rng = np.random.default_rng(0)
     base, learned = fost.DCT(40), cases.make_transform(kind, 40, rng)
     for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-6)):
@@ -130,7 +130,7 @@ def test_codes_with_fewer_entries(isa: str, signals: str) -> None:
         assert_statistic(fost.Householder(np.zeros((0, 33))), Y, s, f"{signals}, s={s}")
 
 
-# Integers are added up exactly, in any order. From n = 179 on a statistic has more than 256 KiB,
+# Sums of integers are exact in any order. From n = 179 on a statistic has more than 256 KiB,
 # and is added up row by row.
 @pytest.mark.parametrize("n", [1, 7, 8, 64, 100, 178, 179, 200])
 @pytest.mark.parametrize("dtype", cases.DTYPES)

@@ -1,4 +1,4 @@
-"""Orthonormal and Reflectors: the updates, the starts and what the paper says about them."""
+"""Orthonormal and Reflectors: updates, starts and the claims of the paper."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def history(result: fost.LearningResult) -> list[float]:
     return [result.start_error, *result.errors]
 
 
-# ----- the twins: the same algorithm, written down directly ------------------------------------
+# ----- references: the same algorithm in plain NumPy ------------------------------------------
 
 
 @pytest.mark.parametrize("m", [1, 3, 8])
@@ -72,7 +72,7 @@ def test_sweep_matches_lapack(n, seed, shift, data, isa):
     vectors = start.copy()
     _core.sweep_reflectors(M, vectors, np.arange(m, dtype=np.int32), np.zeros(m, np.int32))
     expected = twin.sweep(M, start)
-    # Vectors agree where eigenvalues are separated; what they achieve agrees always.
+    # Vectors agree if eigenvalues are separated; the objectives always agree.
     ours = np.trace(reflector_product(vectors) @ M)
     best = np.trace(reflector_product(expected) @ M)
     assert ours == pytest.approx(best, rel=1e-7, abs=1e-7)
@@ -133,7 +133,7 @@ def test_random_order_updates_every_reflector():
     np.testing.assert_allclose(vectors, expected, atol=1e-7)
 
 
-# ----- what the paper says ---------------------------------------------------------------------
+# ----- claims of the paper ---------------------------------------------------------------------
 
 
 def test_one_reflector_is_the_same_for_both_algorithms():
@@ -198,7 +198,7 @@ def test_more_reflectors_approach_the_full_transform():
     Y = correlated(2000, 16)
     errors = [fost.learn(Y, fost.Reflectors(m), 3, tol=0).error for m in (1, 2, 4, 8, 16)]
     full = fost.learn(Y, fost.Orthonormal(), 3, tol=0).error
-    # Each step gains 6 % or more, but for the last, where half of the reflectors are as good.
+    # Each step gains 6 % or more, except the last, where half of the reflectors are as good.
     assert all(more < 0.97 * few for few, more in pairwise(errors[:4])), errors
     assert errors[-1] < 1.01 * errors[-2]
     assert errors[-1] == pytest.approx(full, rel=0.05)

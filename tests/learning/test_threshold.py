@@ -20,7 +20,7 @@ def objective(Y: np.ndarray, coder: fost.Coder, threshold: float, s: int | None 
 @structures
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("s", [None, 3])
-def test_the_objective_never_rises(name, dtype, s):
+def test_the_objective_never_increases(name, dtype, s):
     Y = correlated(300, 16, dtype=dtype)
     init = "base" if name == "rotations" else "svd"
     result = fost.learn(
@@ -100,7 +100,7 @@ def test_a_checkpoint_is_of_one_threshold(tmp_path):
         ({"threshold": np.nan}, "threshold must be"),
     ],
 )
-def test_what_is_refused(arguments, message):
+def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         fost.learn(correlated(20, 4), fost.Orthonormal(), **arguments)
     with pytest.raises(ValueError, match="transform_max_error must be at least 0"):

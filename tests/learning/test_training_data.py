@@ -1,4 +1,4 @@
-"""The same signals, wherever they are, give the same sums."""
+"""All kinds of streams give the same sums."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @places
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, ">f4"])
-def test_sums_do_not_depend_on_the_place(place: str, dtype: Any, tmp_path: Path) -> None:
+def test_sums_do_not_depend_on_the_kind_of_stream(place: str, dtype: Any, tmp_path: Path) -> None:
     Y = (10 * correlated(N, n)).astype(dtype)
     here, there = as_training_data(Y), as_training_data(PLACES[place](Y, tmp_path))
     assert (there.n_signals, there.n_features, there.rounding) == (N, n, here.rounding)
@@ -100,7 +100,7 @@ def test_sums_do_not_depend_on_the_place(place: str, dtype: Any, tmp_path: Path)
     ],
     ids=["reflectors", "rotations", "bank"],
 )
-def test_learning_does_not_depend_on_the_place(
+def test_learning_does_not_depend_on_the_kind_of_stream(
     place: str, structure: fost.Structure, base: Any, dtype: Any, tmp_path: Path
 ) -> None:
     Y = correlated(N, n).astype(dtype)
@@ -113,8 +113,8 @@ def test_learning_does_not_depend_on_the_place(
         assert isinstance(codes, da.Array)
         assert codes.chunks == (there.chunks[0], (result.transform.n_atoms,))
         codes = codes.compute()
-    # Sums in another order round differently, and of two entries or members that are as good as
-    # equal the other one may be taken: what they keep of a signal is the same all the same.
+    # Sums in another order round differently, which may change the choice between two equally good
+    # entries or members; the represented energy is the same.
     assert codes.shape == expected.shape
     np.testing.assert_array_equal(np.diff(codes.indptr), S)
     ours, theirs = codes.toarray(), expected.toarray()
@@ -126,7 +126,7 @@ def test_learning_does_not_depend_on_the_place(
 
 
 @places
-def test_estimators_take_them_all(place: str, tmp_path: Path) -> None:
+def test_estimators_accept_all_streams(place: str, tmp_path: Path) -> None:
     Y = correlated(N, n)
     there = PLACES[place](Y, tmp_path)
     here = fost.HouseholderDictionary(4, S, max_iter=4).fit(Y)
@@ -167,8 +167,8 @@ def test_each_pass_reads_once() -> None:
     assert blocks.passes == 1 + 1 + 5, "the Gram matrix, the start and four iterations"
 
 
-def test_the_next_block_is_read_meanwhile() -> None:
-    """The reader must be able to wait for the user of the block before."""
+def test_the_next_block_is_read_ahead() -> None:
+    """The reader may wait for the user of the block before."""
     used = [threading.Event() for _ in range(3)]
 
     def blocks() -> Iterator[int]:
@@ -181,7 +181,7 @@ def test_the_next_block_is_read_meanwhile() -> None:
     assert all(event.is_set() for event in used)
 
 
-def test_errors_of_a_reader_arrive() -> None:
+def test_errors_of_the_reader_thread_are_raised() -> None:
     class Broken:
         def __iter__(self) -> Iterator[np.ndarray]:
             yield np.eye(4)
@@ -236,7 +236,7 @@ class Yielding:
         (da.ones((4, 4))[da.ones(4) > 0], ValueError, "unknown shape; call Y.compute_chunk_size"),
     ],
 )
-def test_bad_sources(Y: Any, error: Any, match: str) -> None:
+def test_bad_signals_are_refused(Y: Any, error: Any, match: str) -> None:
     with pytest.raises(error, match=match):
         fost.learn(Y, fost.Orthonormal(), 1)
 
@@ -249,7 +249,7 @@ def test_encode_checks_the_size(tmp_path: Path) -> None:
         fost.DCT(4).encode(there, 5)
 
 
-def test_dask_and_zarr_need_not_be_there() -> None:
+def test_dask_and_zarr_are_optional() -> None:
     code = """if True:
         import sys
         sys.modules.update(dict.fromkeys(["dask", "distributed", "zarr"]))  # cannot be imported
@@ -291,7 +291,7 @@ def test_the_stream_of_training_data_is_accepted_as_signals(tmp_path: Path) -> N
         assert (transform.encode(source, S) != expected).nnz == 0
         estimator = fost.OrthonormalDictionary(S, max_iter=2).fit(source)
         again = fost.OrthonormalDictionary(S, max_iter=2).fit(signals)
-        # Where entries may be missing, second moments are added up pair by pair.
+        # A stream may have missing entries, so its second moments are summed pair by pair.
         found, wanted = (each.dictionary_.matrix for each in (estimator, again))
         np.testing.assert_allclose(found, wanted, atol=1e-8)
         assert estimator.score(source) == pytest.approx(again.score(Y), rel=1e-8)

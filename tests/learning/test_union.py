@@ -30,7 +30,7 @@ def problem(Y, s=2, base=None, max_iter=10):
 
 
 def spikes_and_waves(count=600, n=16, seed=0):
-    """What no single orthonormal transform is good at: sums of a spike and a wave."""
+    """Sums of a spike and a wave, which are not sparse in a single orthonormal transform."""
     rng = np.random.default_rng(seed)
     Y = np.zeros((count, n))
     Y[np.arange(count), rng.integers(n, size=count)] += 3 + rng.random(count)
@@ -83,7 +83,7 @@ def test_an_update_never_raises_the_error_for_given_codes(member, with_base):
         union, before = following, min(before, updated)
 
 
-def test_finds_what_no_bank_can():
+def test_a_union_beats_all_banks_on_mixtures():
     """Two atoms of different members explain each signal; no member alone has both."""
     Y = spikes_and_waves()
     options = {"init": fost.Bank([fost.DCT(16), fost.Dense(np.eye(16))]), "max_iter": 5}
@@ -116,7 +116,7 @@ def test_batches_improve_a_start(member):
     better = structure._learn_batches(asked, start)
     energies = [structure.statistic(asked, union).energy for union in (start, better)]
     assert energies[1] > energies[0]
-    few = problem(Y[:100], 3, None)  # a batch would be all of them
+    few = problem(Y[:100], 3, None)  # a batch would contain all signals
     assert structure._learn_batches(few, start) is start
 
 
@@ -137,7 +137,7 @@ def test_streams_and_arrays_find_the_same():
     np.testing.assert_allclose(parts.errors, whole.errors, atol=1e-6)
 
 
-def test_checkpoints_go_on_to_the_last_bit(tmp_path):
+def test_resumed_runs_are_bit_identical(tmp_path):
     Y = mixed(count=600)
     structure = fost.UnionOf(fost.Rotations(10), 2)
     options = {"max_iter": 6, "random_state": 0, "tol": 0.0}
@@ -218,7 +218,7 @@ def test_the_estimator_learns_what_learn_does():
     )
 
 
-def test_batch_after_batch():
+def test_partial_fit():
     Y = mixed(count=2400)
     estimator = fost.UnionDictionary(3, 3, fost.Orthonormal(), random_state=0)
     for _ in range(2):
@@ -242,14 +242,14 @@ def test_weights_are_repetitions():
 
 
 def gappy(count=900, share=0.2, seed=0):
-    """Spikes and waves, and where some of them are missing."""
+    """Spikes and waves, and a mask of missing entries."""
     Y = spikes_and_waves(count, seed=seed)
     return Y, np.random.default_rng(seed + 1).random(Y.shape) < share
 
 
 @pytest.mark.parametrize("refills", [1, 3])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_sums_over_gaps_equal_their_twin(refills, weighted):
+def test_sums_with_missing_entries_equal_the_reference(refills, weighted):
     Y, missing = gappy(200)
     rng = np.random.default_rng(5)
     weights = rng.random(len(Y)) if weighted else None
@@ -267,7 +267,7 @@ def test_sums_over_gaps_equal_their_twin(refills, weighted):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
-def test_the_energy_that_is_kept_is_that_of_observed_entries():
+def test_the_energy_is_that_of_observed_entries():
     Y, missing = gappy(300)
     source = as_training_data(Y, missing)
     asked = Problem(source, fost.DCT(16), 2, np.random.default_rng(0), 5, 0.0)
@@ -284,22 +284,22 @@ def test_the_energy_that_is_kept_is_that_of_observed_entries():
     assert statistic.energy == pytest.approx(kept, rel=1e-9)
 
 
-def test_gaps_cost_less_than_zeros_do():
-    """On whole signals that nothing was learned from."""
+def test_missing_entries_beat_zero_filling():
+    """On complete held-out signals."""
     Y, missing = gappy(3000)
     others, _ = gappy(1000, seed=7)
     start = fost.Bank([fost.DCT(16), fost.Dense(np.eye(16))])
 
-    def error(Y: Any, **gaps: Any) -> float:
+    def error(Y: Any, **options: Any) -> float:
         structure = fost.UnionOf(fost.Orthonormal(), 2)
-        union = fost.learn(Y, structure, 2, init=start, max_iter=10, **gaps).transform
+        union = fost.learn(Y, structure, 2, init=start, max_iter=10, **options).transform
         return as_training_data(others).relative_error(union, 2)
 
-    whole, zeros, gaps = error(Y), error(np.where(missing, 0, Y)), error(Y, missing=missing)
-    assert gaps - whole < 0.5 * (zeros - whole)
+    whole, zeros, incomplete = error(Y), error(np.where(missing, 0, Y)), error(Y, missing=missing)
+    assert incomplete - whole < 0.5 * (zeros - whole)
 
 
-def test_the_estimator_takes_gaps():
+def test_the_estimator_accepts_missing_entries():
     Y, missing = gappy(600)
     marked = np.where(missing, np.nan, Y)
     estimator = fost.UnionDictionary(2, 2, fost.Orthonormal(), max_iter=4, random_state=0).fit(

@@ -1,4 +1,4 @@
-"""Weights of signals: each counts as often as its weight says."""
+"""Weights of signals are equivalent to copies; canonical order."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ WEIGHTS = np.random.default_rng(5).integers(0, 4, 400)
 
 
 @pytest.mark.parametrize("rule", [SelectionRule(3), SelectionRule(16, threshold=1.0)])
-@pytest.mark.parametrize("gaps", [False, True])
-def test_sums_are_those_of_repetitions(isa, rule, gaps, rng):
+@pytest.mark.parametrize("incomplete", [False, True])
+def test_sums_are_those_of_repetitions(isa, rule, incomplete, rng):
     Y = correlated(400, 16)
-    missing = rng.random(Y.shape) < 0.3 if gaps else None
+    missing = rng.random(Y.shape) < 0.3 if incomplete else None
     again = np.repeat(np.arange(400), WEIGHTS)
     one = as_training_data(Y, missing, WEIGHTS)
     many = as_training_data(Y[again], None if missing is None else missing[again])
@@ -40,7 +40,7 @@ def test_sums_are_those_of_repetitions(isa, rule, gaps, rng):
 
 @structures
 def test_weights_are_repetitions(name):
-    """After few iterations: what is learned from sums that agree to rounding agrees as well."""
+    """After few iterations results agree, since the sums agree up to rounding."""
     Y = correlated(400, 8)
     options = {"max_iter": 3, "tol": 0, "random_state": 0}
     one = fost.learn(Y, STRUCTURES[name](8), 3, sample_weight=WEIGHTS, **options)
@@ -49,7 +49,7 @@ def test_weights_are_repetitions(name):
     assert np.all(np.diff(one.errors[1:]) <= 1e-12)
 
 
-def test_a_signal_of_no_weight_does_not_count():
+def test_signals_of_weight_zero_are_ignored():
     Y = correlated(300, 8)
     weights = np.ones(300)
     Y[::3], weights[::3] = 1e6, 0
@@ -59,12 +59,12 @@ def test_a_signal_of_no_weight_does_not_count():
     np.testing.assert_allclose(one.errors, other.errors, rtol=1e-6)
 
 
-@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("incomplete", [False, True])
 @pytest.mark.parametrize("kind", [fost.Bank, fost.Union])
-def test_errors_are_those_of_repetitions(kind, gaps, rng):
+def test_errors_are_those_of_repetitions(kind, incomplete, rng):
     Y = correlated(400, 16)
-    Y[WEIGHTS == 3] = rng.standard_normal((np.sum(WEIGHTS == 3), 16))  # far worse to code
-    missing = rng.random(Y.shape) < 0.3 if gaps else None
+    Y[WEIGHTS == 3] = rng.standard_normal((np.sum(WEIGHTS == 3), 16))  # with much larger errors
+    missing = rng.random(Y.shape) < 0.3 if incomplete else None
     again = np.repeat(np.arange(400), WEIGHTS)
     one = as_training_data(Y, missing, WEIGHTS)
     many = as_training_data(Y[again], None if missing is None else missing[again])
@@ -134,7 +134,7 @@ def test_threads_change_nothing(rng):
         (np.full(50, np.inf), "sample_weight contains NaN or infinity"),
     ],
 )
-def test_what_is_refused(weights, message):
+def test_bad_arguments_are_refused(weights, message):
     Y = correlated(50, 4)
     with pytest.raises(ValueError, match=message):
         fost.learn(Y, fost.Orthonormal(), 2, sample_weight=weights)
@@ -148,7 +148,7 @@ def test_what_is_refused(weights, message):
 
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("share", [None, 1.0, 40.5, 1e9])
-def test_weights_are_dealt_like_repetitions(count, share, rng):
+def test_weights_are_split_like_repetitions(count, share, rng):
     order = rng.permutation(400)
     again = np.repeat(order, WEIGHTS[order])
     one = list(split_by_weight(order, WEIGHTS.astype(float), share, count))
@@ -159,7 +159,7 @@ def test_weights_are_dealt_like_repetitions(count, share, rng):
         np.testing.assert_array_equal(np.repeat(places, weights.astype(int)), repeated)
 
 
-def test_any_weights_are_dealt_in_equal_parts(rng):
+def test_fractional_weights_are_split_equally(rng):
     weights = rng.random(50)
     parts = list(split_by_weight(np.arange(50), weights, None, 4))
     sums = [own.sum() for _, own in parts]
@@ -195,7 +195,7 @@ def test_samples_of_weights_are_those_of_repetitions():
 
 @pytest.mark.parametrize("init", ["splitting", "farthest"])
 def test_starts_of_banks_are_those_of_repetitions(init):
-    """Also where the signals that a start looks at are a sample."""
+    """Also if the start uses a sample of the signals."""
     rng = np.random.default_rng(1)
     Y = correlated(400, 8)
     Y[::2] = 20 * rng.standard_normal((200, 8)) * (rng.random((200, 8)) < 0.3)
@@ -208,7 +208,7 @@ def test_starts_of_banks_are_those_of_repetitions(init):
 
 
 def counted(source):
-    """How many signals there are, each as often as it counts."""
+    """The sum of the weights."""
     return source.n_signals if source.weights is None else source.weights.sum()
 
 
@@ -234,16 +234,16 @@ def learned(estimator, Y, weights=None):
 
 @estimators
 @pytest.mark.parametrize(("count", "most"), [(12, 30), (150, 3)])
-@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("incomplete", [False, True])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_neither_order_nor_copies_matter(estimator, count, most, gaps):
+def test_neither_order_nor_copies_matter(estimator, count, most, incomplete):
     """Not by a bit, where signals are few; also where they do not decide what is learned.
 
     Weights of up to 3 are laid out as copies, those of up to 30 are not.
     """
     rng = np.random.default_rng(count)
     Y = correlated(count, 16)
-    if gaps:
+    if incomplete:
         Y[rng.random(Y.shape) < 0.1] = np.nan
     weights = rng.integers(0, most, count, endpoint=True)
     shuffled, again = rng.permutation(count), np.repeat(np.arange(count), weights)
@@ -273,8 +273,8 @@ def test_parts_of_weights_add_up(estimator):
 
 @pytest.mark.parametrize("init", BankOf.starts)
 @pytest.mark.parametrize("kind", [fost.BankOf, fost.UnionOf])
-def test_what_many_signals_start_from_is_drawn_by_what_they_hold(kind, init, monkeypatch, rng):
-    """They are left in their order; sums differ in their last bits then."""
+def test_samples_for_starts_depend_on_the_content_only(kind, init, monkeypatch, rng):
+    """Many signals are not sorted, so that sums differ in their last bits."""
     monkeypatch.setattr("fost.learning.training_data._MAX_SORTED_ENTRIES", 0)
     Y = correlated(400, 8)
     again = rng.permutation(np.repeat(np.arange(400), WEIGHTS))
@@ -284,7 +284,7 @@ def test_what_many_signals_start_from_is_drawn_by_what_they_hold(kind, init, mon
     np.testing.assert_allclose(one.errors, many.errors, rtol=1e-6)
 
 
-def test_partial_fit_starts_alike(rng):
+def test_partial_fit_does_not_depend_on_the_order(rng):
     Y = correlated(400, 8)
     again = rng.permutation(np.repeat(np.arange(400), WEIGHTS))
     bank = fost.BankDictionary(3, 2, fost.Orthonormal(), init="subsets", random_state=0)
@@ -304,16 +304,16 @@ def test_one_signal_many_times_is_one_signal():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [1, 7, 16, 65])
-def test_marks_are_those_of_the_reference(dtype, n, rng):
+def test_content_hashes_equal_the_reference(dtype, n, rng):
     Y = rng.standard_normal((50, n)).astype(dtype)
     Y[3], Y[4], Y[5, 0] = 0, np.round(Y[4]), np.nan
-    want = reference.marks(Y)
+    want = reference.content_hashes(Y)
     for same in (Y, np.asfortranarray(Y), np.repeat(Y, 2, axis=1)[:, ::2], Y[::-1][::-1]):
         np.testing.assert_array_equal(content_hashes(same), want)
     np.testing.assert_array_equal(content_hashes(Y.repeat(2, axis=0)), want.repeat(2))
 
 
-def test_threads_change_no_mark(rng):
+def test_threads_do_not_change_content_hashes(rng):
     Y = rng.standard_normal((20_000, 16))
     before, found = fost.get_num_threads(), []
     try:
@@ -325,11 +325,11 @@ def test_threads_change_no_mark(rng):
     np.testing.assert_array_equal(*found)
 
 
-def test_signals_of_few_digits_are_canonical_order(rng):
-    """Whose bits are mostly zeros."""
+def test_signals_of_few_digits_have_distinct_hashes(rng):
+    """The bits of such signals are mostly zeros."""
     Y = np.unique(rng.integers(0, 4, (20_000, 8)), axis=0).astype(float)
     assert len(np.unique(content_hashes(Y))) == len(Y)
-    ones = np.arange(-5000.0, 5000.0)[:, None]  # all of which look alike
+    ones = np.arange(-5000.0, 5000.0)[:, None]  # signals of one entry
     assert len(np.unique(content_hashes(ones))) == len(ones)
 
 
@@ -343,19 +343,19 @@ def test_neither_units_nor_last_bits_change_the_order(rng):
     assert len(set(single[:1000]) & set(order[:1000])) > 980  # a few round to other steps
 
 
-def test_equal_marks_of_different_signals():
-    """Which hardly ever are: signals are compared where they are at hand."""
+def test_hash_collisions_are_resolved():
+    """Signals with equal hashes are compared if they are in memory."""
     Y = np.array([[1.0], [2.0], [1.0], [3.0], [1.0]])
     found = np.array([7, 7, 7, 2, 7], np.uint64)
     places, weights = canonical_order(found, np.array([1.0, 1.0, 0.5, 0.0, 1.0]), Y)
     assert set(Y[places, 0]) == {1.0, 2.0}
     assert weights.sum() == 3.5
     places, weights = canonical_order(found, None)
-    assert list(places[-4:]) == [places[-1]] * 4, "the rest believes marks"
+    assert list(places[-4:]) == [places[-1]] * 4, "without rows, equal hashes mean equal signals"
     assert weights is None
 
 
-def test_blocks_have_the_marks_of_all():
+def test_hashes_of_blocks_are_concatenated():
     Y = correlated(100, 8)
     (found,) = as_training_data(Thirds(Y)).stream.total(ContentHashPass())
     np.testing.assert_array_equal(found.array, content_hashes(Y))

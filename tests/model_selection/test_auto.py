@@ -1,4 +1,4 @@
-"""AutoDictionary: the best transform for a budget."""
+"""AutoDictionary: the best transform within a budget."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_best_rows_are_not_dominated(fitted):
         assert any(b.flops <= row.flops and b.held_out_error <= row.held_out_error for b in best)
 
 
-def test_each_size_of_a_ladder_is_at_least_as_good_in_training(fitted):
+def test_each_larger_size_has_no_larger_training_error(fitted):
     for kind in ("DCT 8x8 + {} rotations", "{} rotations"):
         errors = [
             row.train_error
@@ -103,7 +103,7 @@ def test_the_same_seed_gives_the_same_choice(Y, fitted):
     assert again.dictionary_ == fitted.dictionary_
 
 
-def test_without_a_shape_the_signals_tell_which_they_have(Y):
+def test_the_shape_is_guessed_from_the_signals(Y):
     rng = np.random.default_rng(0)
     walks = np.cumsum(rng.standard_normal((400, 60)), axis=1)
     spikes = rng.standard_normal((400, 64)) * (rng.random((400, 64)) < 0.05)
@@ -122,7 +122,7 @@ def test_without_a_shape_the_signals_tell_which_they_have(Y):
 
 
 def test_a_fixed_base_may_be_the_answer():
-    # Signals that the DCT codes exactly, and nothing cheaper does.
+    # Signals that are exactly sparse in the DCT and in no cheaper transform.
     X = np.zeros((300, 64))
     places = np.random.default_rng(0).integers(64, size=(300, 3))
     np.put_along_axis(X, places, 1.0, axis=1)
@@ -142,7 +142,7 @@ def test_the_budget_is_used_up(Y):
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_interrupt_chooses_among_what_is_there(Y, monkeypatch):
+def test_interrupt_chooses_among_trained_candidates(Y, monkeypatch):
     update = fost.Reflectors.update
 
     def interrupted(self, *arguments):
@@ -179,7 +179,7 @@ def test_bad_parameters_are_named(Y, parameters, match):
         auto.fit(Y)
 
 
-def test_an_unreachable_error_loses_nothing(Y):
+def test_an_unreachable_error_keeps_the_frontier(Y):
     auto = fost.AutoDictionary(4, max_flops=300, max_relative_error=1e-9, max_iter=1)
     with pytest.raises(ValueError, match="no candidate"):
         auto.fit(Y)
@@ -190,8 +190,8 @@ def test_an_unreachable_error_loses_nothing(Y):
     pyplot.close(fost.plot_frontier(auto).figure)
 
 
-def test_without_a_budget_it_is_that_of_a_dense_transform():
-    """Where several kinds of signals would be worth dense members without a limit."""
+def test_the_default_budget_is_that_of_a_dense_transform():
+    """Heterogeneous signals for which dense members would be chosen without a limit."""
     rng = np.random.default_rng(0)
     bases = [np.linalg.qr(rng.standard_normal((16, 16)))[0] for _ in range(4)]
     Y = np.concatenate([rng.standard_normal((200, 2)) @ base[:2] for base in bases])
@@ -202,7 +202,7 @@ def test_without_a_budget_it_is_that_of_a_dense_transform():
     free = fost.AutoDictionary(2, max_flops=None, **settings).fit(Y)
     assert free.dictionary_.flops > 16 * 31
     assert free.score(Y) > auto.score(Y)
-    # An error that is asked for is worth any number of operations.
+    # A maximal error has no default limit of operations.
     good = fost.AutoDictionary(2, max_relative_error=-free.score(Y) + 1e-3, **settings).fit(Y)
     assert good.dictionary_.flops > 16 * 31
 

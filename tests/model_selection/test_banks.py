@@ -1,4 +1,4 @@
-"""AutoDictionary and banks: chosen where they pay, and only there."""
+"""AutoDictionary and banks: banks are chosen for heterogeneous signals only."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def best(auto: fost.AutoDictionary, banks: bool) -> float:
     return min(r.held_out_error for r in auto.frontier_ if (r.n_members > 1) == banks)
 
 
-def test_a_bank_is_chosen_for_two_kinds_of_signals(fitted):
+def test_a_bank_is_chosen_for_heterogeneous_signals(fitted):
     assert isinstance(fitted.dictionary_, fost.Bank)
     assert fitted.chosen_.n_members == fitted.dictionary_.n_members
     assert fitted.chosen_.held_out_error < 0.8 * best(fitted, banks=False)
@@ -53,7 +53,7 @@ def test_a_bank_is_chosen_for_two_kinds_of_signals(fitted):
 
 @pytest.mark.parametrize("kinds", [1, 2, 3])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_as_many_members_as_kinds(kinds, seed):
+def test_as_many_members_as_clusters(kinds, seed):
     Y = mixed(seed, 1200, kinds=kinds)
     settings = {"max_flops": None, "max_iter": 30, "max_members": 3}
     chosen = []
@@ -61,20 +61,20 @@ def test_as_many_members_as_kinds(kinds, seed):
         auto = fost.AutoDictionary(2, **settings, random_state=random_state).fit(Y)
         assert any(row.n_members == 3 for row in auto.frontier_)
         chosen.append(auto.chosen_.n_members)
-    # At equal bits other numbers of dense members leave 4 % more error or much more. One search in
-    # fifty or so is led astray by a bank that ends in a poor minimum.
+    # At equal bits other numbers of dense members have at least 4 % more error. About one search in
+    # fifty ends in a poor minimum.
     assert np.median(chosen) == kinds
 
 
 @pytest.mark.parametrize("shape", [None, (8, 8)])
-def test_one_kind_in_noise_gets_a_single_transform(shape):
+def test_homogeneous_signals_get_a_single_transform(shape):
     rng = np.random.default_rng(0)
     X = np.zeros((1500, 64))
     np.put_along_axis(X, rng.integers(64, size=(1500, 4)), rng.standard_normal((1500, 4)), axis=1)
     Y = fost.DCT((8, 8)).inverse(X) + 0.02 * rng.standard_normal((1500, 64))
     auto = fost.AutoDictionary(4, shape, max_flops=1500, max_iter=5, random_state=0).fit(Y)
-    # At equal bits banks leave 1.6 % more error or more; of those of rotations, which may begin
-    # with other pairs on other machines, 0.2 % is chance.
+    # At equal bits banks have at least 1.6 % more error. For banks of rotations, whose first pairs
+    # may differ between machines, 0.2 % of that is chance.
     assert auto.chosen_.n_members == 1
     assert {row.n_members for row in auto.frontier_} >= {1, 2, 4, 8}
 
@@ -84,7 +84,7 @@ def test_banks_need_signals():
     for count in (8, 40, 60, 100, 400):
         auto = fost.AutoDictionary(2, max_iter=1, random_state=0).fit(mixed(count=count, kinds=2))
         tried[count] = max(row.n_members for row in auto.frontier_)
-    # A quarter is held out, and a member wants 16 signals.
+    # A quarter is held out, and a member needs 16 signals.
     assert tried == {8: 1, 40: 1, 60: 2, 100: 4, 400: 8}
 
 
@@ -104,26 +104,26 @@ def test_the_budget_is_never_exceeded(budget, most, shape, seed):
 
 
 @given(st.integers(1, 300), st.none() | st.integers(1, 200_000), st.integers(1, 40), st.booleans())
-def test_rungs(n, limit, most, with_base):
+def test_candidate_specs(n, limit, most, with_base):
     bases = {"": None} | ({"DCT": fost.DCT(n)} if with_base else {})
-    singles, todo = candidate_specs(n, bases, limit), candidate_specs(n, bases, limit, most)
-    assert todo[: len(singles)] == singles, "banks come after all single transforms"
-    banks = todo[len(singles) :]
-    assert not any(isinstance(rung.structure, fost.BankOf) for rung in singles)
-    assert len({rung.name for rung in todo}) == len(todo)
-    assert all(1 < rung.structure.n_members <= most for rung in banks)
+    singles, specs = candidate_specs(n, bases, limit), candidate_specs(n, bases, limit, most)
+    assert specs[: len(singles)] == singles, "banks come after all single transforms"
+    banks = specs[len(singles) :]
+    assert not any(isinstance(spec.structure, fost.BankOf) for spec in singles)
+    assert len({spec.name for spec in specs}) == len(specs)
+    assert all(1 < spec.structure.n_members <= most for spec in banks)
     assert bool(banks) == (most > 1)
-    for before, rung in pairwise(banks):
-        if before.series == rung.series:
-            assert before.structure.member == rung.structure.member
-            assert before.structure.n_members < rung.structure.n_members
+    for before, spec in pairwise(banks):
+        if before.series == spec.series:
+            assert before.structure.member == spec.structure.member
+            assert before.structure.n_members < spec.structure.n_members
         else:
-            assert rung.starts, "a ladder begins by itself"
+            assert spec.starts, "each series has a start of its own"
 
 
 def test_a_limit_is_used_up():
     names = {
-        rung.name: rung.flops for rung in candidate_specs(16, BASES, 400, 6) if rung.flops <= 400
+        spec.name: spec.flops for spec in candidate_specs(16, BASES, 400, 6) if spec.flops <= 400
     }
     base = fost.DCT(16).flops
     for count in (2, 4, 6):
@@ -132,7 +132,7 @@ def test_a_limit_is_used_up():
         alone = 400 // (6 * count)
         assert names[f"{count} x {alone} rotations"] == 6 * count * alone
     assert names["2 x 3 reflectors"] == 2 * 3 * 64
-    free = {rung.name for rung in candidate_specs(16, BASES, None, 6)}
+    free = {spec.name for spec in candidate_specs(16, BASES, None, 6)}
     assert {"DCT 16 + 6 x 16 rotations", "2 x 1 reflector", "4 x dense"} <= free
 
 
@@ -198,9 +198,9 @@ def test_float32_and_signals_that_are_not_in_memory(fitted, tmp_path, monkeypatc
         ({1: 0.2, 2: 0.196, 8: 0.187}, 0.197, 2),
     ],
 )
-def test_a_bank_must_pay_for_its_bits(errors, max_relative_error, expected):
-    # One more of 512 coefficients leaves 0.8 of the error, and naming one of 8 members takes a
-    # third of the bits of a place: a bank of 8 must leave less than 0.8 ** (1 / 3) = 0.928.
+def test_a_bank_pays_for_its_member_index(errors, max_relative_error, expected):
+    # One more of 512 coefficients reduces the error to 0.8. The index of one of 8 members takes a
+    # third of the bits of a position: a bank of 8 must reach 0.8 ** (1 / 3) = 0.928.
     Y = np.zeros((1, 512))
     Y[0, :6] = np.sqrt([1 - errors[1], *[errors[1] / 5] * 5])
     identity = fost.Dense(np.eye(512))
@@ -228,7 +228,7 @@ def test_interrupting_banks_leaves_the_single_ones(monkeypatch):
 
 
 @pytest.mark.parametrize("Y", [np.zeros((80, 4)), np.ones((80, 4)), np.eye(4)[[0, 1] * 40]])
-def test_hardly_any_signals_at_all(Y):
+def test_very_few_signals(Y):
     auto = fost.AutoDictionary(1, 4, max_iter=2, random_state=0).fit(Y)
     assert auto.chosen_.n_members == 1, "nothing is to be gained"
     assert auto.score(Y) == pytest.approx(0, abs=1e-9)
@@ -249,8 +249,8 @@ def test_plot_of_banks(fitted):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     ax = fost.plot_frontier(fitted)
     labels = {text.get_text() for text in ax.get_legend().get_texts()}
-    ladders = {"DCT 16 + rotations", "DCT 16 + banks of rotations", "banks of reflectors"}
-    assert ladders <= labels
+    families = {"DCT 16 + rotations", "DCT 16 + banks of rotations", "banks of reflectors"}
+    assert families <= labels
     assert f"chosen: {fitted.chosen_.structure}" in labels
     assert {text.get_text() for text in ax.texts} == {"DCT 16"}
     pyplot.close(ax.figure)
@@ -271,7 +271,7 @@ def test_the_examples_of_the_guide_run():
 
 
 def test_smooth_patches_within_a_budget():
-    """A picture's worth of patches: the whole way at the size that users have."""
+    """The whole search with as many patches as an image has."""
     Y = smooth_patches(2000)
     auto = fost.AutoDictionary(2, (8, 8), max_flops=1000, max_iter=3, random_state=0).fit(Y)
     assert auto.dictionary_.flops <= 1000

@@ -1,4 +1,4 @@
-"""AutoDictionary with gaps, weights and thresholds."""
+"""AutoDictionary with missing entries, weights and thresholds."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def auto(n_nonzero_coefs: int | None = 2, **options: object) -> fost.AutoDiction
     return fost.AutoDictionary(n_nonzero_coefs, **OPTIONS, **options)  # type: ignore[arg-type]
 
 
-def test_gaps_are_left_out() -> None:
+def test_missing_entries_are_ignored() -> None:
     Y = random_walks(600, 16)
     X = with_missing(Y, 0.2)
     fitted = auto().fit(X)
-    # On complete signals hardly worse than what was learned from these.
+    # On complete signals the error is close to that of learning from complete signals.
     errors = [relative_error(Y, one.dictionary_, 2) for one in (auto().fit(Y), fitted)]
     assert errors[1] < 1.3 * errors[0]
     assert np.diff(fitted.transform(X).indptr).max() == 2
@@ -30,7 +30,7 @@ def test_gaps_are_left_out() -> None:
 
 
 def test_weights_count() -> None:
-    """Signals of two kinds, of which one does not count."""
+    """Two clusters of signals, of which one has weight zero."""
     smooth = random_walks(500, 16)
     rough = smooth * (-1.0) ** np.arange(16)
     weights = np.repeat([1.0, 0.0], 500)
@@ -53,7 +53,7 @@ def test_a_threshold_decides() -> None:
     decoded = fitted.inverse_transform(codes)
     paid = np.sum((Y - decoded) ** 2) + 1.5**2 * codes.nnz
     assert fitted.errors_[-1] == pytest.approx(paid / np.sum(Y**2), rel=1e-9)
-    # The price of all entries that the DCT would keep is no lower.
+    # The penalty of all entries that the DCT would keep is no lower.
     dct = as_training_data(Y).statistic(None, fost.DCT(16), SelectionRule(16, threshold=1.5))
     assert fitted.errors_[-1] <= 1 - dct.energy / np.sum(Y**2) + 1e-12
     for row in fitted.frontier_:

@@ -1,4 +1,4 @@
-"""Successive halving: who competes on how many signals, and who is left."""
+"""Successive halving: its schedule, its ranking and its winner."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def held(train: np.ndarray, held_out: np.ndarray) -> list[Candidate]:
 
 
 @given(st.integers(1, 200_000), st.integers(1, 2000), st.integers(1, 200))
-def test_rounds_go_from_a_sample_to_all(n_signals, n_features, n_candidates):
+def test_the_schedule_goes_from_a_sample_to_all_signals(n_signals, n_features, n_candidates):
     plan = halving_schedule(n_signals, n_features, n_candidates)
     assert len(plan) >= 2
     assert plan[0].n_candidates == n_candidates
@@ -44,7 +44,7 @@ def test_rounds_go_from_a_sample_to_all(n_signals, n_features, n_candidates):
     assert plan[0].n_signals >= min(n_signals, 4096, 32 * n_features)
 
 
-def test_few_go_on_to_all_signals():
+def test_few_candidates_reach_the_last_rung():
     rows = held(walks(20_000), walks(2_000, seed=1))
     specs = candidate_specs(16, BASES, max_members=2)
     plan = halving_schedule(20_000, 16, len(specs))
@@ -55,7 +55,7 @@ def test_few_go_on_to_all_signals():
     assert len(last) == len(specs)
     finalists = [row for row in rows if row.n_signals == 20_000]
     dropped = [row for row in last.values() if row.n_signals == 4096 and row.n_members == 1]
-    # Nobody who was left behind is better by more than the sample can be misleading about.
+    # No discarded candidate is better by more than the sampling error.
     least = min(row.held_out_error for row in finalists)
     assert least <= 1.05 * min(row.held_out_error for row in dropped)
 
@@ -67,7 +67,7 @@ def test_errors_are_those_of_the_transforms():
         assert row.train_error == relative_error(train[: row.n_signals], row.transform, 3)
 
 
-def test_more_signals_are_predicted_to_close_the_gap():
+def test_predicted_errors_shrink_with_more_signals():
     search = SuccessiveHalving(walks(1_000), walks(10), 3, 1, 0.0, np.random.default_rng(0))
     row = Candidate("", "", 1, 1, 0.1, 0.3, 0.0, fost.DCT(16), 100)
     assert search._predicted_error(row) == pytest.approx(0.2 + 0.1 * 0.1)
@@ -75,7 +75,7 @@ def test_more_signals_are_predicted_to_close_the_gap():
     assert search._predicted_error(seen) == pytest.approx(0.3)
 
 
-def test_those_that_nearly_reach_an_error_go_on():
+def test_candidates_close_to_the_error_limit_are_kept():
     flops = {"cheap": 10, "near": 20, "good": 30, "dear": 40}
     errors = {"cheap": 0.5, "near": 0.104, "good": 0.09, "dear": 0.05}
     rows = [
@@ -98,7 +98,7 @@ def test_the_number_of_threads_changes_nothing(set_threads):
         assert one.held_out_error == three.held_out_error
 
 
-def test_a_winner_is_learned_again_from_what_it_cannot_begin_without() -> None:
+def test_the_winner_is_retrained_from_its_series() -> None:
     specs = candidate_specs(16, {"": None, "DCT": fost.DCT(16)}, None, 8)
 
     def steps(name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""AutoDictionary and unions: tried where the budget has room for pursuit, chosen where they pay."""
+"""AutoDictionary and unions, which need a budget for pursuit."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tests.learning.test_union import spikes_and_waves
 def test_the_pursuit_counts(n, s, limit, most):
     s = min(s, n)
     found = list(union_specs(n, s, {"": None, "DCT": fost.DCT(n)}, limit, most))
-    assert len({rung.name for rung in found}) == len(found)
-    for rung in found:
-        count = rung.structure.n_members
-        beneath = 0 if rung.base is None else rung.base.flops
+    assert len({spec.name for spec in found}) == len(found)
+    for spec in found:
+        count = spec.structure.n_members
+        base_flops = 0 if spec.base is None else spec.base.flops
         atoms = count * n
         pursuit = fost.diagnostics.batch_omp_flops(n, s, atoms) - 2 * n * atoms
-        assert rung.flops == beneath + rung.structure.flops(n) + pursuit <= limit
+        assert spec.flops == base_flops + spec.structure.flops(n) + pursuit <= limit
         assert 1 < count <= most
 
 
-def test_atoms_that_are_the_same_cost_nothing():
+def test_shared_atoms_cost_no_bits():
     union = fost.Union([fost.DCT(8), fost.DCT(8)])
     bound = fost.diagnostics.batch_omp_flops(8, 3, 8) - 2 * 8 * 8
     assert union.encode_flops(3) == union.flops + bound
@@ -48,8 +48,8 @@ def test_a_union_is_chosen_for_sums_of_spikes_and_waves(fitted):
     assert isinstance(fitted.dictionary_, fost.Union)
     assert fitted.dictionary_.encode_flops(2) <= 4000
     others = [r for r in fitted.frontier_ if not isinstance(r.transform, fost.Union)]
-    # A spike and a wave are two atoms of a union, and of an orthonormal transform many more: from
-    # any start that was tried banks have at least twice the error.
+    # A spike and a wave are two atoms of a union, but many atoms of an orthonormal transform. From
+    # all starts that were tried, banks have at least twice the error.
     assert fitted.chosen_.held_out_error < 0.8 * min(row.held_out_error for row in others)
     fresh = spikes_and_waves(500, seed=3)
     error = relative_error(fresh, fitted.dictionary_, 2)
@@ -65,12 +65,12 @@ def test_no_union_without_room_for_pursuit(settings):
     assert not any(isinstance(row.transform, fost.Union) for row in auto.frontier_)
 
 
-def test_a_union_pays_for_the_names_of_its_atoms():
-    """Two bits more for each of three places, and the bank's two bits once."""
+def test_a_union_pays_for_its_atom_indices():
+    """A union takes two more bits for each of three positions, a bank two bits once."""
     rng = np.random.default_rng(0)
     held_out = np.cumsum(rng.standard_normal((50, 16)), axis=1)
     members = [fost.Dense(np.linalg.qr(rng.standard_normal((16, 16)))[0]) for _ in range(4)]
-    wish = SelectionCriterion(held_out, 3, None)
+    criterion = SelectionCriterion(held_out, 3, None)
 
     def row(name, coder, error):
         return Candidate(name, name, coder.flops, 1, error, error, 0.0, coder)
@@ -80,7 +80,7 @@ def test_a_union_pays_for_the_names_of_its_atoms():
     dear = single.held_out_error * more ** (3 * 2 / log2(16))
     for factor, first in ((0.99, "union"), (1.01, "single")):
         union = row("union", fost.Union(members), dear * factor)
-        assert wish.best([single, union]).structure == first
+        assert criterion.best([single, union]).structure == first
     dear = single.held_out_error * more ** (2 / log2(16))
     bank = row("bank", fost.Bank(members), dear * 1.01)
-    assert wish.best([single, bank]).structure == "single"
+    assert criterion.best([single, bank]).structure == "single"

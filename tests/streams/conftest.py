@@ -1,4 +1,4 @@
-"""A cluster of processes of their own."""
+"""A Dask cluster of separate processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import dask
 import pytest
 from distributed import Client, LocalCluster
 
-# A machine that is busy with other things may take this long to start a process.
+# A busy machine may take this long to start a process.
 _PATIENCE = {
     "distributed.comm.timeouts.connect": "120s",
     "distributed.comm.timeouts.tcp": "120s",
@@ -18,7 +18,7 @@ _PATIENCE = {
 
 
 def start_cluster() -> LocalCluster:
-    """Two workers with one thread each; a nanny starts each anew when it dies."""
+    """Two workers with one thread each; a nanny restarts each worker that dies."""
     problem: Exception | None = None
     for _ in range(3):
         try:
@@ -29,7 +29,7 @@ def start_cluster() -> LocalCluster:
                 dashboard_address=None,
                 death_timeout=300,
             )
-        except Exception as error:  # whatever kept a process from starting in time
+        except Exception as error:  # a process did not start in time
             problem = error
     pytest.skip(f"no cluster of processes could be started: {problem}")
 
@@ -40,7 +40,7 @@ def client() -> Iterator[Client]:
         cluster = start_cluster()
         connected = Client(cluster)
         yield connected
-        # Workers that were killed or sent away can be in the way of an orderly end.
+        # Killed or retired workers may prevent an orderly shutdown.
         for closing in (connected, cluster):
             with suppress(Exception):
                 closing.close()

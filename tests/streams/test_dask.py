@@ -1,4 +1,4 @@
-"""A real cluster: the same results with any number of workers, and when they die."""
+"""Dask clusters: results do not depend on the number of workers or on lost workers."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tests.cli.conftest import process
 from tests.learning.test_learn import correlated
 
 pytestmark = [
-    # One cluster for all of them.
+    # All tests share one cluster.
     pytest.mark.xdist_group("cluster"),
-    # Processes that end while others still talk to them leave warnings behind.
+    # Processes that end while others are connected to them cause warnings.
     pytest.mark.filterwarnings("ignore"),
 ]
 
@@ -139,7 +139,7 @@ def test_a_worker_with_another_fost(
 
 @pytest.fixture
 def outside() -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A scheduler and a worker that are not of this process: the address, and the scheduler."""
+    """The address and the process of a scheduler with a worker, both outside this process."""
     start = [sys.executable, "-m"]
     scheduler = subprocess.Popen(
         [

@@ -1,4 +1,4 @@
-"""`fost learn` killed again and again, and resumed: the model is that of a quiet run."""
+"""`fost learn` that is killed and resumed gives the model of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS = "learn signals.npy -o {} --structure householder --n-reflectors 12 --max
 
 # Imports once, then runs the command in forked processes, each of which is killed at a random
 # moment of its first `longest` seconds, until twenty were. A run that ends before that must
-# have written the right model; it is taken away, and the next one begins anew.
+# have written the right model; the model is removed, and the next run starts again.
 KILLER = """
 import os, random, signal, sys, time
 import fost.cli.app, fost.learning, fost.transforms.storage, fost.cli.signals
@@ -46,9 +46,9 @@ print(ended, "ended between the kills")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with signals and the model of a run that was not disturbed."""
+    """The current folder, with signals and the model of an undisturbed run."""
     monkeypatch.chdir(tmp_path)
-    # Noise, of which there is nothing to learn, takes some 300 iterations.
+    # White noise takes about 300 iterations.
     noise = np.random.default_rng(0).standard_normal((5_000, 32), dtype=np.float32)
     np.save("signals.npy", noise)
     fost_command(*WORDS.format("quiet").split())
@@ -59,7 +59,7 @@ def fost_command(*words: str) -> None:
     subprocess.run([sys.executable, "-m", "fost", *words], check=True)
 
 
-def test_twenty_kills(folder: Path) -> None:
+def test_resuming_after_twenty_kills(folder: Path) -> None:
     start = time.perf_counter()
     fost.learn(np.load("signals.npy"), fost.Reflectors(12), 4, max_iter=500)
     seconds = time.perf_counter() - start

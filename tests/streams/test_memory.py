@@ -1,4 +1,4 @@
-"""Signals that are larger than what a process may have resident."""
+"""Signals larger than the memory that a process may use."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ pytestmark = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="the peak of memory, by Linux"
 )
 
-# What learning may add to the peak of a process that has imported everything, in MiB. Two blocks
-# of 8 MiB that are read, one in use, and what is made of one: 20 to 36, depending on which blocks
-# the allocator of each thread keeps. A thread of fost has 0.2 MiB to work in, one of BLAS less than
+# The memory in MiB that learning may add to the peak of a process after all imports. Two blocks of
+# 8 MiB that are read, one in use, and its results: 20 to 36, depending on the blocks that each
+# thread's allocator keeps. A thread of fost has 0.2 MiB to work in, one of BLAS less than
 # 1 MiB of copies of matrices of 64 columns; 32 of both took no more than one. Signals that stayed
 # would take 120.
 ROOM = 64
@@ -63,7 +63,7 @@ def test_memory_stays_bounded(tmp_path: Path, n_threads: int) -> None:
     with open(tmp_path / "gaps", "wb") as file:
         for _ in range(30):
             file.write(part.data)
-    # By their number here, not by that of the machine's cores.
+    # The given number of threads, not the number of cores.
     names = ("FOST_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
     subprocess.run(
         [sys.executable, "-c", LEARN, str(ROOM)],
@@ -73,8 +73,8 @@ def test_memory_stays_bounded(tmp_path: Path, n_threads: int) -> None:
     )
 
 
-# What restoring in tiles may add: of a tile of 288 x 288 with what lies around it, and of 2^18
-# samples that are learned from, some ten numbers each, 21 MiB. A whole array takes 60 MiB for each
+# The memory that restoration in tiles may add: a tile of 288 x 288 with its margin and 2^18
+# training samples, about ten numbers each, are 21 MiB. A whole array takes 60 MiB for each
 # of its copies.
 ROOM_OF_TILES = 40
 

@@ -1,4 +1,4 @@
-"""What all kinds of transforms have in common."""
+"""Properties of all kinds of transforms."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_equality_and_hash(make: Callable[[], Any]) -> None:
     assert transform == again
     assert not transform.__ne__(again)
     assert hash(transform) == hash(again)
-    transform.matrix  # noqa: B018  what is cached does not count
+    transform.matrix  # noqa: B018  cached values are not compared
     transform.decode(transform.encode(np.ones((200, 12)), 1))
     assert transform == again
     assert hash(transform) == hash(again)

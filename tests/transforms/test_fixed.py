@@ -37,7 +37,7 @@ def wavedecn(Y: np.ndarray, U: fost.Wavelet) -> np.ndarray:
     rows = []
     for y in Y:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of levels beyond what the filters fit in
+            warnings.simplefilter("ignore")  # levels for which the filters are too long
             found = pywt.wavedecn(y.reshape(U.shape), U.name, "periodization", U.level, axes)
         rows.append(pywt.coeffs_to_array(found, axes=axes)[0].ravel())
     return np.array(rows)

@@ -1,4 +1,4 @@
-"""What notebooks show of coders."""
+"""Representation of coders in notebooks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CODERS = {
 }
 
 
-def picture_of(html: str) -> np.ndarray:
+def image_of(html: str) -> np.ndarray:
     image = pytest.importorskip("PIL.Image")
     (content,) = re.findall(r'src="data:image/png;base64,([^"]*)"', html)
     return np.asarray(image.open(io.BytesIO(base64.b64decode(content))))
@@ -39,20 +39,20 @@ def test_costs_and_atoms(name):
     assert f"{type(coder).__name__}(n_features={coder.n_features}" in html
     assert f"{coder.flops:,} operations per signal" in html
     assert f">{'the first 64 of ' if coder.n_atoms > 64 else ''}{coder.n_atoms} atoms" in html
-    picture = picture_of(html)
-    assert picture.ndim == 2
-    assert picture.dtype == np.uint8
+    image = image_of(html)
+    assert image.ndim == 2
+    assert image.dtype == np.uint8
 
 
 def test_atoms_are_shown_in_the_shape_of_signals():
-    picture = picture_of(fost.DCT((4, 4))._repr_html_())
-    assert picture.shape == (4 * 5 - 1, 4 * 5 - 1)
-    assert (picture[:4, :4] == 255).all()  # the constant atom
+    image = image_of(fost.DCT((4, 4))._repr_html_())
+    assert image.shape == (4 * 5 - 1, 4 * 5 - 1)
+    assert (image[:4, :4] == 255).all()  # the constant atom
     # The second oscillates along a row, and is odd.
-    second = picture[:4, 5:9].astype(int)
+    second = image[:4, 5:9].astype(int)
     np.testing.assert_array_equal(second, second[:1].repeat(4, axis=0))
     assert np.abs(second + second[:, ::-1] - 255).max() <= 1
-    rows = picture_of(fost.DCT(16)._repr_html_())
+    rows = image_of(fost.DCT(16)._repr_html_())
     assert rows.shape == (16, 16)
     assert (rows[0] == 255).all()
 

@@ -1,4 +1,4 @@
-"""Transforms that a user adds: they are taken wherever fost's own are."""
+"""User-defined transforms, which work wherever those of fost do."""
 
 from __future__ import annotations
 
@@ -314,4 +314,4 @@ def test_kinds_of_installed_packages_are_found(
 
     monkeypatch.setattr("fost.transforms.registry.entry_points", announced)
     assert type(fost.load(path)).__name__ == "Announced"
-    assert metadata.entry_points  # the real one is what is replaced above
+    assert metadata.entry_points  # the function that is replaced above exists

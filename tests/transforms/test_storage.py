@@ -611,7 +611,7 @@ EXACT: dict[str, tuple[Any, dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", EXACT)
 def test_forged_pickles_are_refused(case: str) -> None:
-    """What is rebuilt to the last bit is checked all the same."""
+    """Bit-exact arguments of pickles are validated too."""
     kind, arguments, message = EXACT[case]
 
     class Forged:

@@ -44,7 +44,7 @@ def rotated(rng, n, count, g, base=True):
 
 
 def encode_by(union, Y, residuals, *arguments, **options):
-    """Codes by residuals, or by inner products, whatever takes less time."""
+    """Codes by residuals or by inner products, instead of the faster method."""
     dictionary = union._pursuit_atoms(Y.dtype, masked=False)
     dictionary.residuals = residuals
     try:
@@ -68,7 +68,7 @@ def check_pursuit(union, Y, s, codes):
     assert same.sum() >= len(same) - 1 - len(same) // 20
     room = 2e-4 if Y.dtype == np.float32 else 1e-9
     np.testing.assert_allclose(own[same], wanted[same], rtol=room, atol=room)
-    # Whatever was taken, a code is the projection on it: nothing of it is left in the residual.
+    # A code is the projection onto its atoms, so the residual is orthogonal to them.
     left = (Y[~same] - own[~same].astype(np.float64) @ atoms[distinct]) @ atoms[distinct].T
     largest = np.maximum(1, np.abs(Y[~same]).max(axis=1, initial=0))
     assert (np.abs(left * (own[~same] != 0)).max(axis=1, initial=0) <= room * largest).all()

@@ -55,7 +55,7 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
     callback: DictionaryCallback | None
     verbose: bool
     dictionary_: GeneralDictionary
-    _takes_gaps = True
+    _allows_missing = True
 
     @abstractmethod
     def _n_steps(self, n_components: int, s: int) -> int:

@@ -13,8 +13,8 @@ from fost.cli.console import check_output, psnr_text, show_written
 from fost.cli.errors import UserError, writing
 from fost.cli.models import Model, load_model
 from fost.cli.signals import image_from_planes
+from fost.io.arrays import write_npy_header
 from fost.io.files import atomic_writer, is_special
-from fost.io.npy import write_npy_header
 
 if TYPE_CHECKING:
     from fost._typing import Numbers

@@ -13,7 +13,7 @@ from fost.cli import options
 from fost.cli.console import check_output, show_written
 from fost.cli.errors import UserError, error_prefix, writing
 from fost.cli.models import load_model
-from fost.io.samples import Samples, check_conversion, create_samples, open_samples
+from fost.io.arrays import Samples, check_conversion, create_samples, open_samples
 
 if TYPE_CHECKING:
     from fost.transforms import Coder

@@ -11,8 +11,8 @@ from fost.cli import options
 from fost.cli.console import check_output, show_written
 from fost.cli.errors import UserError, error_prefix, writing
 from fost.cli.signals import is_array, open_masks, open_rows
+from fost.io.arrays import Samples, create_samples
 from fost.io.files import atomic_writer, open_file
-from fost.io.samples import Samples, create_samples
 
 if TYPE_CHECKING:
     from fost._typing import Numbers

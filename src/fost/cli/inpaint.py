@@ -14,11 +14,11 @@ import typer
 from fost.cli import options
 from fost.cli.denoise import load_transform, open_input, report_restored, show_progress
 from fost.cli.errors import UserError, error_prefix, print_line, writing
-from fost.io.masks import ValueMask, mask_from_image, read_alpha_mask
-from fost.io.samples import Samples, create_samples, file_format, open_samples
+from fost.io.arrays import Samples, create_samples, file_format, open_samples
 
 if TYPE_CHECKING:
     from fost._typing import Numbers
+    from fost.io.images import ValueMask
 
 # The value of --mask for the image's own alpha channel; a file of that name is ./alpha.
 _ALPHA = "alpha"
@@ -116,6 +116,7 @@ def _open_mask(
     import numpy as np
 
     from fost import images
+    from fost.io.images import ValueMask, mask_from_image, read_alpha_mask
 
     is_image = samples.format == "image"
     if mask is None:
@@ -143,4 +144,6 @@ def _open_mask(
 
 
 def _count(mask: Numbers | ValueMask) -> int:
+    from fost.io.images import ValueMask
+
     return mask.count() if isinstance(mask, ValueMask) else int(mask.sum())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fost.cli.errors import UserError, error_prefix
 from fost.cli.options import format_shape
-from fost.io.samples import file_format, open_array
+from fost.io.arrays import file_format, open_array
 
 if TYPE_CHECKING:
     from fost._typing import Numbers, SlicedArray

@@ -143,8 +143,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     True
     """
 
-    _least_signals = 2
-    _takes_gaps = True
+    _min_signals = 2
+    _allows_missing = True
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""File formats: opening, checking and writing them, one module per format family.
+"""File formats: opening, checking and writing them, one module per kind of content.
 
 The library and the command line share these functions. Errors are of three kinds: an ``OSError``
 where the system refuses a file, a ``ValueError`` where its content is wrong, and an

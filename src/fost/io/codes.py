@@ -28,8 +28,8 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from fost.io.arrays import read_npy_header
 from fost.io.files import open_file, write_atomically
-from fost.io.npy import read_header
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -246,7 +246,7 @@ def _read_member(archive: zipfile.ZipFile, name: str) -> Numbers:
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError(f"its {name} are compressed in a way that fost does not use")
     with archive.open(info) as member:
-        header = read_header(cast(BinaryIO, member))
+        header = read_npy_header(cast(BinaryIO, member))
         if header.dtype.kind not in kinds or len(header.shape) != n_axes:
             raise ValueError(f"its {name} are {header.dtype} of shape {header.shape}")
         content = member.read()

@@ -23,7 +23,7 @@ _MAX_NEWTON = 256
 @register("orthonormal", "any orthonormal matrix")
 @dataclass(frozen=True)
 class Orthonormal(Structure):
-    r"""Any orthonormal matrix (Q-DLA): the smallest error and the slowest transform.
+    r"""All orthonormal matrices (Q-DLA): the smallest error and the slowest transform.
 
     The update solves the orthogonal Procrustes problem: with :math:`Y X^T = U S V^T`, the matrix
     :math:`Q = U V^T` minimises :math:`\|Y - Q X\|_F`. If :math:`Y X^T` is singular, for instance
@@ -70,7 +70,7 @@ class Orthonormal(Structure):
         return Dense(initialise.random_basis(problem.n_features, problem.random))
 
     def build(self, problem: Problem, coder: Coder) -> Coder:
-        """Any transform is an orthonormal matrix."""
+        """The given transform: all transforms are orthonormal matrices."""
         return coder
 
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Coder:
@@ -90,7 +90,7 @@ def solve_procrustes(
     u, values, vt = scipy.linalg.svd(statistic.T, check_finite=False)  # Y X^T = M^T
     free = values <= 4 * np.finfo(np.float64).eps * len(values) * values[0]
     if free.any():
-        # Any U_0 W V_0^T with orthonormal W is optimal on the null space; take the closest one.
+        # All U_0 W V_0^T with orthonormal W are optimal on the null space; take the closest.
         p, _, qt = scipy.linalg.svd(u[:, free].T @ current @ vt[free].T)
         u[:, free] = u[:, free] @ (p @ qt)
     return np.asarray(u @ vt)

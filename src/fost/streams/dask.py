@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import dask
 import dask.array as da
@@ -19,6 +19,8 @@ from fost._validation import check_real
 from fost.streams.arrays import check_size, check_weights, nan_where
 from fost.streams.base import Pass, Stream, Sums, add_pairwise
 
+# Objects of Dask and distributed, and results of functions that Dask runs.
+Untyped: TypeAlias = Any
 # The share of the workers' memory that signals may use to stay there between passes.
 _KEPT_SHARE = 0.5
 # Sums that one task adds, pairwise. A task costs a scheduler about a millisecond.
@@ -39,7 +41,7 @@ class DaskStream(Stream):
 
     def __init__(
         self,
-        Y: Any,
+        Y: Untyped,
         name: str,
         has_missing: bool = False,
         missing: object = None,
@@ -59,7 +61,7 @@ class DaskStream(Stream):
             self._mark(missing)
         self._weights = None if weights is None else self._chunked(weights, "sample_weight")
 
-    def _chunked(self, rows: object, name: str) -> Any:
+    def _chunked(self, rows: object, name: str) -> Untyped:
         """An array with a row for each signal, in the chunks of the signals."""
         array = da.asarray(rows)
         if np.isnan(array.shape).any() or array.shape != self._array.shape[: array.ndim]:
@@ -106,7 +108,7 @@ class DaskStream(Stream):
         with explained_errors():
             return np.asarray(self._weights[rows].compute(), np.float64)
 
-    def map_blocks(self, function: Callable[[Numbers], Any]) -> Any:
+    def map_blocks(self, function: Callable[[Numbers], Untyped]) -> Untyped:
         """A lazy Dask array whose blocks are the values of `function` for the blocks of signals."""
         shared = dask.delayed(_Task(function, self.name, threads_per_task()), pure=False)
         meta = function(np.zeros((1, self.n_features), self.dtype))[:0]
@@ -114,7 +116,7 @@ class DaskStream(Stream):
         return self._array.map_blocks(_run_on, shared, dtype=self.dtype, meta=meta, chunks=chunks)
 
     @cached_property
-    def _parts(self) -> list[Any]:
+    def _parts(self) -> list[Untyped]:
         """The chunks in order; they stay on the workers between passes if memory allows."""
         client = _client_for(self._array)
         self._kept = self._array  # a reference keeps the chunks on the workers
@@ -134,16 +136,16 @@ def threads_per_task() -> int:
 class _Task:
     """A function of a block of signals as a worker runs it."""
 
-    def __init__(self, function: Callable[..., Any], name: str, threads: int) -> None:
+    def __init__(self, function: Callable[..., Untyped], name: str, threads: int) -> None:
         self._function, self._name, self._threads = function, name, threads
 
-    def __call__(self, block: Numbers, weights: Numbers | None = None) -> Any:
+    def __call__(self, block: Numbers, weights: Numbers | None = None) -> Untyped:
         more = () if weights is None else (check_weights(weights, len(block), self._name, True),)
         with at_most(self._threads):
             return self._function(check_real(block, self._name), *more)
 
 
-def _run(task: _Task, block: Numbers, weights: Numbers | None = None) -> Any:
+def _run(task: _Task, block: Numbers, weights: Numbers | None = None) -> Untyped:
     return task(block, weights)
 
 
@@ -151,7 +153,7 @@ def _mark(block: Numbers, missing: Numbers, name: str) -> Numbers:
     return nan_where(missing, check_real(block, name), name)
 
 
-def _run_on(block: Numbers, task: _Task) -> Any:
+def _run_on(block: Numbers, task: _Task) -> Untyped:
     return task(block)
 
 
@@ -182,14 +184,14 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _client_for(array: Any) -> Any:
+def _client_for(array: Untyped) -> Untyped:
     """The client of `distributed` that Dask would use; None if it uses another scheduler."""
     scheduler = dask.base.get_scheduler(collections=[array])
     client = getattr(scheduler, "__self__", None)
     return client if hasattr(client, "scheduler_info") else None
 
 
-def _check_workers(client: Any) -> None:
+def _check_workers(client: Untyped) -> None:
     """Raises an ImportError unless all workers have this version of fost.
 
     This runs before any object of fost is sent: a worker that cannot unpickle a message drops its
@@ -211,7 +213,7 @@ def _check_workers(client: Any) -> None:
         )
 
 
-def _memory(client: Any) -> float:
+def _memory(client: Untyped) -> float:
     """The memory that all workers may use, in bytes."""
     workers = client.scheduler_info()["workers"].values()
     return float(sum(worker.get("memory_limit") or 0 for worker in workers))

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TypeGuard
 
-from fost.io.samples import ARRAY_SUFFIXES, open_array
+from fost.io.arrays import ARRAY_SUFFIXES, open_array
 
 
 def is_path(Y: object) -> TypeGuard[str | os.PathLike[str]]:

@@ -208,7 +208,7 @@ def encode_what_is_observed(fuzz: Fuzz) -> None:
 
 
 @target(2)
-def as_source_(fuzz: Fuzz) -> None:
+def as_training_data_(fuzz: Fuzz) -> None:
     n = fuzz.size()
     Y, plain = fuzz.signals("Y", n, least=1, lazy=True, columns=False, finite=False)
     source = fuzz.call(as_training_data, Y, then=lambda source: (source.n_signals, source))[1]

@@ -13,7 +13,7 @@ import pytest
 from scipy.io import wavfile
 
 from fost.io import images
-from fost.io.samples import (
+from fost.io.arrays import (
     Samples,
     check_conversion,
     create_samples,
@@ -111,7 +111,7 @@ def test_images_that_the_format_cannot_hold_are_refused_at_once(tmp_path: Path) 
 def test_samples_are_written_to_a_pipe(tmp_path: Path) -> None:
     code = (
         "import numpy as np; from pathlib import Path\n"
-        "from fost.io.samples import Samples, create_samples\n"
+        "from fost.io.arrays import Samples, create_samples\n"
         "with create_samples(Path('link.npy'), Samples(np.arange(5), None, 'array')) as out:\n"
         "    out[:] = 7\n"
     )

@@ -1,7 +1,9 @@
-"""Pixel values of images: numeric format, luma and chroma, peak signal-to-noise ratio.
+"""Images: files, numeric formats, colour transform and quality.
 
 An image is an array of shape (height, width) or (height, width, channels). Values are never
-scaled implicitly: `ImageFormat` converts them to [0, 1] and back.
+scaled implicitly: `ImageFormat` converts them to [0, 1] and back. `fost.restoration` denoises and
+inpaints images, and extracts their patches: pass ``channel_axis=-1`` for colour images. Only
+`read` and `write` need the extra ``fost[images]``.
 """
 
 from __future__ import annotations
@@ -14,8 +16,17 @@ from numpy.typing import ArrayLike
 
 from fost._typing import Numbers
 from fost._validation import check_number
-from fost.io.images import check_image
+from fost.io.images import check_image, read, write
 from fost.restoration.arrays import ArrayFormat, has_value_range, luma_chroma
+
+__all__ = [
+    "ImageFormat",
+    "from_luma_chroma",
+    "psnr",
+    "read",
+    "to_luma_chroma",
+    "write",
+]
 
 # Pixels that `psnr` converts to float64 at a time, approximately.
 _CHUNK_PIXELS = 2**18

@@ -1,0 +1,376 @@
+"""Arrays in files: .npy, .zarr, .wav and multi-page TIFF, read and written part by part.
+
+=============== ==========================================================
+``.npy, .zarr`` arrays of any shape; a memory map, or chunks read on demand
+``.wav``        audio, of shape (n,) or (n, channels); a memory map
+TIFF stack      a volume whose slices are the pages of a TIFF
+image           any other file, read and written as a whole
+=============== ==========================================================
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from importlib import import_module
+from math import prod
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+
+from fost.io.files import atomic_writer, is_special, open_file, temporary_beside
+
+if TYPE_CHECKING:
+    from fost._typing import DType, Numbers, SlicedArray
+
+ARRAY_SUFFIXES = (".npy", ".zarr")
+TIFF_SUFFIXES = (".tif", ".tiff")
+FileFormat = Literal["array", "audio", "stack", "image"]
+
+# The header of WAV stores sizes in 32 bits.
+_MAX_WAV_BYTES = 2**32 - 64
+_PCM, _FLOAT = 1, 3  # format codes of WAV
+# Classic TIFF has offsets of 32 bits; the rest is room for the tags.
+_MAX_TIFF_BYTES = 2**32 - 2**25
+
+
+# Files of any format.
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The array in a file, the axis of its channels if it has one, and the rate of audio."""
+
+    array: SlicedArray
+    channel_axis: int | None
+    format: FileFormat
+    rate: int = 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(int(k) for k in self.array.shape)
+
+    @property
+    def dtype(self) -> DType:
+        return self.array.dtype.newbyteorder("=")
+
+    @property
+    def n_axes(self) -> int:
+        """The number of axes without that of the channels."""
+        return len(self.shape) - (self.channel_axis is not None)
+
+
+def file_format(path: Path, volume: bool = False) -> FileFormat:
+    """The format of a file by its extension; `volume` makes every TIFF a stack."""
+    suffix = path.suffix.lower()
+    if suffix in ARRAY_SUFFIXES:
+        return "array"
+    if suffix == ".wav":
+        return "audio"
+    return "stack" if volume and suffix in TIFF_SUFFIXES else "image"
+
+
+def open_array(path: str | os.PathLike[str]) -> SlicedArray:
+    """Open an .npy file as a memory map, or a .zarr array whose chunks are read on demand."""
+    place = Path(path)
+    array: SlicedArray = open_zarr(place) if place.suffix.lower() == ".zarr" else open_npy(place)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"cannot use {str(path)!r}: its entries are {array.dtype}, not real numbers"
+        )
+    return array
+
+
+def open_samples(path: Path, volume: bool = False, channel_axis: int | None = None) -> Samples:
+    """Open a file in any format; `channel_axis` is for arrays, other formats tell it themselves."""
+    form = file_format(path, volume)
+    if form == "array":
+        return Samples(open_array(path), channel_axis, form)
+    if form == "audio":
+        sound, rate = open_wav(path)
+        return Samples(sound, None if sound.ndim == 1 else 1, form, rate)
+    if form == "stack":
+        array, colours = open_stack(path)
+        return Samples(array, -1 if colours else None, form)
+    from fost.io import images
+
+    image = images.read(path)
+    return Samples(image, None if image.ndim == 2 else -1, form)
+
+
+def check_conversion(path: Path, output: Path, volume: bool = False) -> None:
+    """Raise a ValueError if the samples of one file cannot be written to the other."""
+    suffix, form = path.suffix.lower(), file_format(path, volume)
+    if volume and form != "stack":
+        raise ValueError(f"cannot read {str(path)!r} as a volume: it is not a TIFF file")
+    if file_format(output, volume) not in ("array", form):
+        own = {"audio": " or .wav", "stack": " or .tiff", "image": " or images"}.get(form, "")
+        raise ValueError(
+            f"cannot write {str(output)!r}: {suffix} files are converted to .npy, .zarr{own}"
+        )
+
+
+@contextmanager
+def create_samples(path: Path, like: Samples) -> Iterator[Any]:
+    """An array to be filled, which becomes the file `path` when the block ends without an error.
+
+    Shape, type, channels and rate are those of `like`. Formats other than images are written
+    through a memory map or chunk by chunk.
+    """
+    import numpy as np
+
+    form = file_format(path, like.format == "stack")
+    if path.suffix.lower() == ".zarr":
+        with create_zarr(path, like.shape, like.dtype) as array:
+            yield array
+    elif form == "image":
+        from fost.io import images
+
+        images.check_writable(path, like.dtype, like.shape[2] if len(like.shape) == 3 else None)
+        array = np.empty(like.shape, like.dtype)
+        yield array
+        images.write(path, array)
+    else:
+        special = is_special(path)  # a pipe cannot be mapped
+        with (
+            atomic_writer(path) as file,
+            tempfile.TemporaryFile() if special else nullcontext(file) as mapped,
+        ):
+            offset = _reserve(mapped, form, like)
+            mapped.flush()
+            array = np.memmap(mapped, like.dtype, "r+", offset=offset, shape=like.shape)
+            yield array
+            array.flush()
+            if special:
+                mapped.seek(0)
+                shutil.copyfileobj(mapped, file)
+
+
+def _reserve(file: BinaryIO, form: FileFormat, like: Samples) -> int:
+    """Write a file with room for its samples; returns where they begin."""
+    if form == "stack":
+        return reserve_stack(file, like.shape, like.dtype, like.channel_axis is not None)
+    if form == "audio":
+        file.write(wav_header(like.shape, like.dtype, like.rate))
+    else:
+        write_npy_header(file, like.shape, like.dtype)
+    offset = file.tell()
+    file.truncate(offset + prod(like.shape) * like.dtype.itemsize)
+    return offset
+
+
+# .npy, also from untrusted files.
+
+
+@dataclass(frozen=True)
+class NpyHeader:
+    """Shape, type and memory order of the array in an .npy file."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    order: Literal["C", "F"]
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of the array's data."""
+        return prod(self.shape) * self.dtype.itemsize
+
+
+def read_npy_header(file: BinaryIO) -> NpyHeader:
+    """Read the header of an .npy file and stop before its data.
+
+    Raises a ValueError for anything but a header. Nothing is allocated by it: the caller judges
+    whether shape and type are acceptable.
+    """
+    import numpy as np
+
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's parser warns of text that is no header
+            shape, by_columns, dtype = read[np.lib.format.read_magic(file)](file)
+    except Exception as error:  # the parser fails with many types of error
+        raise ValueError("not an array of numbers") from error
+    if any(length < 0 for length in shape):
+        raise ValueError(f"not an array: its shape is {shape}")
+    return NpyHeader(shape, dtype, "F" if by_columns else "C")
+
+
+def open_npy(path: str | os.PathLike[str]) -> Numbers:
+    """Open an .npy file as a read-only memory map.
+
+    Raises a ValueError for files that are damaged or hold Python objects.
+    """
+    import numpy as np
+
+    with open_file(path) as file:
+        try:
+            header = read_npy_header(file)
+            if header.dtype.hasobject:
+                raise ValueError("not an array of numbers")
+            there = os.fstat(file.fileno()).st_size - file.tell()
+            if there < header.n_bytes:
+                raise ValueError(f"it ends after {there:,} of {header.n_bytes:,} bytes")
+        except ValueError as error:
+            raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+        if 0 in (*header.shape, header.dtype.itemsize):  # empty maps are not allowed
+            return np.empty(header.shape, header.dtype)
+        return np.memmap(
+            file, header.dtype, "r", offset=file.tell(), shape=header.shape, order=header.order
+        )
+
+
+def write_npy_header(file: BinaryIO, shape: tuple[int, ...], dtype: DType) -> None:
+    """Write the header of an .npy file; the data must follow in C order."""
+    import numpy as np
+
+    descr = np.lib.format.dtype_to_descr(dtype)
+    header = {"descr": descr, "fortran_order": False, "shape": tuple(shape)}
+    np.lib.format.write_array_header_1_0(file, header)
+
+
+# .zarr: chunks, and no incomplete array is left behind.
+
+
+def open_zarr(path: str | os.PathLike[str]) -> SlicedArray:
+    """Open a Zarr array for reading; its chunks are read when it is sliced."""
+    zarr = _zarr("reading")
+    try:
+        opened: SlicedArray = zarr.open_array(str(path), mode="r")
+    except Exception as error:  # the types of errors differ between versions of Zarr
+        os.stat(path)  # raises the error of the system if there is no such file
+        raise ValueError(f"cannot read {os.fspath(path)!r}: not a Zarr array") from error
+    return opened
+
+
+@contextmanager
+def create_zarr(
+    path: str | os.PathLike[str], shape: tuple[int, ...], dtype: DType
+) -> Iterator[Any]:
+    """A new Zarr array that becomes `path` when the block ends without an error."""
+    zarr, target = _zarr("writing"), Path(os.path.realpath(path))
+    temporary = temporary_beside(target)
+    try:
+        yield zarr.create_array(str(temporary), shape=shape, dtype=dtype)
+        os.replace(temporary, target)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _zarr(doing: str) -> ModuleType:
+    try:
+        return import_module("zarr")
+    except ImportError as error:
+        raise ImportError(f"{doing} .zarr needs Zarr: pip install 'fost[dask]'") from error
+
+
+# .wav.
+
+
+def open_wav(path: str | os.PathLike[str]) -> tuple[Numbers, int]:
+    """Samples of shape (n,) or (n, channels), and their rate per second."""
+    from scipy.io import wavfile
+
+    open_file(path).close()  # for the errors of the system
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # chunks other than audio are skipped
+        try:
+            try:
+                rate, samples = wavfile.read(path, mmap=True)
+            except ValueError:  # 24-bit samples cannot be mapped
+                rate, samples = wavfile.read(path)
+        except MemoryError:
+            raise
+        except Exception as error:  # damaged files cause errors of any type
+            raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+    return samples, rate
+
+
+def wav_header(shape: tuple[int, ...], dtype: DType, rate: int) -> bytes:
+    """The bytes of a WAV file before its samples, which must be little-endian."""
+    n_bytes = prod(shape) * dtype.itemsize
+    if n_bytes > _MAX_WAV_BYTES:
+        raise ValueError("a .wav file holds at most 4 GiB, an .npy file holds more")
+    size, channels, is_float = dtype.itemsize, prod(shape[1:]), dtype.kind == "f"
+    form = struct.pack("<HH", _FLOAT if is_float else _PCM, channels)
+    form += struct.pack("<IIHH", rate, rate * size * channels, size * channels, 8 * size)
+    form += b"\0\0" if is_float else b""
+    fact = b"fact" + struct.pack("<II", 4, shape[0]) if is_float else b""
+    chunks = b"WAVEfmt " + struct.pack("<I", len(form)) + form + fact
+    chunks += b"data" + struct.pack("<I", n_bytes)
+    return b"RIFF" + struct.pack("<I", len(chunks) + n_bytes) + chunks
+
+
+# TIFF files whose pages are the slices of a volume.
+
+
+def open_stack(path: str | os.PathLike[str]) -> tuple[SlicedArray, bool]:
+    """The pages of a TIFF as one array, and whether its last axis is colours.
+
+    Uncompressed pages are a memory map, and compressed ones are read when the array is sliced.
+    """
+    open_file(path).close()  # for the errors of the system
+    tifffile = _tifffile()
+    try:
+        with tifffile.TiffFile(path) as file:
+            series = file.series[0]
+            if series.dataoffset is not None:  # contiguous
+                array = tifffile.memmap(path, mode="r")
+            elif len(series.pages) == series.shape[0]:
+                array = TiffPages(path, series.shape, series.dtype)
+            else:  # pages are no slices along the first axis
+                array = series.asarray()
+            return array, series.axes.endswith("S")
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # damaged files cause errors of any type
+        raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+
+
+class TiffPages:
+    """The pages of a TIFF as the slices of an array, read when they are indexed."""
+
+    chunks = None  # marks arrays that are read by slices
+
+    def __init__(self, path: str | os.PathLike[str], shape: tuple[int, ...], dtype: DType) -> None:
+        self._path, self.shape, self.dtype = path, shape, dtype
+
+    def __getitem__(self, part: tuple[slice, ...]) -> Numbers:
+        import numpy as np
+
+        pages = range(*part[0].indices(self.shape[0]))
+        with _tifffile().TiffFile(self._path) as file:
+            found = (file.series[0].pages[k].asarray() for k in pages)
+            return np.stack([page[part[1:]] for page in found])
+
+
+def reserve_stack(file: BinaryIO, shape: tuple[int, ...], dtype: DType, colours: bool) -> int:
+    """Write a TIFF with room for an uncompressed volume; returns where its data begin."""
+    room = _tifffile().imwrite(
+        file,
+        shape=shape,
+        dtype=dtype,
+        photometric="rgb" if colours else "minisblack",
+        bigtiff=prod(shape) * dtype.itemsize > _MAX_TIFF_BYTES,
+        returnoffset=True,
+    )
+    assert room is not None  # the data are not compressed
+    return int(room[0])
+
+
+def _tifffile() -> ModuleType:
+    try:
+        import tifffile
+    except ImportError as error:
+        raise ImportError("TIFF needs tifffile: pip install 'fost[images]'") from error
+    return tifffile
