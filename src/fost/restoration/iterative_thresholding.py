@@ -175,7 +175,10 @@ class ThresholdSchedule:
                     learned = learned or _learn(estimate, mask, self.patch_shape, random)
                     current = learned
                 sizes = zip(estimate.shape, self.patch_shape, self.stride, strict=True)
-                starts = [_random_starts(*each, random) for each in sizes]
+                starts = [
+                    _starts_from(length - side, step, int(random.integers(step)))
+                    for length, side, step in sizes
+                ]
                 patches = current, self.patch_shape, starts, level
                 if k == total - 1 if error is None else self._is_checked(k):
                     sums, weights = hard_threshold_at(estimate, *patches, buffers)
@@ -264,15 +267,9 @@ def _learn(
     return learned or default_transform(patch_shape)
 
 
-def _random_starts(
-    length: int, side: int, step: int, random: np.random.Generator
-) -> NDArray[np.int32]:
-    """Positions `step` apart from a random offset, with the first and the last possible one."""
-    return _starts_from(length - side, step, int(random.integers(step)))
-
-
 @lru_cache(maxsize=256)
 def _starts_from(last: int, step: int, offset: int) -> NDArray[np.int32]:
+    """Positions `step` apart from an offset, with the first and the last possible one."""
     starts = np.arange(offset, last + 1, step, dtype=np.int32)
     before = np.zeros(int(offset > 0), np.int32)
     reached = starts[-1] if starts.size else 0
