@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fost
-from fost.io import files
+from fost.io import atomic
 from fost.io.atomic import atomic_writer, write_atomically
 from tests import cases
 
@@ -157,7 +157,7 @@ def test_another_group_does_not_get_what_the_first_was_allowed(
         raise PermissionError
 
     monkeypatch.setattr(os, "chown", refuse)
-    files._copy_permissions(path, old)
+    atomic._copy_permissions(path, old)
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
@@ -259,7 +259,7 @@ def test_errors_name_the_file_and_not_a_temporary_one(tmp_path: Path) -> None:
 def test_devices_and_pipes_are_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero"):
-        for read in (files.open_file, fost.load, fost.transforms.read_metadata):
+        for read in (atomic.open_file, fost.load, fost.transforms.read_metadata):
             with pytest.raises(OSError, match="not a file but a device or a pipe"):
                 read(path)
     with pytest.raises(OSError, match="not a file but a device or a pipe"):
