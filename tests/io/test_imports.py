@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-LIGHT = ["arrays", "codes", "files"]
+LIGHT = ["arrays", "codes", "atomic", "audio"]
 
 
 @pytest.mark.parametrize("names", [LIGHT, [*LIGHT, "images"]], ids=["light", "all"])
