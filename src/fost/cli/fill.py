@@ -94,9 +94,7 @@ def _fill_array(
     missing = open_masks(masks, [rows])[0] if masks else None
     with progress("learning", None, options.shown(quiet)):
         try:
-            mixture = fit_mixture(
-                rows, n_members, missing=missing, checkpoint=checkpoint
-            )
+            mixture = fit_mixture(rows, n_members, missing=missing, checkpoint=checkpoint)
         except CheckpointError:
             raise
         except ValueError as error:
