@@ -195,11 +195,11 @@ def test_threads_and_types(set_threads):
     ("call", "error", "message"),
     [
         (lambda: fost.BankOf(fost.Orthonormal(), 0), ValueError, "n_members must be between 1"),
-        (lambda: fost.BankOf(3, 2), TypeError, "member must be Orthonormal"),
+        (lambda: fost.BankOf(3, 2), TypeError, "structure must be Orthonormal"),
         (
             lambda: fost.BankOf(fost.BankOf(fost.Orthonormal(), 2), 2),
             TypeError,
-            "member must be Orthonormal",
+            "structure must be Orthonormal",
         ),
         (
             lambda: learn(init="svd"),

@@ -111,7 +111,7 @@ def test_batches_improve_a_start(member):
     asked = problem(Y, 3, None)
     structure = fost.UnionOf(member, 3).fit_to(asked)
     start = fost.Union(
-        fost.BankOf(structure.member, structure.n_members).initialise(asked, "subsets").members
+        fost.BankOf(structure.structure, structure.n_members).initialise(asked, "subsets").members
     )
     better = structure._learn_batches(asked, start)
     energies = [structure.statistic(asked, union).energy for union in (start, better)]
@@ -164,8 +164,8 @@ def test_signals_of_zeros():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fost.UnionOf(fost.UnionOf(fost.Orthonormal(), 2), 2), "member must be"),
-        (lambda: fost.BankOf(fost.UnionOf(fost.Orthonormal(), 2), 2), "member must be"),
+        (lambda: fost.UnionOf(fost.UnionOf(fost.Orthonormal(), 2), 2), "structure must be"),
+        (lambda: fost.BankOf(fost.UnionOf(fost.Orthonormal(), 2), 2), "structure must be"),
         (lambda: fost.UnionOf(fost.Orthonormal(), 0), "n_members must be"),
         (
             lambda: fost.learn(

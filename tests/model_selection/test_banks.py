@@ -115,7 +115,7 @@ def test_candidate_specs(n, limit, most, with_base):
     assert bool(banks) == (most > 1)
     for before, spec in pairwise(banks):
         if before.series == spec.series:
-            assert before.structure.member == spec.structure.member
+            assert before.structure.structure == spec.structure.structure
             assert before.structure.n_members < spec.structure.n_members
         else:
             assert spec.starts, "each series has a start of its own"

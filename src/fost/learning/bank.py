@@ -48,7 +48,7 @@ class BankOf(Structure):
 
     Parameters
     ----------
-    member : Structure
+    structure : Structure
         The structure of the members: `Orthonormal`, `Reflectors`, `Rotations`.
     n_members : int
         The number of members, B; at most 2^28 / n^2, since learning keeps n^2 sums for each.
@@ -66,26 +66,26 @@ class BankOf(Structure):
     True
     """
 
-    member: Structure
+    structure: Structure
     n_members: int
 
     is_collection: ClassVar[bool] = True
     starts = ("splitting", "farthest", "subsets")
 
     def __post_init__(self) -> None:
-        check_member(self.member, "member")
+        check_member(self.structure, "structure")
         set_checked(self, n_members=check_integer(self.n_members, "n_members", 1, 2**20))
 
     @property
     def label(self) -> str:
-        return f"{self.n_members} x {self.member.label}"
+        return f"{self.n_members} x {self.structure.label}"
 
     @property
     def family(self) -> str:
-        return f"banks of {self.member.family}"
+        return f"banks of {self.structure.family}"
 
     def flops(self, n_features: int) -> int:
-        return self.n_members * self.member.flops(n_features)
+        return self.n_members * self.structure.flops(n_features)
 
     def fit_to(self, problem: Problem) -> BankOf:
         most = max_bank_members(problem.n_features)
@@ -95,7 +95,7 @@ class BankOf(Structure):
                 "learning keeps n_features**2 sums for each and 2**28 in all, "
                 f"got {self.n_members}"
             )
-        return replace(self, member=self.member.fit_to(problem))
+        return replace(self, structure=self.structure.fit_to(problem))
 
     def initialise(self, problem: Problem, init: str) -> Bank:
         """A bank learned from a sample by one of the named starts."""
@@ -115,7 +115,7 @@ class BankOf(Structure):
         """A bank with fewer members is split."""
         if not isinstance(coder, Bank) or coder.n_members >= self.n_members:
             return coder
-        members = build_members(self.member, problem, coder)
+        members = build_members(self.structure, problem, coder)
         return self._split(problem, self._sample(problem), members)
 
     def build(self, problem: Problem, coder: Coder) -> Bank:
@@ -125,7 +125,7 @@ class BankOf(Structure):
                 f"init must be a bank of at most {self.n_members} transforms, or a name, "
                 f"got {coder!r}"
             )
-        return Bank(build_members(self.member, problem, coder))
+        return Bank(build_members(self.structure, problem, coder))
 
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Bank:
         """The update of each member from its own statistic; unused members are replaced."""
@@ -134,7 +134,7 @@ class BankOf(Structure):
             zip(self._matrices(statistic), current.members, strict=True)
         ):
             if matrix.any():
-                member = update_member(self.member, problem, matrix, member)
+                member = update_member(self.structure, problem, matrix, member)
             else:
                 unused.append(b)
             members.append(member)
@@ -165,7 +165,7 @@ class BankOf(Structure):
         else:
             own = data if part is None else data.subset(*part)
         quick = replace(problem, data=own, max_iter=_n_iterations(problem), saved_gram=None)
-        transform = alternate(quick, self.member, self.member.starts[0]).transform
+        transform = alternate(quick, self.structure, self.structure.starts[0]).transform
         assert isinstance(transform, Transform)
         return transform
 

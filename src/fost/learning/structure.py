@@ -269,7 +269,7 @@ def set_checked(structure: Structure, **checked: object) -> None:
         object.__setattr__(structure, name, value)
 
 
-def with_fields(structure: Structure, **values: object) -> Structure:
+def with_fields(structure: Structure, /, **values: object) -> Structure:
     """A structure with other values of some of its fields."""
     if not values:
         return structure

@@ -65,7 +65,7 @@ class UnionOf(Structure):
 
     Parameters
     ----------
-    member : Structure
+    structure : Structure
         The structure of the members: `Orthonormal`, `Reflectors`, `Rotations`.
     n_members : int
         The number of members, B; at most 2^14 / n, since learning keeps (B n)^2 sums.
@@ -86,7 +86,7 @@ class UnionOf(Structure):
     True
     """
 
-    member: Structure
+    structure: Structure
     n_members: int
 
     is_collection: ClassVar[bool] = True
@@ -94,19 +94,19 @@ class UnionOf(Structure):
     starts = BankOf.starts
 
     def __post_init__(self) -> None:
-        check_member(self.member, "member")
+        check_member(self.structure, "structure")
         set_checked(self, n_members=check_integer(self.n_members, "n_members", 1, 2**20))
 
     @property
     def label(self) -> str:
-        return f"union of {self.n_members} x {self.member.label}"
+        return f"union of {self.n_members} x {self.structure.label}"
 
     @property
     def family(self) -> str:
-        return f"unions of {self.member.family}"
+        return f"unions of {self.structure.family}"
 
     def flops(self, n_features: int) -> int:
-        return self.n_members * self.member.flops(n_features)
+        return self.n_members * self.structure.flops(n_features)
 
     def fit_to(self, problem: Problem) -> UnionOf:
         if not problem.rule.is_fixed:
@@ -118,7 +118,7 @@ class UnionOf(Structure):
                 f"learning keeps a sum for each pair of atoms and 2**28 in all, "
                 f"got {self.n_members}"
             )
-        return replace(self, member=self.member.fit_to(problem))
+        return replace(self, structure=self.structure.fit_to(problem))
 
     def initialise(self, problem: Problem, init: str) -> Union:
         """A bank by the named start, improved by batches of signals."""
@@ -126,7 +126,7 @@ class UnionOf(Structure):
         # Batches make up for a rough start.
         rough = self._batch_size(problem) > 0
         quick = replace(problem, data=few, max_iter=1, rough=rough, saved_gram=None)
-        bank = BankOf(self.member, self.n_members)
+        bank = BankOf(self.structure, self.n_members)
         return self._learn_batches(problem, Union(alternate(quick, bank, init).transform.members))
 
     def _batch_size(self, problem: Problem) -> int:
@@ -165,7 +165,7 @@ class UnionOf(Structure):
                 f"init must be a bank or a union of {self.n_members} transforms, or a name, "
                 f"got {coder!r}"
             )
-        return Union(build_members(self.member, problem, coder))
+        return Union(build_members(self.structure, problem, coder))
 
     def statistic(self, problem: Problem, coder: Coder, refills: int = REFILLS) -> Statistic:
         matrix, products, imputed = self._sums(problem, coder, refills)
@@ -210,7 +210,7 @@ class UnionOf(Structure):
                 continue
             pairs = products[own]
             others = pairs @ atoms - pairs[:, own] @ atoms[own]
-            members[b] = update_member(self.member, problem, matrix[own] - others, members[b])
+            members[b] = update_member(self.structure, problem, matrix[own] - others, members[b])
             atoms[own] = members[b].matrix.T
         return Union(members)
 

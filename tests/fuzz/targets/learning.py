@@ -47,7 +47,7 @@ def bank_of(fuzz: Fuzz, n: int) -> Any:
             fost.DCT(4),
             [],
         )
-        member = fuzz.wrong("member", *wrong)
+        member = fuzz.wrong("structure", *wrong)
     several = fuzz.pick((fost.BankOf, fost.UnionOf))
     return fuzz.call(several, member, fuzz.integer("n_members", 1, 3, 2**20))
 
