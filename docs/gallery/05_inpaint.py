@@ -1,9 +1,9 @@
 """
-Missing pixels of a picture
-===========================
+Inpainting of an image
+======================
 
-Two thirds of the pixels are gone. What is left suffices to learn a transform from, and to find
-the others.
+Two thirds of the pixels are missing. The observed third suffices to learn a transform and to
+estimate the others.
 """
 
 import matplotlib.pyplot as plt
@@ -12,15 +12,15 @@ from skimage import data
 
 from fost import images, restoration
 
-picture = data.astronaut()[:256, 100:356]
-missing = np.random.default_rng(0).random(picture.shape[:2]) < 2 / 3
-damaged = np.where(missing[..., None], np.uint8(0), picture)
-whole = restoration.inpaint(damaged, missing)
+image = data.astronaut()[:256, 100:356]
+mask = np.random.default_rng(0).random(image.shape[:2]) < 2 / 3
+damaged = np.where(mask[..., None], np.uint8(0), image)
+restored = restoration.inpaint(damaged, mask, channel_axis=-1)
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.3), layout="constrained")
-shown = {"original": picture, "a third of it": damaged, "restored": whole}
+shown = {"original": image, "a third of the pixels": damaged, "restored": restored}
 for ax, (title, pixels) in zip(axes, shown.items(), strict=True):
     ax.imshow(pixels)
     ax.set(xticks=[], yticks=[])
     ax.set_title(title)
-print(f"{images.psnr(picture, whole):.1f} dB")
+print(f"{images.psnr(image, restored):.1f} dB")
