@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost._typing import Floats
+from fost.coding.encode import apply_plan
 from fost.coding.selection import SelectionRule
 from fost.learning.canonical_order import (
     ContentHashPass,
@@ -160,7 +161,9 @@ class TrainingData:
         refills : int
             How often missing entries are filled from the codes.
         """
-        encoder = self.encoder(coder if base is None else with_base(base, coder), rule, refills)
+        complete = coder if base is None else with_base(base, coder)
+        _ = complete._plan  # compiled once, before the threads of a scheduler ask for it
+        encoder = self.encoder(complete, rule, refills)
         one_pass = StatisticPass(encoder, with_energy)
         matrix, energy, total, nonzero = self.stream.total(one_pass)
         self._check_energy(total, nonzero)
@@ -184,7 +187,7 @@ class TrainingData:
         gram = self._moments[0]
         if base is None:
             return gram
-        return self.cached(("gram", base), lambda: (gram @ base).T @ base)
+        return self.cached(("gram", base), lambda: _change_basis(gram, base))
 
     @property
     def energy(self) -> float:
@@ -312,6 +315,12 @@ class TrainingData:
             return self.stream.rows
         blocks = list(self.stream.blocks())
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+
+def _change_basis(gram: NDArray[np.float64], base: Transform) -> NDArray[np.float64]:
+    """B^T G B of a Gram matrix G: that of the coefficients in the base B."""
+    half = apply_plan(base._plan, gram, inverse=False, name="Y")
+    return np.asarray(apply_plan(base._plan, np.ascontiguousarray(half.T), inverse=False, name="Y"))
 
 
 def as_training_data(

@@ -123,6 +123,6 @@ def _equal(a: object, b: object) -> bool:
 
 def _hashable(value: object) -> object:
     if isinstance(value, tuple | list):
-        return tuple(_hashable(entry) for entry in value)
+        return tuple(map(_hashable, value))
     # + 0.0 makes equal arrays equal bytes: it turns -0.0 into 0.0.
     return (value + 0.0).tobytes() if isinstance(value, np.ndarray) else value
