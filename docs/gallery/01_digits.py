@@ -2,8 +2,8 @@
 First steps: handwritten digits
 ===============================
 
-Pictures of 8 x 8 pixels, 64 numbers each, are to be described by eight numbers. The discrete
-cosine transform is made for smooth pictures; a transform that is learned from digits knows what
+Images of 8 x 8 pixels, 64 numbers each, are to be described by eight numbers. The discrete
+cosine transform is made for smooth images; a transform that is learned from digits knows what
 digits look like, and is as fast.
 """
 
@@ -48,8 +48,8 @@ chosen = test[:8]
 figure, axes = plt.subplots(len(coders) + 1, len(chosen), figsize=(7, 5), layout="constrained")
 rows = {"as it is": chosen}
 rows |= {name: coder.decode(coder.encode(chosen, 8)) for name, coder in coders.items()}
-for line, (name, pictures) in zip(axes, rows.items(), strict=True):
-    for ax, picture in zip(line, pictures + digits.mean(axis=0), strict=True):
-        ax.imshow(picture.reshape(8, 8), cmap="gray_r", vmin=0, vmax=16)
+for line, (name, images) in zip(axes, rows.items(), strict=True):
+    for ax, image in zip(line, images + digits.mean(axis=0), strict=True):
+        ax.imshow(image.reshape(8, 8), cmap="gray_r", vmin=0, vmax=16)
         ax.set(xticks=[], yticks=[])
     line[0].set_ylabel(name, rotation=0, ha="right", va="center")

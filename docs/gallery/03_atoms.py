@@ -12,8 +12,8 @@ from skimage import data
 
 import fost
 
-picture = data.brick() / 255
-Y = fost.restoration.patches(picture, 8, 4)
+image = data.brick() / 255
+Y = fost.restoration.patches(image, 8, 4)
 Y = Y - Y.mean(axis=1, keepdims=True)
 base = fost.DCT((8, 8))
 result = fost.learn(Y, fost.Rotations(256), 4, base=base, random_state=0)

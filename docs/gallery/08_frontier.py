@@ -11,8 +11,8 @@ from skimage import data
 
 import fost
 
-picture = data.camera() / 255
-Y = fost.restoration.patches(picture, 8, 8)
+image = data.camera() / 255
+Y = fost.restoration.patches(image, 8, 8)
 Y = Y - Y.mean(axis=1, keepdims=True)
 auto = fost.AutoDictionary(4, (8, 8), max_flops=2000, max_iter=10, tol=0, random_state=0).fit(Y)
 print(auto.dictionary_)

@@ -12,8 +12,8 @@ from skimage import data
 
 import fost
 
-picture = data.camera() / 255
-Y = fost.restoration.patches(picture, 8, 8)
+image = data.camera() / 255
+Y = fost.restoration.patches(image, 8, 8)
 U = fost.learn(
     Y - Y.mean(axis=1, keepdims=True), fost.Rotations(64), 4, base=fost.DCT((8, 8)), random_state=0
 ).transform
@@ -27,8 +27,8 @@ print(f"largest error of a patch: {np.sqrt(rest.max() / 64):.4f}")
 # %%
 # Where the coefficients go.
 figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
-axes[0].imshow(picture, cmap="gray")
+axes[0].imshow(image, cmap="gray")
 shown = axes[1].imshow(counts.reshape(64, 64), cmap="magma")
 figure.colorbar(shown, ax=axes[1], shrink=0.8)
-for ax, title in zip(axes, ("the picture", "coefficients per patch"), strict=True):
+for ax, title in zip(axes, ("the image", "coefficients per patch"), strict=True):
     ax.set(xticks=[], yticks=[], title=title)
