@@ -237,7 +237,7 @@ def _dask_array(path: Path, array: SlicedArray) -> Any:
 
     place, (n_signals, n_features) = str(path.resolve()), array.shape
     if path.suffix.lower() == ".zarr":
-        return da.from_zarr(place)
+        return da.from_array(open_array(place), chunks=getattr(array, "chunks", "auto"))
     step = max(1, _CHUNK_BYTES // (n_features * array.dtype.itemsize))
     parts = [
         da.from_delayed(

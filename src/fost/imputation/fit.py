@@ -427,6 +427,8 @@ def _run_em(
     last, gain = held_out.iterate(mixture), 0.0
     factor = _RELAXATION if held_out.is_decisive else _SAFE_RELAXATION
     for _ in range(max_iter - 1):
+        if last.error == 0:  # constant data
+            break
         plain = m_step(last.mixture, last.sums, shrinkage)
         relaxed = over_relaxed(last.mixture, plain, factor)
         following = held_out.iterate(relaxed)
