@@ -121,7 +121,7 @@ def test_a_checkpoint_that_cannot_be_written_is_a_warning(
         (
             "base",
             fost.DCT((2, 4)),
-            r"base was 'DCT\(n_features=8, shape=\(8,\).* is now 'DCT\(n_features=8, shape=\(2, 4\)",
+            r"base was 'DCT\(n_features=8, shape=\(8,\).* is now 'DCT\(.*shape=\(2, 4\)",
         ),
         ("n_nonzero_coefs", 3, "n_nonzero_coefs was 2 and is now 3"),
     ],

@@ -25,9 +25,9 @@ using Line = nb::ndim<1>;
 template <class T> using Lines = Packed<const T, nb::ndim<2>>;
 
 // Releases the GIL for the lifetime of this object, as nb::gil_scoped_release does. When the
-// interpreter ends, Python before 3.14 ends every other thread that asks for the GIL by pthread_exit.
-// That unwinds the stack, which aborts the process at the first function that is noexcept, as those
-// of nanobind are. Such a thread waits here instead, until the process ends.
+// interpreter ends, Python before 3.14 ends every other thread that asks for the GIL by
+// pthread_exit. That unwinds the stack, which aborts the process at the first function that is
+// noexcept, as those of nanobind are. Such a thread waits here instead, until the process ends.
 class ReleasedGil {
  public:
   ReleasedGil() : state_(PyEval_SaveThread()) {}

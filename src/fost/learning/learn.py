@@ -127,6 +127,8 @@ def learn(
         convergence, `tol` is smaller than before. A run that did more iterations than `max_iter`
         is returned unchanged. A damaged file, or one of other signals, other options or another
         version, raises a ValueError.
+        If the file cannot be replaced later, for instance on a full disk, a warning says so and
+        learning continues.
 
     Returns
     -------
