@@ -20,6 +20,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 import fost
 from benchmarks.banks import Row, S, errors_of, measure, mixed
+from benchmarks.results import Results
 from reproduction.charts import PALETTE
 
 # Letters and axes, on light pages and on dark ones.
@@ -139,9 +140,13 @@ def main(arguments: list[str]) -> None:
     quick = "--quick" in arguments
     dots = list(learned(quick))
     measure([dot.row for dot in dots], mixed()[1], S, 3 if quick else 15)
+    results = Results("frontier")
+    columns = {"family": "", "size": "", "parameters": ",", "ns": ".0f", "held-out error, %": ".2f"}
+    table = results.table("patches", columns)
     for dot in dots:
-        numbers = f"{dot.n_parameters:>8,}{dot.nanoseconds:>8.0f} ns{dot.error:>8.2f} %"
-        print(f"{dot.kind:<34}{dot.label:>6}{numbers}")
+        table.add(dot.kind, dot.label, dot.n_parameters, dot.nanoseconds, dot.error)
+    if not quick:
+        results.save()
     target = next((a for a in arguments if not a.startswith("-")), "frontier.svg")
     Path(target).write_text(drawn(dots), encoding="utf-8")
 
