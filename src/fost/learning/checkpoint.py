@@ -23,7 +23,7 @@ from fost._checkpoints import (
     random_state_hash,
     restore_random,
 )
-from fost._validation import check_integer, check_number
+from fost._validation import RandomState, check_integer, check_number
 from fost.learning.state import MAX_REFILLS, LearningState
 from fost.learning.statistics import Statistic
 from fost.learning.structure import Problem, Structure, with_fields
@@ -45,8 +45,8 @@ class LearningCheckpoint:
     structure : Structure
         As it was given, before `fit_to`.
     init : str or Coder
-    seeded : bool
-        Whether the caller gave a seed. Without one, any random numbers continue a run.
+    random_state : int, Generator, RandomState or None
+        As it was given. Without a seed, any random numbers continue a run.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class LearningCheckpoint:
         problem: Problem,
         structure: Structure,
         init: str | Coder,
-        seeded: bool,
+        random_state: RandomState,
     ) -> None:
         self._file = CheckpointFile(path, _FORMAT, _VERSION)
         self._problem, self._structure = problem, structure
@@ -67,9 +67,9 @@ class LearningCheckpoint:
             "structure": repr(structure),
             "n_nonzero_coefs": problem.n_nonzero_coefs,
             "threshold": problem.threshold,
-            "base": None if problem.base is None else storage.checksum(problem.base),
-            "init": init if isinstance(init, str) else storage.checksum(init),
-            "random_state": random_state_hash(problem.random) if seeded else None,
+            "base": None if problem.base is None else _label(problem.base),
+            "init": init if isinstance(init, str) else _label(init),
+            "random_state": _seed_label(random_state, problem.random),
         }
         self._written_at, self._written_iter = time.monotonic(), 0
 
@@ -122,6 +122,20 @@ class LearningCheckpoint:
         iterations = state.n_iter - self._written_iter
         if iterations >= _ITERATIONS or time.monotonic() - self._written_at >= _SECONDS:
             self.save(structure, state)
+
+
+def _label(coder: Coder) -> str:
+    """A transform for messages, with a checksum of its parameters."""
+    return f"{coder!r} (checksum {storage.checksum(coder)[:16]})"
+
+
+def _seed_label(random_state: RandomState, random: np.random.Generator) -> int | str | None:
+    """A seed as it was given, or a hash of the state of a generator."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return f"a generator (state {random_state_hash(random)[:16]})"
 
 
 def _state(notes: Notes, arrays: Arrays, structure: Structure, problem: Problem) -> LearningState:

@@ -111,9 +111,10 @@ class LearningState:
     @classmethod
     def begin(cls, problem: Problem, structure: Structure, start: Coder) -> LearningState:
         """The state before the first iteration, with the codes of any coder."""
+        total = problem.signal_energy  # first, because it finds signals that overflow
         transform = structure.build(problem, start)
         statistic = structure.statistic(problem, start)
-        error = error_from_energy(statistic.energy, problem.signal_energy)
+        error = error_from_energy(statistic.energy, total)
         own_start = transform is start or transform == start
         return cls(transform, statistic, error, own_start, transform, error)
 
@@ -186,9 +187,11 @@ class LearningState:
         self, problem: Problem, transform: Coder, error: float, before: float
     ) -> None:
         """Warn if the error increased by more than rounding explains."""
-        # Coefficients have rounding errors relative to the signal; this bounds the error of the
-        # sum of their squares.
+        # Coefficients have rounding errors relative to the signal; the first term bounds the error
+        # of the sum of their squares. The second is for the parameters: each operation scales
+        # coefficients by a norm that is one up to rounding in float64.
         slack = 16 * problem.data.rounding * np.sqrt(problem.n_features)
+        slack += np.finfo(np.float64).eps * with_base(problem.base, transform).flops
         if error <= before + slack or error <= before + slack + _underflow(problem, transform):
             return
         warnings.warn(

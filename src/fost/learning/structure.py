@@ -12,12 +12,12 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass, replace
-from functools import cached_property
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._cache import lazy_property
 from fost._validation import check_integer
 from fost.coding.selection import SelectionRule
 from fost.learning.missing import REFILLS
@@ -91,7 +91,7 @@ class Problem:
         """Y^T Y, signals in rows."""
         return self.data.gram(self.base) if self.saved_gram is None else self.saved_gram
 
-    @cached_property
+    @lazy_property
     def signal_energy(self) -> float:
         """||Y||_F^2 of the observed entries."""
         return self.data.energy if self.data.has_missing else float(np.trace(self.gram))
