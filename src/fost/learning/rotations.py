@@ -12,6 +12,8 @@ from scipy.optimize import linear_sum_assignment
 
 from fost import _core
 from fost._validation import check_integer
+from fost.coding.encode import apply_plan
+from fost.learning import initialise
 from fost.learning.learn import alternate
 from fost.learning.orthonormal import Orthonormal
 from fost.learning.registry import register
@@ -24,6 +26,8 @@ from fost.learning.structure import (
     count_label,
     set_checked,
 )
+from fost.learning.training_data import TrainingData
+from fost.streams.arrays import ArrayStream
 from fost.transforms import Coder, Dense, Givens, Transform
 
 # So many rotations are allowed for any number of features, although n^2 may be fewer: a default
@@ -34,12 +38,16 @@ _SIZES = tuple(2**k for k in range(3, 21))
 _SIZES_OVER_BASE = tuple(size for k in range(3, 21) for size in (2**k, 3 * 2 ** (k - 1)))
 # n_rotations="auto": a rotation (six operations) must reduce the relative error by this much.
 _AUTO_GAIN = 1e-4
-# init="aligned": the number of signals, the maximal number of iterations and the tolerance of
-# Q-DLA. Larger values gain nothing. A start of another start needs only a few iterations.
-_ALIGNED_SIGNALS = 2048
+# init="aligned": the numbers of features and of entries of signals, the maximal number of
+# iterations and the tolerance of Q-DLA. Other features have little energy. Fewer signals make the
+# result depend on the sample. A start of another start needs only a few iterations.
+_ALIGNED_FEATURES = 256
+_ALIGNED_ENTRIES = 2**20
 _ALIGNED_ITERATIONS = 30
 _ROUGH_ITERATIONS = 5
 _ALIGNED_TOL = 3e-4
+# A local minimum that is reached with momentum has a smaller error, see `benchmarks.rotations`.
+_MOMENTUM = 0.9
 # `Givens` corrects blocks B with max|B B^T - I| above this.
 _ORTHOGONAL = 8 * float(np.finfo(np.float64).eps)
 
@@ -63,9 +71,10 @@ class Rotations(Structure):
 
     Notes
     -----
-    The starts are ``"aligned"`` (the default: learn `Orthonormal` for a few iterations, permute
-    and sign its atoms to be closest to those of the base, and begin with its codes) and
-    ``"base"`` (begin with the codes of the base itself).
+    The starts are ``"aligned"`` (the default: learn `Orthonormal` for a few iterations on the
+    256 features of the base with the largest energy, permute and sign its atoms to be closest to
+    those of the base, and begin with its codes) and ``"base"`` (begin with the codes of the base
+    itself).
 
     References
     ----------
@@ -82,6 +91,7 @@ class Rotations(Structure):
 
     parts = "rotations"
     wants_base = True
+    momentum = _MOMENTUM
     starts = ("aligned", "base")
 
     n_rotations: int | Literal["auto"]
@@ -176,21 +186,48 @@ def _is_orthogonal(blocks: NDArray[np.float64]) -> bool:
 def _aligned(problem: Problem) -> Transform:
     """A transform of Q-DLA whose atoms have the order and signs closest to the identity.
 
-    Codes do not depend on order and signs, but rotations start from the identity.
+    Codes do not depend on order and signs, but rotations start from the identity. Q-DLA works on
+    the features with the largest energy, in the base or else in the basis of all principal
+    components, and keeps the other features.
     """
-    start = Dense._unchecked(np.eye(problem.n_features)) if problem.base is not None else "svd"
+    n, base = problem.n_features, problem.base
+    basis = np.eye(n) if base else initialise.principal_components(problem.gram, n)
+    energies = np.einsum("ij,ij->j", basis, problem.gram @ basis)
+    features = np.sort(np.argsort(-energies, kind="stable")[:_ALIGNED_FEATURES])
     quick = replace(
         problem,
-        data=problem.data.sample(_ALIGNED_SIGNALS),
+        data=_coordinates(problem, basis[:, features]),
+        base=None,
+        n_nonzero_coefs=min(problem.n_nonzero_coefs, len(features)),
         max_iter=_ROUGH_ITERATIONS if problem.rough else _ALIGNED_ITERATIONS,
         tol=_ALIGNED_TOL,
+        momentum=_MOMENTUM,
         saved_gram=None,
     )
-    Q = alternate(quick, Orthonormal(), start).transform.matrix
-    rows, columns = linear_sum_assignment(-np.abs(Q))
-    ordered = Q[:, columns[np.argsort(rows)]]
-    signs = np.where(np.diag(ordered) < 0, -1.0, 1.0)
-    return Dense(ordered * signs)
+    start = Dense._unchecked(np.eye(len(features)))
+    Q = basis
+    Q[:, features] = Q[:, features] @ alternate(quick, Orthonormal(), start).transform.matrix
+    # Over a base, the other atoms are in place.
+    free = features if base else np.arange(n)
+    rows, columns = linear_sum_assignment(-np.abs(Q[np.ix_(free, free)]))
+    Q[:, free[rows]] = Q[:, free[columns]]
+    signs = np.where(np.diag(Q) < 0, -1.0, 1.0)
+    return Dense._unchecked(np.ascontiguousarray(Q * signs))
+
+
+def _coordinates(problem: Problem, directions: NDArray[np.float64]) -> TrainingData:
+    """A sample of the signals as coordinates of their coefficients in the base.
+
+    Missing entries are replaced by conditional means.
+    """
+    data = problem.data.sample(_ALIGNED_ENTRIES // directions.shape[1])
+    rows = data.rows()
+    if data.prior is not None:
+        rows = data.prior.fill(rows, np.isnan(rows))
+    if problem.base is not None:
+        rows = apply_plan(problem.base._plan, rows, inverse=False, name=data.name)
+    found = np.ascontiguousarray(rows @ directions.astype(rows.dtype))
+    return TrainingData(ArrayStream(found, data.name, weights=data.weights), is_canonical=True)
 
 
 def _choose_n_rotations(problem: Problem) -> int:
