@@ -38,10 +38,12 @@ _SIZES = tuple(2**k for k in range(3, 21))
 _SIZES_OVER_BASE = tuple(size for k in range(3, 21) for size in (2**k, 3 * 2 ** (k - 1)))
 # n_rotations="auto": a rotation (six operations) must reduce the relative error by this much.
 _AUTO_GAIN = 1e-4
-# init="aligned": the numbers of features and of entries of signals, the maximal number of
-# iterations and the tolerance of Q-DLA. Other features have little energy. Fewer signals make the
-# result depend on the sample. A start of another start needs only a few iterations.
+# init="aligned": the number of features, of signals per feature and of entries of all signals, the
+# maximal number of iterations and the tolerance of Q-DLA. Other features have little energy. With
+# fewer signals, the result depends more on the sample. A start of another start needs only a few
+# iterations.
 _ALIGNED_FEATURES = 256
+_ALIGNED_SIGNALS = 64
 _ALIGNED_ENTRIES = 2**20
 _ALIGNED_ITERATIONS = 30
 _ROUGH_ITERATIONS = 5
@@ -187,47 +189,52 @@ def _aligned(problem: Problem) -> Transform:
     """A transform of Q-DLA whose atoms have the order and signs closest to the identity.
 
     Codes do not depend on order and signs, but rotations start from the identity. Q-DLA works on
-    the features with the largest energy, in the base or else in the basis of all principal
-    components, and keeps the other features.
+    the leading features of the base, or else on the leading principal components. The other ones
+    stay unchanged.
     """
-    n, base = problem.n_features, problem.base
-    basis = np.eye(n) if base else initialise.principal_components(problem.gram, n)
-    energies = np.einsum("ij,ij->j", basis, problem.gram @ basis)
-    features = np.sort(np.argsort(-energies, kind="stable")[:_ALIGNED_FEATURES])
+    n, gram = problem.n_features, problem.gram
+    if problem.base is None:
+        Q, leading = initialise.principal_components(gram, n), np.arange(n)[:_ALIGNED_FEATURES]
+    else:
+        Q, order = np.eye(n), np.argsort(-np.diag(gram), kind="stable")
+        leading = np.sort(order[:_ALIGNED_FEATURES])
     quick = replace(
         problem,
-        data=_coordinates(problem, basis[:, features]),
+        data=_leading_coefficients(problem, Q, leading),
         base=None,
-        n_nonzero_coefs=min(problem.n_nonzero_coefs, len(features)),
+        n_nonzero_coefs=min(problem.n_nonzero_coefs, len(leading)),
         max_iter=_ROUGH_ITERATIONS if problem.rough else _ALIGNED_ITERATIONS,
         tol=_ALIGNED_TOL,
         momentum=_MOMENTUM,
         saved_gram=None,
     )
-    start = Dense._unchecked(np.eye(len(features)))
-    Q = basis
-    Q[:, features] = Q[:, features] @ alternate(quick, Orthonormal(), start).transform.matrix
-    # Over a base, the other atoms are in place.
-    free = features if base else np.arange(n)
-    rows, columns = linear_sum_assignment(-np.abs(Q[np.ix_(free, free)]))
-    Q[:, free[rows]] = Q[:, free[columns]]
+    start = Dense._unchecked(np.eye(len(leading)))
+    Q[:, leading] = Q[:, leading] @ alternate(quick, Orthonormal(), start).transform.matrix
+    moved = np.arange(n) if problem.base is None else leading
+    rows, columns = linear_sum_assignment(-np.abs(Q[np.ix_(moved, moved)]))
+    Q[:, moved[rows]] = Q[:, moved[columns]]
     signs = np.where(np.diag(Q) < 0, -1.0, 1.0)
     return Dense._unchecked(np.ascontiguousarray(Q * signs))
 
 
-def _coordinates(problem: Problem, directions: NDArray[np.float64]) -> TrainingData:
-    """A sample of the signals as coordinates of their coefficients in the base.
+def _leading_coefficients(
+    problem: Problem, basis: NDArray[np.float64], leading: NDArray[np.intp]
+) -> TrainingData:
+    """Coefficients of a sample of the signals in the base, or else in the basis.
 
     Missing entries are replaced by conditional means.
     """
-    data = problem.data.sample(_ALIGNED_ENTRIES // directions.shape[1])
+    width = len(leading)
+    data = problem.data.sample(min(_ALIGNED_SIGNALS * width, _ALIGNED_ENTRIES // width))
     rows = data.rows()
     if data.prior is not None:
         rows = data.prior.fill(rows, np.isnan(rows))
-    if problem.base is not None:
-        rows = apply_plan(problem.base._plan, rows, inverse=False, name=data.name)
-    found = np.ascontiguousarray(rows @ directions.astype(rows.dtype))
-    return TrainingData(ArrayStream(found, data.name, weights=data.weights), is_canonical=True)
+    if problem.base is None:
+        found = rows @ basis[:, leading].astype(rows.dtype)
+    else:
+        found = apply_plan(problem.base._plan, rows, inverse=False, name=data.name)[:, leading]
+    stream = ArrayStream(np.ascontiguousarray(found), data.name, weights=data.weights)
+    return TrainingData(stream, is_canonical=True)
 
 
 def _choose_n_rotations(problem: Problem) -> int:
