@@ -15,8 +15,8 @@ constexpr int LANCZOS_STEPS = 200;
 
 constexpr Index LANES = 8;  // upper bound over all instruction sets
 
-// Rows of whole vectors. With an odd number of cache lines per row (| LANES) the entries of a column
-// do not map to the same cache sets.
+// Rows of whole vectors. With an odd number of cache lines per row (| LANES), the entries of a
+// column do not map to the same cache sets.
 Index padded(int n) { return (n + LANES - 1) / LANES * LANES; }
 
 // Owner of a SweepMemory.

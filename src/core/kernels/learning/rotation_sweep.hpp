@@ -11,7 +11,8 @@
 //
 // by a rotation or by a reflection. R_(k+1) = G_k R_k G_(k+1)^T changes two rows and two columns,
 // hence only the scores of pairs with these features: O(n) per rotation, plus a search of the rows
-// whose best partner changed. A pair (p, q) with p < q is scored in row p only. NumPy twin: tests/reference_learning.py, sweep_rotations.
+// whose best partner changed. A pair (p, q) with p < q is scored in row p only.
+// NumPy twin: tests/reference_learning.py, sweep_rotations.
 #pragma once
 
 #include "kernels/learning/linear_algebra.hpp"
