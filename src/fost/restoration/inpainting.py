@@ -364,10 +364,11 @@ class InpaintConfig:
             options = self.stride, self.n_nonzero_coefs, self.prior
             return MatchingPursuit.fit(plane, mask, transform, shape, *options), None
         fraction = mask.mean() if missing_fraction is None else missing_fraction
-        default = self.patch_shape is None and self.transform is None
-        if default and fraction > _LARGE_PATCH_FRACTION:
-            shape = _LARGE_PATCH_SHAPES[plane.ndim]
-        passes = self.stride, self.max_iter, random, verbose, missing_fraction
+        large = None
+        if self.patch_shape is None and self.transform is None:
+            large = _LARGE_PATCH_SHAPES[plane.ndim]
+            shape = large if fraction > _LARGE_PATCH_FRACTION else shape
+        passes = self.stride, self.max_iter, random, verbose, missing_fraction, large
         filled, model = inpaint_by_thresholding(plane, mask, self.transform, shape, *passes)
         return model, filled
 

@@ -6,6 +6,11 @@
 3. After half of the passes, the DCT is replaced by a transform that is learned from the estimate.
 4. Over-relaxed passes suit regular patterns, plain passes suit irregular texture. The result is a
    convex combination of both, whose weight minimises the error of held-out observed samples.
+
+Compact holes (squares, scratches, letters) differ from scattered samples. For them, copies of the
+holes are hidden at observed places. Passes with small and with large patches start from the fill
+of a thin plate. The result is the convex combination of both fills and both estimates that has the
+least error in the hidden holes, with weights by the distance to observed samples.
 """
 
 from __future__ import annotations
@@ -17,15 +22,18 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt
+from scipy.optimize import nnls
 
 from fost import _core
 from fost._progress import progress
-from fost._typing import Mask, Numbers
+from fost._threads import single_threaded_blas
+from fost._typing import Floats, Mask, Numbers
 from fost.restoration.arrays import crop_to, pad_to
 from fost.restoration.patch_grid import Sizes, check_stride
 from fost.restoration.patch_specs import default_transform, learn_transform
 from fost.restoration.shrinkage import hard_threshold_at, hard_threshold_step
-from fost.restoration.smooth_fill import smooth_fill
+from fost.restoration.smooth_fill import smooth_fill, thin_plate_fill
 from fost.transforms import DCT, Coder
 
 # benchmarks/bench_images.py and benchmarks/restoration.py measure the effect of these constants.
@@ -57,6 +65,17 @@ _ROTATIONS_PER_SAMPLE = 1
 _PATCHES_PER_SAMPLE = 64
 _N_ITERATIONS = 2
 
+# Holes are compact if neighbouring entries of the mask have a correlation above this one: it is 0
+# for scattered samples, and about 0.5 for scratches of one pixel.
+_COMPACT_CORRELATION = 0.25
+# Copies of compact holes are hidden until they cover this fraction of the array, or of the observed
+# samples if these are few, at this distance from the holes and from each other.
+_HIDDEN_FRACTION, _HIDDEN_FRACTION_OF_OBSERVED, _HIDDEN_DISTANCE, _MAX_COPIES = 0.1, 0.5, 4, 16
+# Classes of the distance from observed samples. The errors of all classes count as this many
+# samples in each of them.
+_DISTANCE_CLASSES = (1.5, 3, 6, 12, 24)
+_PRIOR_SAMPLES = 200
+
 # The mean squared error of an estimate on held-out samples.
 HeldOutError = Callable[[Numbers], float]
 
@@ -71,11 +90,34 @@ def inpaint_by_thresholding(
     random: np.random.Generator,
     verbose: bool,
     missing_fraction: float | None = None,
-) -> tuple[Numbers, IterativeThresholding]:
+    large_patch_shape: tuple[int, ...] | None = None,
+) -> tuple[Numbers, IterativeThresholding | CompactHoles]:
     """An array without missing samples, and a model that inpaints similar arrays.
 
-    `missing_fraction` is that of the whole array, if `array` is a part of it.
+    `missing_fraction` is that of the whole array, if `array` consists of parts of it, with rows of
+    missing samples between them. `large_patch_shape` is used beside `patch_shape` for compact
+    holes.
     """
+    if max_iter is None:
+        holes = mask
+        if missing_fraction is not None:
+            holes = mask & ~mask.all(axis=tuple(range(1, mask.ndim)), keepdims=True)
+        if neighbour_correlation(holes) > _COMPACT_CORRELATION:
+            hidden = hide_copies(mask, holes, random)
+            if hidden.sum() >= _MIN_HELD_OUT:
+                shapes = [patch_shape]
+                if large_patch_shape not in (None, patch_shape):
+                    shapes.append(large_patch_shape)
+                schedules = tuple(
+                    ThresholdSchedule(
+                        shape,
+                        check_stride(stride, shape, (*shape[:-1], 1)),
+                        _MAX_PASSES,
+                        _OVER_RELAXATION,
+                    )
+                    for shape in shapes
+                )
+                return CompactHoles.fit(array, mask, hidden, schedules, transform, random, verbose)
     steps = check_stride(stride, patch_shape, (*patch_shape[:-1], 1))
     known, holes = pad_to(array, patch_shape), pad_to(mask, patch_shape)
     fraction = float(mask.mean()) if missing_fraction is None else missing_fraction
@@ -124,6 +166,113 @@ class IterativeThresholding:
             near = self.plain.run(start, *rest, missing_fraction=self.missing_fraction).estimate
             far = interpolate(near, far, self.weight)
         return crop_to(far, array.shape)
+
+
+@dataclass(frozen=True)
+class CompactHoles:
+    """Inpaints compact holes by a convex combination of fills and thresholded estimates."""
+
+    schedules: tuple[ThresholdSchedule, ...]
+    transform: Coder | None  # that of the user
+    learned: tuple[Coder | None, ...]  # by schedule
+    weights: Floats  # by class of the distance from observed samples, and by estimate
+
+    @classmethod
+    def fit(
+        cls,
+        array: Numbers,
+        mask: Mask,
+        hidden: Mask,
+        schedules: tuple[ThresholdSchedule, ...],
+        transform: Coder | None,
+        random: np.random.Generator,
+        verbose: bool,
+    ) -> tuple[Numbers, CompactHoles]:
+        """The weights with the least error in hidden holes, and the filled array."""
+        unfitted = cls(schedules, transform, (None,) * len(schedules), np.empty((0, 0)))
+        estimates, learned = unfitted._estimates(array, mask | hidden, random, verbose)
+        classes = _distance_classes(mask | hidden)
+        errors = np.stack([(each - array)[hidden] for each in estimates], axis=1)
+        weights = least_error_weights(errors.astype(np.float64), classes[hidden])
+        model = replace(unfitted, learned=learned, weights=weights)
+        return model._combine(array, mask, estimates), model
+
+    def __call__(self, array: Numbers, mask: Mask, random: np.random.Generator) -> Numbers:
+        return self._combine(array, mask, self._estimates(array, mask, random, False)[0])
+
+    def _estimates(
+        self, array: Numbers, mask: Mask, random: np.random.Generator, verbose: bool
+    ) -> tuple[list[Numbers], tuple[Coder | None, ...]]:
+        """Both fills and the thresholded estimates, with the transforms learned for them."""
+        plate = thin_plate_fill(array, mask).clip(0, 1)
+        estimates, learned = [smooth_fill(array, mask)[0], plate], []
+        for schedule, coder in zip(self.schedules, self.learned, strict=True):
+            start, holes = pad_to(plate, schedule.patch_shape), pad_to(mask, schedule.patch_shape)
+            # All samples around a missing one are missing, so the thresholds are those of 1.
+            found = schedule.run(
+                start, holes, self.transform, random, verbose, coder, missing_fraction=1.0
+            )
+            estimates.append(crop_to(found.estimate, array.shape))
+            learned.append(found.learned)
+        return estimates, tuple(learned)
+
+    def _combine(self, array: Numbers, mask: Mask, estimates: list[Numbers]) -> Numbers:
+        weights = self.weights[_distance_classes(mask)[mask]].astype(array.dtype)
+        filled = array.copy()
+        filled[mask] = (np.stack([each[mask] for each in estimates], axis=1) * weights).sum(axis=1)
+        return filled
+
+
+def neighbour_correlation(mask: Mask) -> float:
+    """The correlation of neighbouring entries of a mask, as a mean over all axes."""
+    fraction = float(mask.mean())
+    if fraction in (0, 1):
+        return 0.0
+    both = total = 0
+    for axis in range(mask.ndim):
+        lines = np.moveaxis(mask, axis, 0)
+        both += np.count_nonzero(lines[1:] & lines[:-1])
+        total += lines[1:].size
+    return (both / max(1, total) - fraction**2) / (fraction - fraction**2)
+
+
+def hide_copies(mask: Mask, holes: Mask, random: np.random.Generator) -> Mask:
+    """Copies of `holes` at observed places, shifted cyclically by random distances."""
+    hidden, axes = np.zeros_like(mask), tuple(range(mask.ndim))
+    wanted = min(_HIDDEN_FRACTION, _HIDDEN_FRACTION_OF_OBSERVED * (1 - mask.mean())) * mask.size
+    for _ in range(_MAX_COPIES):
+        if hidden.sum() >= wanted:
+            break
+        far = distance_transform_edt(~(mask | hidden)) > _HIDDEN_DISTANCE
+        shift = [int(random.integers(n)) for n in mask.shape]
+        hidden |= far & np.roll(holes, shift, axes)
+    return hidden
+
+
+def _distance_classes(mask: Mask) -> NDArray[np.int64]:
+    """The class of the distance of each sample from observed samples."""
+    return np.searchsorted(_DISTANCE_CLASSES, distance_transform_edt(mask))
+
+
+@single_threaded_blas
+def least_error_weights(errors: Floats, classes: NDArray[np.int64]) -> Floats:
+    """The convex combinations of estimates with the least squared error, by class.
+
+    `errors` are those of samples in rows and estimates in columns. With Q = E^T E, weights w
+    minimise w^T Q w such that w >= 0 and sum(w) = 1.
+    """
+    n_classes, n = len(_DISTANCE_CLASSES) + 1, errors.shape[1]
+    prior = _PRIOR_SAMPLES / len(errors) * (errors.T @ errors)
+    weights = np.empty((n_classes, n))
+    for k in range(n_classes):
+        some = errors[classes == k]
+        Q = some.T @ some + prior
+        # Any solution without the constraint on the sum is proportional to the one with it.
+        scale = max(float(np.trace(Q)) / n, np.finfo(float).tiny)
+        root = np.linalg.cholesky(Q / scale + 1e-9 * np.eye(n)).T
+        found, _ = nnls(np.vstack([root, np.ones(n)]), np.r_[np.zeros(n), 1.0])
+        weights[k] = found / found.sum()
+    return weights
 
 
 @dataclass(frozen=True)
