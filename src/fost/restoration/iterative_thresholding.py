@@ -9,8 +9,8 @@
 
 Compact holes (squares, scratches, letters) differ from scattered samples. For them, copies of the
 holes are hidden at observed places. Passes with small and with large patches start from the fill
-of a thin plate. The result is the convex combination of both fills and both estimates that has the
-least error in the hidden holes, with weights by the distance to observed samples.
+of a thin plate. The result is the convex combination of fills and estimates that has the least
+error in the hidden holes.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from fost import _core
 from fost._progress import progress
 from fost._threads import single_threaded_blas
 from fost._typing import Floats, Mask, Numbers
+from fost.imputation.conditioning import keep_observed
 from fost.restoration.arrays import crop_to, pad_to
 from fost.restoration.patch_grid import Sizes, check_stride
 from fost.restoration.patch_specs import default_transform, learn_transform
@@ -70,11 +71,8 @@ _N_ITERATIONS = 2
 _COMPACT_CORRELATION = 0.25
 # Copies of compact holes are hidden until they cover this fraction of the array, or of the observed
 # samples if these are few, at this distance from the holes and from each other.
-_HIDDEN_FRACTION, _HIDDEN_FRACTION_OF_OBSERVED, _HIDDEN_DISTANCE, _MAX_COPIES = 0.1, 0.5, 4, 16
-# Classes of the distance from observed samples. The errors of all classes count as this many
-# samples in each of them.
-_DISTANCE_CLASSES = (1.5, 3, 6, 12, 24)
-_PRIOR_SAMPLES = 200
+_HIDDEN_FRACTION, _HIDDEN_FRACTION_OF_OBSERVED, _HIDDEN_DISTANCE, _MAX_COPIES = 0.15, 0.5, 4, 16
+_COMPACT_PASSES = 120
 
 # The mean squared error of an estimate on held-out samples.
 HeldOutError = Callable[[Numbers], float]
@@ -112,7 +110,7 @@ def inpaint_by_thresholding(
                     ThresholdSchedule(
                         shape,
                         check_stride(stride, shape, (*shape[:-1], 1)),
-                        _MAX_PASSES,
+                        _COMPACT_PASSES,
                         _OVER_RELAXATION,
                     )
                     for shape in shapes
@@ -175,7 +173,7 @@ class CompactHoles:
     schedules: tuple[ThresholdSchedule, ...]
     transform: Coder | None  # that of the user
     learned: tuple[Coder | None, ...]  # by schedule
-    weights: Floats  # by class of the distance from observed samples, and by estimate
+    weights: Floats  # by estimate
 
     @classmethod
     def fit(
@@ -189,11 +187,10 @@ class CompactHoles:
         verbose: bool,
     ) -> tuple[Numbers, CompactHoles]:
         """The weights with the least error in hidden holes, and the filled array."""
-        unfitted = cls(schedules, transform, (None,) * len(schedules), np.empty((0, 0)))
+        unfitted = cls(schedules, transform, (None,) * len(schedules), np.empty(0))
         estimates, learned = unfitted._estimates(array, mask | hidden, random, verbose)
-        classes = _distance_classes(mask | hidden)
         errors = np.stack([(each - array)[hidden] for each in estimates], axis=1)
-        weights = least_error_weights(errors.astype(np.float64), classes[hidden])
+        weights = least_error_weights(errors.astype(np.float64))
         model = replace(unfitted, learned=learned, weights=weights)
         return model._combine(array, mask, estimates), model
 
@@ -217,10 +214,9 @@ class CompactHoles:
         return estimates, tuple(learned)
 
     def _combine(self, array: Numbers, mask: Mask, estimates: list[Numbers]) -> Numbers:
-        weights = self.weights[_distance_classes(mask)[mask]].astype(array.dtype)
-        filled = array.copy()
-        filled[mask] = (np.stack([each[mask] for each in estimates], axis=1) * weights).sum(axis=1)
-        return filled
+        weights = self.weights.astype(array.dtype)
+        mixed = sum(w * each for w, each in zip(weights, estimates, strict=True))
+        return keep_observed(np.asarray(mixed), array, mask)
 
 
 def neighbour_correlation(mask: Mask) -> float:
@@ -249,30 +245,20 @@ def hide_copies(mask: Mask, holes: Mask, random: np.random.Generator) -> Mask:
     return hidden
 
 
-def _distance_classes(mask: Mask) -> NDArray[np.int64]:
-    """The class of the distance of each sample from observed samples."""
-    return np.searchsorted(_DISTANCE_CLASSES, distance_transform_edt(mask))
-
-
 @single_threaded_blas
-def least_error_weights(errors: Floats, classes: NDArray[np.int64]) -> Floats:
-    """The convex combinations of estimates with the least squared error, by class.
+def least_error_weights(errors: Floats) -> Floats:
+    """The weights of the convex combination of estimates with the least squared error.
 
-    `errors` are those of samples in rows and estimates in columns. With Q = E^T E, weights w
-    minimise w^T Q w such that w >= 0 and sum(w) = 1.
+    `errors` E has samples in rows and estimates in columns. The weights w >= 0 of sum 1 minimise
+    w^T Q w, where Q = E^T E. They are proportional to the minimiser of w^T Q w + (1 - sum(w))^2
+    without a constraint on the sum, since the best multiple of any w has a value that increases
+    with w^T Q w.
     """
-    n_classes, n = len(_DISTANCE_CLASSES) + 1, errors.shape[1]
-    prior = _PRIOR_SAMPLES / len(errors) * (errors.T @ errors)
-    weights = np.empty((n_classes, n))
-    for k in range(n_classes):
-        some = errors[classes == k]
-        Q = some.T @ some + prior
-        # Any solution without the constraint on the sum is proportional to the one with it.
-        scale = max(float(np.trace(Q)) / n, np.finfo(float).tiny)
-        root = np.linalg.cholesky(Q / scale + 1e-9 * np.eye(n)).T
-        found, _ = nnls(np.vstack([root, np.ones(n)]), np.r_[np.zeros(n), 1.0])
-        weights[k] = found / found.sum()
-    return weights
+    Q, n = errors.T @ errors, errors.shape[1]
+    scale = max(float(np.trace(Q)) / n, np.finfo(float).tiny)
+    root = np.linalg.cholesky(Q / scale + 1e-9 * np.eye(n)).T
+    found, _ = nnls(np.vstack([root, np.ones(n)]), np.r_[np.zeros(n), 1.0])
+    return np.asarray(found / found.sum())
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,9 @@ def thin_plate_fill(array: Numbers, mask: Mask) -> Numbers:
 
 
 @single_threaded_blas
-def _solve_thin_plate(plane: Numbers, places: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
+def _solve_thin_plate(
+    plane: Numbers, places: NDArray[np.int64], numbers: NDArray[np.int64]
+) -> None:
     """Replace the samples at flat `places` of a contiguous array; `numbers` is -1 everywhere."""
     values, shape = plane.reshape(-1), np.array(plane.shape)
     at = np.stack(np.unravel_index(places, plane.shape), axis=1)
