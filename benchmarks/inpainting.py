@@ -32,7 +32,8 @@ from fost.restoration import inpaint
 Pixels = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
 Method = Callable[[Pixels, Mask], Pixels]
-IMAGES = "camera astronaut coins moon brick grass text page chelsea cell".split()
+IMAGES: tuple[str, ...] = ("camera", "astronaut", "coins", "moon", "brick")
+IMAGES += ("grass", "text", "page", "chelsea", "cell")
 SIDE = 256
 # Squares cover this fraction of the image.
 COVERED = 0.1
@@ -98,7 +99,7 @@ MASKS = {
 
 def biharmonic(image: Pixels, mask: Mask) -> Pixels:
     filled = np.asarray(inpaint_biharmonic(image / 255, mask))
-    return np.rint(255 * np.clip(filled, 0, 1)).astype(np.uint8)
+    return np.asarray(np.rint(255 * np.clip(filled, 0, 1)), np.uint8)
 
 
 def methods() -> dict[str, Method]:
@@ -166,7 +167,7 @@ def main() -> None:
     parser.add_argument("--only-fost", action="store_true", help="without the other methods")
     asked = parser.parse_args()
     fost.set_num_threads(1)
-    found = {"fost": inpaint} if asked.only_fost else methods()
+    found: dict[str, Method] = {"fost": inpaint} if asked.only_fost else methods()
     rows = measure(asked.folder, asked.seeds, found)
     asked.result.write_text(json.dumps(rows))
     if asked.before is not None:

@@ -227,7 +227,7 @@ def neighbour_correlation(mask: Mask) -> float:
     both = total = 0
     for axis in range(mask.ndim):
         lines = np.moveaxis(mask, axis, 0)
-        both += np.count_nonzero(lines[1:] & lines[:-1])
+        both += int(np.count_nonzero(lines[1:] & lines[:-1]))
         total += lines[1:].size
     return (both / max(1, total) - fraction**2) / (fraction - fraction**2)
 

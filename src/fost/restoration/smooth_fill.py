@@ -74,7 +74,7 @@ def thin_plate_fill(array: Numbers, mask: Mask) -> Numbers:
     ends = np.flatnonzero(np.diff(holes, append=-1)) + 1
     numbers = np.full(mask.size, -1)
     first = 0
-    for end in ends:
+    for end in map(int, ends):
         if end - first >= _SOLVED_SAMPLES or end == len(places):
             _solve_thin_plate(filled, places[first:end], numbers)
             first = end
