@@ -22,7 +22,7 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import distance_transform_edt
+from scipy.ndimage import distance_transform_cdt
 from scipy.optimize import nnls
 
 from fost import _core
@@ -71,7 +71,7 @@ _N_ITERATIONS = 2
 _COMPACT_CORRELATION = 0.25
 # Copies of compact holes are hidden until they cover this fraction of the array, or of the observed
 # samples if these are few, at this distance from the holes and from each other.
-_HIDDEN_FRACTION, _HIDDEN_FRACTION_OF_OBSERVED, _HIDDEN_DISTANCE, _MAX_COPIES = 0.15, 0.5, 4, 16
+_HIDDEN_FRACTION, _HIDDEN_FRACTION_OF_OBSERVED, _HIDDEN_DISTANCE, _MAX_COPIES = 0.15, 0.5, 4, 8
 _COMPACT_PASSES = 120
 
 # The mean squared error of an estimate on held-out samples.
@@ -239,7 +239,7 @@ def hide_copies(mask: Mask, holes: Mask, random: np.random.Generator) -> Mask:
     for _ in range(_MAX_COPIES):
         if hidden.sum() >= wanted:
             break
-        far = distance_transform_edt(~(mask | hidden)) > _HIDDEN_DISTANCE
+        far = distance_transform_cdt(~(mask | hidden)) > _HIDDEN_DISTANCE
         shift = [int(random.integers(n)) for n in mask.shape]
         hidden |= far & np.roll(holes, shift, axes)
     return hidden

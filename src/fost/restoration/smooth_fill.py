@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import binary_dilation, distance_transform_edt, label
+from scipy.ndimage import binary_dilation, distance_transform_cdt, label
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
@@ -63,7 +63,7 @@ def thin_plate_fill(array: Numbers, mask: Mask) -> Numbers:
     all axes, where d_i is the difference of neighbours. Arguments are those of `smooth_fill`.
     """
     filled = smooth_fill(array, mask)[0]
-    unknown = mask & (distance_transform_edt(mask) <= _MAX_DISTANCES[mask.ndim])
+    unknown = mask & (distance_transform_cdt(mask) <= _MAX_DISTANCES[mask.ndim])
     # Equations couple samples at a distance of two, whose neighbourhoods touch.
     near = np.ones((3,) * mask.ndim, bool)
     labels, _ = label(binary_dilation(unknown, near), near)
@@ -72,20 +72,23 @@ def thin_plate_fill(array: Numbers, mask: Mask) -> Numbers:
     order = np.argsort(holes, kind="stable")
     places, holes = places[order], holes[order]
     ends = np.flatnonzero(np.diff(holes, append=-1)) + 1
-    numbers = np.full(mask.size, -1)
+    numbers, flags = np.full(mask.size, -1), np.zeros(mask.size, bool)
     first = 0
     for end in map(int, ends):
         if end - first >= _SOLVED_SAMPLES or end == len(places):
-            _solve_thin_plate(filled, places[first:end], numbers)
+            _solve_thin_plate(filled, places[first:end], numbers, flags)
             first = end
     return filled
 
 
 @single_threaded_blas
 def _solve_thin_plate(
-    plane: Numbers, places: NDArray[np.int64], numbers: NDArray[np.int64]
+    plane: Numbers, places: NDArray[np.int64], numbers: NDArray[np.int64], flags: Mask
 ) -> None:
-    """Replace the samples at flat `places` of a contiguous array; `numbers` is -1 everywhere."""
+    """Replace the samples at flat `places` of a contiguous array.
+
+    `numbers` and `flags`, -1 and False for all samples, are used and restored.
+    """
     values, shape = plane.reshape(-1), np.array(plane.shape)
     at = np.stack(np.unravel_index(places, plane.shape), axis=1)
     numbers[places] = np.arange(len(places))
@@ -94,7 +97,9 @@ def _solve_thin_plate(
     for offsets, factors in _differences(plane.ndim):
         starts = (at[:, None] - offsets).reshape(-1, plane.ndim)
         inside = (starts >= 0).all(axis=1) & (starts + offsets.max(axis=0) < shape).all(axis=1)
-        flat = np.unique(np.ravel_multi_index(tuple(starts[inside].T), plane.shape))
+        flags[np.ravel_multi_index(tuple(starts[inside].T), plane.shape)] = True
+        flat = np.flatnonzero(flags)
+        flags[flat] = False
         samples = flat[:, None] + np.ravel_multi_index(tuple(offsets.T), plane.shape, mode="wrap")
         number = numbers[samples]
         known = np.where(number < 0, values[samples], 0)
