@@ -83,12 +83,16 @@ def test_neighbours_are_correlated_in_compact_holes_only():
 
 def test_hidden_holes_are_observed_and_apart():
     mask = compact_mask()
-    hidden = hide_copies(mask, mask, np.random.default_rng(0))
+    hidden = hide_copies(mask, False, np.random.default_rng(0))
     assert 64 <= hidden.sum() < 0.3 * hidden.size
     rows, columns = np.nonzero(mask)
     for i, j in np.argwhere(hidden):
-        assert np.hypot(rows - i, columns - j).min() > 4
-    assert not hide_copies(np.ones((9, 9), bool), mask[:9, :9], np.random.default_rng(0)).any()
+        assert np.maximum(abs(rows - i), abs(columns - j)).min() > 4
+    scattered = np.random.default_rng(0).random(mask.shape) < 0.02
+    assert not hide_copies(scattered, False, np.random.default_rng(0)).any()
+    scattered[20:32] = True  # between parts of the array
+    assert not hide_copies(scattered, True, np.random.default_rng(0)).any()
+    assert hide_copies(scattered, False, np.random.default_rng(0)).any()
 
 
 def test_weights_have_the_least_error_among_convex_combinations():

@@ -52,3 +52,14 @@ def test_the_middle_of_large_holes_keeps_the_multiscale_mean(rng):
     middle = (slice(40, 50), slice(40, 60))
     np.testing.assert_array_equal(found[middle], smooth_fill(array, mask)[0][middle])
     assert np.isfinite(found).all()
+
+
+def test_holes_that_are_too_large_keep_the_multiscale_mean(rng, monkeypatch):
+    monkeypatch.setattr(module, "_MAX_HOLE_SIZES", {2: 50})
+    array, mask = rng.random((40, 40)), np.zeros((40, 40), bool)
+    mask[2:10, 2:10] = mask[20:25, 20:25] = True
+    found, mean = thin_plate_fill(array, mask), smooth_fill(array, mask)[0]
+    np.testing.assert_array_equal(found[:15], mean[:15])
+    assert (found[20:25, 20:25] != mean[20:25, 20:25]).all()
+    large = mask & (np.arange(40)[:, None] < 15)
+    np.testing.assert_array_equal(thin_plate_fill(array, large), smooth_fill(array, large)[0])

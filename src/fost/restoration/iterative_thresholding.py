@@ -97,25 +97,15 @@ def inpaint_by_thresholding(
     holes.
     """
     if max_iter is None:
-        holes = mask
-        if missing_fraction is not None:
-            holes = mask & ~mask.all(axis=tuple(range(1, mask.ndim)), keepdims=True)
-        if neighbour_correlation(holes) > _COMPACT_CORRELATION:
-            hidden = hide_copies(mask, holes, random)
-            if hidden.sum() >= _MIN_HELD_OUT:
-                shapes = [patch_shape]
-                if large_patch_shape not in (None, patch_shape):
-                    shapes.append(large_patch_shape)
-                schedules = tuple(
-                    ThresholdSchedule(
-                        shape,
-                        check_stride(stride, shape, (*shape[:-1], 1)),
-                        _COMPACT_PASSES,
-                        _OVER_RELAXATION,
-                    )
-                    for shape in shapes
-                )
-                return CompactHoles.fit(array, mask, hidden, schedules, transform, random, verbose)
+        hidden = hide_copies(mask, missing_fraction is not None, random)
+        if hidden.sum() >= _MIN_HELD_OUT:
+            shapes = dict.fromkeys((patch_shape, large_patch_shape or patch_shape))
+            strides = [check_stride(stride, shape, (*shape[:-1], 1)) for shape in shapes]
+            schedules = tuple(
+                ThresholdSchedule(*each, _COMPACT_PASSES, _OVER_RELAXATION)
+                for each in zip(shapes, strides, strict=True)
+            )
+            return CompactHoles.fit(array, mask, hidden, schedules, transform, random, verbose)
     steps = check_stride(stride, patch_shape, (*patch_shape[:-1], 1))
     known, holes = pad_to(array, patch_shape), pad_to(mask, patch_shape)
     fraction = float(mask.mean()) if missing_fraction is None else missing_fraction
@@ -232,9 +222,17 @@ def neighbour_correlation(mask: Mask) -> float:
     return (both / max(1, total) - fraction**2) / (fraction - fraction**2)
 
 
-def hide_copies(mask: Mask, holes: Mask, random: np.random.Generator) -> Mask:
-    """Copies of `holes` at observed places, shifted cyclically by random distances."""
-    hidden, axes = np.zeros_like(mask), tuple(range(mask.ndim))
+def hide_copies(mask: Mask, has_parts: bool, random: np.random.Generator) -> Mask:
+    """Copies of compact holes at observed places; none if the holes are not compact.
+
+    The holes are shifted cyclically by random distances. If the array has parts, rows of missing
+    samples lie between them, which are no holes.
+    """
+    hidden, axes, holes = np.zeros_like(mask), tuple(range(mask.ndim)), mask
+    if has_parts:
+        holes = mask & ~mask.all(axis=axes[1:], keepdims=True)
+    if neighbour_correlation(holes) <= _COMPACT_CORRELATION:
+        return hidden
     wanted = min(_HIDDEN_FRACTION, _HIDDEN_FRACTION_OF_OBSERVED * (1 - mask.mean())) * mask.size
     for _ in range(_MAX_COPIES):
         if hidden.sum() >= wanted:

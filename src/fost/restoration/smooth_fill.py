@@ -26,9 +26,10 @@ _N_SMOOTHINGS = 6
 # The weight of first differences beside second ones. Without this tension, the surface overshoots
 # in holes of more than 1 / 0.1 samples; there it is close to a membrane.
 _TENSION = 0.1
-# Samples farther than this from all observed ones keep the multiscale mean, by number of axes: the
-# factors of the equations of wide holes would be large, in three dimensions above all.
+# Samples farther than this from all observed ones keep the multiscale mean, and so do holes with
+# more samples than this, by number of axes: the factors of their equations would be large.
 _MAX_DISTANCES = {1: 64, 2: 32, 3: 6}
+_MAX_HOLE_SIZES = {1: 2**22, 2: 2**18, 3: 2**13}
 # Separate holes are solved together, up to about this many samples, to limit memory.
 _SOLVED_SAMPLES = 2**15
 
@@ -69,6 +70,8 @@ def thin_plate_fill(array: Numbers, mask: Mask) -> Numbers:
     labels, _ = label(binary_dilation(unknown, near), near)
     places = np.flatnonzero(unknown)
     holes = labels.ravel()[places]
+    kept = np.bincount(holes)[holes] <= _MAX_HOLE_SIZES[mask.ndim]
+    places, holes = places[kept], holes[kept]
     order = np.argsort(holes, kind="stable")
     places, holes = places[order], holes[order]
     ends = np.flatnonzero(np.diff(holes, append=-1)) + 1
