@@ -77,6 +77,10 @@ class Transform(Coder):
         return dense_flops(self.n_features)
 
     @property
+    def _additions(self) -> int:
+        return self.flops // 2 - self.n_features // 2
+
+    @property
     def n_parameters(self) -> int:
         """Number of entries of its arrays."""
         arrays = (v for v in self.arguments().values() if isinstance(v, np.ndarray))
@@ -305,6 +309,10 @@ class Transposed(Transform):
         return self._transform.flops
 
     @property
+    def _additions(self) -> int:
+        return self._transform._additions
+
+    @property
     def n_parameters(self) -> int:
         """Equal to that of U."""
         return self._transform.n_parameters
@@ -365,6 +373,10 @@ class Chain(Transform):
     def flops(self) -> int:
         """The sum over the stages."""
         return sum(stage.flops for stage in self._stages)
+
+    @property
+    def _additions(self) -> int:
+        return sum(stage._additions for stage in self._stages)
 
     @property
     def n_parameters(self) -> int:

@@ -90,6 +90,10 @@ class Givens(Transform):
         return 6 * self.n_rotations
 
     @property
+    def _additions(self) -> int:
+        return 2 * self.n_rotations
+
+    @property
     def n_parameters(self) -> int:
         """2 per rotation: its cosine and sine."""
         return 2 * self.n_rotations

@@ -75,6 +75,11 @@ class Householder(Transform):
         """4 n m."""
         return int(4 * self._vectors.size)
 
+    @property
+    def _additions(self) -> int:
+        """n - 1 of the inner product and n of the update, for each reflector."""
+        return 2 * int(self._vectors.size) - self.n_reflectors
+
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_reflectors(self._vectors)
 

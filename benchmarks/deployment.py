@@ -1,0 +1,186 @@
+"""Exported transforms on microcontrollers, in integers and in PyTorch: docs/deployment.md.
+
+    python -m benchmarks.deployment [--ecg ecg.dat] [--json FILE]
+
+Instructions are counted by ``qemu-arm``, which emulates a Cortex-M4F and a Cortex-M0 one instruction
+at a time; flash and stack are those of ``arm-none-eabi-gcc -Os``. Transforms are learned on two
+bundled images and judged on two others; for the electrocardiogram (the file that
+``scipy.datasets.electrocardiogram`` downloads), on the first and the second half.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import skimage.data
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+import fost
+from fost.export import Quantised, to_c
+
+Integers = NDArray[np.int64]
+M4F = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
+M0 = ["-mcpu=cortex-m0", "-mthumb"]
+N_RUNS = 20  # signals that are encoded while instructions are counted
+SEEDS = (0, 1, 2)
+
+_PROGRAM = """
+#include "transform.h"
+{signals}
+int run(const transform_value *y, transform_index *index, transform_value *value)
+{{
+    return transform_encode(y, {s}, index, value);
+}}
+void back(const transform_index *index, const transform_value *value, transform_value *y)
+{{
+    transform_decode(index, value, {s}, y);
+}}
+#ifdef RUNS
+int main(void)
+{{
+    transform_index index[{s}];
+    transform_value value[{s}];
+    int k, sum = 0;
+    for (k = 0; k < RUNS; k++)
+        sum += run(signals[k], index, value);
+    return sum == {s} * RUNS ? 0 : 1;
+}}
+#endif
+"""
+
+
+def patches(names: tuple[str, ...], count: int, seed: int) -> Integers:
+    """8 x 8 patches of bundled images at random places, without their rounded means."""
+    rng, rows = np.random.default_rng(seed), []
+    for name in names:
+        windows = sliding_window_view(getattr(skimage.data, name)().astype(np.int64), (8, 8))
+        i, j = (rng.integers(windows.shape[axis], size=count) for axis in (0, 1))
+        rows.append(windows[i, j].reshape(count, -1))
+    return centred(np.concatenate(rows))
+
+
+def centred(Y: Integers) -> Integers:
+    return Y - np.rint(Y.mean(axis=1, keepdims=True)).astype(np.int64)
+
+
+def electrocardiogram(path: str) -> tuple[Integers, Integers]:
+    """Windows of the first and of the second half."""
+    with np.load(path) as file:
+        samples = file["ecg"].astype(np.int64) - 1024
+    first, second = np.split(samples[: len(samples) // 2 * 2], 2)
+    return tuple(centred(sliding_window_view(half, 128)[::8]) for half in (first, second))  # type: ignore[return-value]
+
+
+def relative_error(coder: fost.Coder, Y: Integers, s: int) -> float:
+    residual = Y - coder.decode(coder.encode(Y.astype(np.float64), s))
+    return float(np.sum(residual**2) / np.sum(Y.astype(np.float64) ** 2))
+
+
+def measure(
+    coder: fost.Coder, Y: Integers, s: int, target: list[str], **options: Any
+) -> dict[str, float]:
+    """Flash and stack in bytes and instructions per encoded signal of the exported code."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        to_c(coder, folder / "transform.h", **options)
+        rows = ",".join("{" + ",".join(str(v) for v in row) + "}" for row in Y[:N_RUNS].tolist())
+        table = f"const transform_value signals[{N_RUNS}][{Y.shape[1]}] = {{{rows}}};"
+        for file, signals in (("size.c", ""), ("runs.c", table)):
+            (folder / file).write_text(_PROGRAM.format(signals=signals, s=s))
+        compiler = ["arm-none-eabi-gcc", *target, "-std=c99", "-Os", "-fstack-usage"]
+        subprocess.run([*compiler, "-c", "size.c"], cwd=folder, check=True)
+        sizes = subprocess.check_output(["arm-none-eabi-size", "size.o"], cwd=folder, text=True)
+        text, data, *_ = sizes.splitlines()[1].split()
+        # The deepest path is at most all functions but that of decoding.
+        frames = re.findall(r":(\w+)\t(\d+)\t", (folder / "size.su").read_text())
+        stack = sum(int(size) for function, size in frames if function != "back")
+        counts = [_instructions(folder, compiler, runs) for runs in (1, N_RUNS)]
+    per_signal = (counts[1] - counts[0]) / (N_RUNS - 1)
+    return {"flash": int(text) + int(data), "stack": stack, "instructions": round(per_signal)}
+
+
+def _instructions(folder: Path, compiler: list[str], runs: int) -> int:
+    build = [*compiler, f"-DRUNS={runs}", "runs.c", "--specs=rdimon.specs", "-o", "runs"]
+    subprocess.run(build, cwd=folder, check=True)
+    cpu = next(flag.partition("=")[2] for flag in compiler if flag.startswith("-mcpu"))
+    log = ["-singlestep", "-d", "exec,nochain", "-D", "log"]
+    subprocess.run(["qemu-arm", "-cpu", cpu, *log, "runs"], cwd=folder, check=True)
+    with open(folder / "log", "rb") as file:
+        return sum(line.startswith(b"Trace") for line in file)
+
+
+def microcontrollers(U: fost.Transform, Y: Integers, s: int) -> dict[str, Any]:
+    dense = fost.Dense(U.matrix)
+    rows = {
+        "DCT + rotations, float32, Cortex-M4F": measure(U, Y, s, M4F),
+        "dense, float32, Cortex-M4F": measure(dense, Y, s, M4F),
+        "DCT + rotations, float32, Cortex-M0": measure(U, Y, s, M0),
+        "DCT + rotations, integers, Cortex-M0": measure(U, Y, s, M0, integers=True),
+        "DCT + rotations, two digits, Cortex-M0": measure(
+            U, Y, s, M0, integers=True, max_digits=2
+        ),
+        "DCT + rotations, integers, Cortex-M4F": measure(U, Y, s, M4F, integers=True),
+    }
+    print(f"\n{'':<42}{'flash':>8}{'stack':>8}{'instructions':>14}")
+    for name, row in rows.items():
+        print(f"{name:<42}{row['flash']:>8,}{row['stack']:>8,}{row['instructions']:>14,}")
+    return rows
+
+
+def losses(name: str, U: fost.Transform, Y: Integers, s: int) -> dict[str, Any]:
+    """Increase of the error of s-term codes by integer arithmetic, and exactness."""
+    exact, rows = relative_error(U, Y, s), {}
+    for label, options in (("8 bits", {}), ("two digits", {"max_digits": 2})):
+        quantised = Quantised(U, **options)
+        rows[f"{name}, {label}"] = {
+            "error": quantised.relative_error(Y, s),
+            "increase": quantised.relative_error(Y, s) / exact - 1,
+            "exact inverses": int((quantised.inverse(quantised.forward(Y)) == Y).all(1).sum()),
+            "signals": len(Y),
+            "additions": quantised.operation_counts.additions,
+            "multiplications": quantised.operation_counts.multiplications,
+        }
+    for label, row in rows.items():
+        print(
+            f"{label:<28} error {row['error']:.4%} ({row['increase']:+.3%}), inverse exact for "
+            f"{row['exact inverses']} of {row['signals']}, {row['additions']} additions, "
+            f"{row['multiplications']} multiplications"
+        )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ecg")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    found: dict[str, Any] = {}
+    for seed in SEEDS:
+        train, test = patches(("camera", "moon"), 4000, seed), patches(("brick", "grass"), 1000, 99)
+        learned = fost.learn(
+            train.astype(float), fost.Rotations(64), 4, base=fost.DCT((8, 8)), random_state=seed
+        )
+        found |= losses(f"patches, seed {seed}", learned.transform, test, 4)
+        if seed == SEEDS[0]:
+            first = learned.transform, test
+    if arguments.ecg:
+        train, test = electrocardiogram(arguments.ecg)
+        learned = fost.learn(
+            train.astype(float), fost.Rotations(128), 8, base=fost.DCT(128), random_state=0
+        )
+        found |= losses("electrocardiogram", learned.transform, test, 8)
+    found |= microcontrollers(*first, 4)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
