@@ -2,8 +2,8 @@
 
     python -m benchmarks.deployment [--ecg ecg.dat] [--json FILE]
 
-Instructions are counted by ``qemu-arm``, which emulates a Cortex-M4F and a Cortex-M0 one instruction
-at a time; flash and stack are those of ``arm-none-eabi-gcc -Os``. Transforms are learned on two
+Instructions are counted by ``qemu-system-arm``, which emulates a Cortex-M4F and a Cortex-M0 one
+instruction at a time; flash and stack are those of ``arm-none-eabi-gcc -Os``. Transforms are learned on two
 bundled images and judged on two others; for the electrocardiogram (the file that
 ``scipy.datasets.electrocardiogram`` downloads), on the first and the second half.
 """
@@ -24,11 +24,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 import fost
+from benchmarks import cortex_m
 from fost.export import Quantised, to_c
 
 Integers = NDArray[np.int64]
-M4F = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
-M0 = ["-mcpu=cortex-m0", "-mthumb"]
 N_RUNS = 20  # signals that are encoded while instructions are counted
 SEEDS = (0, 1, 2)
 
@@ -85,7 +84,7 @@ def relative_error(coder: fost.Coder, Y: Integers, s: int) -> float:
 
 
 def measure(
-    coder: fost.Coder, Y: Integers, s: int, target: list[str], **options: Any
+    coder: fost.Coder, Y: Integers, s: int, core: str, **options: Any
 ) -> dict[str, float]:
     """Flash and stack in bytes and instructions per encoded signal of the exported code."""
     with tempfile.TemporaryDirectory() as name:
@@ -95,39 +94,34 @@ def measure(
         table = f"const transform_value signals[{N_RUNS}][{Y.shape[1]}] = {{{rows}}};"
         for file, signals in (("size.c", ""), ("runs.c", table)):
             (folder / file).write_text(_PROGRAM.format(signals=signals, s=s))
-        compiler = ["arm-none-eabi-gcc", *target, "-std=c99", "-Os", "-fstack-usage"]
-        subprocess.run([*compiler, "-c", "size.c"], cwd=folder, check=True)
+        compile = [cortex_m.COMPILER, *cortex_m.CORES[core][1], "-std=c99", "-Os", "-c"]
+        subprocess.run([*compile, "-fstack-usage", "size.c"], cwd=folder, check=True)
         sizes = subprocess.check_output(["arm-none-eabi-size", "size.o"], cwd=folder, text=True)
         text, data, *_ = sizes.splitlines()[1].split()
         # The deepest path is at most all functions but that of decoding.
-        frames = re.findall(r":(\w+)\t(\d+)\t", (folder / "size.su").read_text())
+        frames = re.findall(r":([\w.]+)\t(\d+)\t", (folder / "size.su").read_text())
         stack = sum(int(size) for function, size in frames if function != "back")
-        counts = [_instructions(folder, compiler, runs) for runs in (1, N_RUNS)]
+        counts = []
+        for runs in (1, N_RUNS):
+            program = cortex_m.build(core, folder / "runs.c", "-Os", f"-DRUNS={runs}")
+            code, count = cortex_m.run(core, program, count=True)
+            assert code == 0, "the exported code found too few entries"
+            counts.append(count)
     per_signal = (counts[1] - counts[0]) / (N_RUNS - 1)
     return {"flash": int(text) + int(data), "stack": stack, "instructions": round(per_signal)}
-
-
-def _instructions(folder: Path, compiler: list[str], runs: int) -> int:
-    build = [*compiler, f"-DRUNS={runs}", "runs.c", "--specs=rdimon.specs", "-o", "runs"]
-    subprocess.run(build, cwd=folder, check=True)
-    cpu = next(flag.partition("=")[2] for flag in compiler if flag.startswith("-mcpu"))
-    log = ["-singlestep", "-d", "exec,nochain", "-D", "log"]
-    subprocess.run(["qemu-arm", "-cpu", cpu, *log, "runs"], cwd=folder, check=True)
-    with open(folder / "log", "rb") as file:
-        return sum(line.startswith(b"Trace") for line in file)
 
 
 def microcontrollers(U: fost.Transform, Y: Integers, s: int) -> dict[str, Any]:
     dense = fost.Dense(U.matrix)
     rows = {
-        "DCT + rotations, float32, Cortex-M4F": measure(U, Y, s, M4F),
-        "dense, float32, Cortex-M4F": measure(dense, Y, s, M4F),
-        "DCT + rotations, float32, Cortex-M0": measure(U, Y, s, M0),
-        "DCT + rotations, integers, Cortex-M0": measure(U, Y, s, M0, integers=True),
+        "DCT + rotations, float32, Cortex-M4F": measure(U, Y, s, "cortex-m4"),
+        "dense, float32, Cortex-M4F": measure(dense, Y, s, "cortex-m4"),
+        "DCT + rotations, float32, Cortex-M0": measure(U, Y, s, "cortex-m0"),
+        "DCT + rotations, integers, Cortex-M0": measure(U, Y, s, "cortex-m0", integers=True),
         "DCT + rotations, two digits, Cortex-M0": measure(
-            U, Y, s, M0, integers=True, max_digits=2
+            U, Y, s, "cortex-m0", integers=True, max_digits=2
         ),
-        "DCT + rotations, integers, Cortex-M4F": measure(U, Y, s, M4F, integers=True),
+        "DCT + rotations, integers, Cortex-M4F": measure(U, Y, s, "cortex-m4", integers=True),
     }
     print(f"\n{'':<42}{'flash':>8}{'stack':>8}{'instructions':>14}")
     for name, row in rows.items():

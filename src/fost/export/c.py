@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from string import Template
 from typing import NamedTuple
 
@@ -27,8 +27,14 @@ _KEYWORDS = frozenset(
     "true try typename using virtual xor".split()
 )
 _MAX_NAME = 40
-_CALLS = ((Rotations, "rotate"), (Lifting, "rotate"), (Reflectors, "reflect"))
-_KINDS = {"rotate": templates.ROTATE, "reflect": templates.REFLECT, "multiply": templates.DENSE}
+_KINDS = {
+    "turn": templates.TURN,
+    "rotate": templates.ROTATE,
+    "reflect": templates.REFLECT,
+    "multiply": templates.DENSE,
+}
+# Lines of at most this length are transformed by code without tables: 0.4 kB for 8 entries.
+_MAX_UNROLLED = 8
 # Signals of the self-test, the entries of their codes, and the error in units of the last place.
 _N_TESTS = 3
 _TEST_ENTRIES = 4
@@ -120,8 +126,8 @@ def c_source(
         for step in program.steps:
             tables.add(step)
         bounds.append(len(tables.rows))
-    order = np.array([np.where(m.sign < 0, ~m.where, m.where) for m in members])
-    moved = bool((order != np.arange(coder.n_features)).any())
+    order = np.array([2 * m.where + (m.sign < 0) for m in members])
+    moved = bool((order != 2 * np.arange(coder.n_features)).any())
     arrays = tables.arrays | ({"order": order} if moved else {})
     if quantised is not None:
         arrays["weights"] = quantised._weights
@@ -150,6 +156,8 @@ def c_source(
         ),
         "BOUNDS": ", ".join(map(str, bounds)),
         "CALLS": _calls(tables.kinds),
+        "ABS": "fabsf" if real == np.float32 else "fabs",
+        **(templates.ORDERED if moved else templates.IN_ORDER),
         **_member_texts(len(members) > 1),
         **_number_texts(quantised),
         **_self_test(coder, real, index, quantised),
@@ -158,14 +166,18 @@ def c_source(
         templates.HEADER,
         "\n".join(declared),
         templates.STEPS,
-        templates.ORDER if moved else templates.NO_ORDER,
+        templates.PLACES,
     ]
+    uses_rotate = tables.unrolled or (quantised is not None and "turn" in tables.kinds)
+    kinds = dict.fromkeys([*(["rotate"] if uses_rotate else []), *tables.kinds])
     if quantised is None:
-        parts += [_KINDS[kind] for kind in tables.kinds] + [templates.FLOAT_SIZE]
+        known = _KINDS
+        parts.append(templates.FLOAT_SIZE)
     else:
+        known = {"rotate": templates.LIFT, "turn": templates.LIFT_TURN}
         product = templates.PRODUCT if quantised.max_digits is None else templates.DIGITS
-        parts += [product, templates.LIFT] if tables.kinds else []
-        parts.append(templates.INTEGER_SIZE)
+        parts += [templates.INTEGER_SIZE, *([product] if kinds else [])]
+    parts += [tables.unrolled[kind] if kind in tables.unrolled else known[kind] for kind in kinds]
     parts += [templates.RUN, templates.FUNCTIONS]
     parts += [templates.ENCODE_BANK if len(members) > 1 else templates.ENCODE, templates.SELF_TEST]
     text = Template("".join(parts)).substitute(values)
@@ -181,6 +193,7 @@ class _Tables:
         self._parts: dict[str, list[Numbers]] = {"pairs": [], "numbers": []}
         self.rows: list[list[int]] = []
         self.kinds: list[str] = []
+        self.unrolled: dict[str, str] = {}
 
     @property
     def pairs(self) -> Numbers:
@@ -202,6 +215,7 @@ class _Tables:
                 lines = step.outer, n, step.stride, 1, step.stride
             pairs = self._place("pairs", step.pairs.ravel())
             count, numbers = len(step.pairs), self._numbers(step)
+            kind = self._kind(step, lines[2], numbers)
         else:
             table = step.vectors if isinstance(step, Reflectors) else step.matrix
             kind = "reflect" if isinstance(step, Reflectors) else kind
@@ -209,6 +223,48 @@ class _Tables:
         if kind not in self.kinds:
             self.kinds.append(kind)
         self.rows.append([self.kinds.index(kind), *lines, count, pairs, numbers])
+
+    def _kind(self, step: Rotations | Lifting, lines: int, numbers: int) -> str:
+        """The function of a table; short lines get one of their own."""
+        if step.length > _MAX_UNROLLED or lines == 1:
+            return "turn" if lines == step.stride == 1 else "rotate"
+        kind, entries = f"line{numbers}", range(step.length)
+        body = self._rotations(step) if isinstance(step, Rotations) else self._lifts(step)
+        self.unrolled[kind] = Template(templates.UNROLLED).safe_substitute(
+            kind=kind,
+            entries=", ".join(["u", *(f"x{k}" for k in entries)]),
+            loads="\n".join(f"        x{k} = *p, p += stride;" for k in entries),
+            rotations="\n".join(f"        {line};" for line in body),
+            stores="\n".join(f"        p -= stride, *p = x{k};" for k in reversed(entries)),
+        )
+        return kind
+
+    def _rotations(self, step: Rotations) -> Iterator[str]:
+        suffix = "f" if self._real == np.float32 else ""
+        for (i, j), *angle in zip(step.pairs, step.cosines, step.sines, strict=True):
+            c, s = (f"{np.format_float_scientific(self._real.type(v))}{suffix}" for v in angle)
+            yield f"u = x{i}, x{i} = {c} * u + {s} * x{j}, x{j} = {c} * x{j} - {s} * u"
+
+    def _lifts(self, step: Lifting) -> Iterator[str]:
+        assert self._quantised is not None
+        by_digits = self._quantised.max_digits is not None
+
+        def lift(value: int, shift: int, source: str) -> str:
+            product = f"{value} * {source}"
+            if by_digits:
+                digits = ((d > 0, abs(d).bit_length() - 1) for d in signed_digits(value))
+                terms = (f"{'+-'[not up]} ((uint32_t){source} << {k})" for up, k in digits)
+                product = f"(int32_t)({' '.join(terms) or '0'})"
+            return f"(({product} + {1 << shift >> 1}) >> {shift})"
+
+        columns = step.pairs, step.p, step.s, step.p_shift, step.s_shift
+        for (i, j), p, s, p_shift, s_shift in zip(*(c.tolist() for c in columns), strict=True):
+            if p or s:
+                yield f"x{i} += u = {lift(p, p_shift, f'x{j}')}"
+                yield f"x{j} -= u = {lift(s, s_shift, f'x{i}')}"
+                yield f"x{i} += u = {lift(p, p_shift, f'x{j}')}"
+            else:
+                yield f"x{j} -= x{i}, x{i} += u = x{j} >> 1"
 
     def _numbers(self, step: Rotations | Lifting) -> int:
         if isinstance(step, Rotations):

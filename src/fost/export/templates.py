@@ -41,39 +41,29 @@ static const ${SIZE_TYPE} @_bounds[] = {${BOUNDS}};
 
 """
 
-# Coefficient k of the work array: `order` has its place, or the complement of it for a minus sign.
-ORDER = """\
-static inline @_value @_at(const @_value *work, int member, int k)
+# The last bit of an entry of `order` is the sign of coefficient k, the others are its place.
+PLACES = """\
+/* Coefficient k is the entry `place` of the work array, with a minus sign if `negative`. */
+static inline int @_place(int member, int k)
 {
-    const int place = @_order[member][k];
-    return place < 0 ? -work[~place] : work[place];
+${PLACE}
 }
 
-static inline void @_put(@_value *work, int member, int k, @_value value)
+static inline @_value @_signed(@_value value, int member, int k)
 {
-    const int place = @_order[member][k];
-    if (place < 0)
-        work[~place] = -value;
-    else
-        work[place] = value;
+${SIGNED}
 }
 
 """
 
-NO_ORDER = """\
-static inline @_value @_at(const @_value *work, int member, int k)
-{
-    (void)member;
-    return work[k];
+ORDERED = {
+    "PLACE": "    return @_order[member][k] >> 1;",
+    "SIGNED": "    return @_order[member][k] & 1 ? -value : value;",
 }
-
-static inline void @_put(@_value *work, int member, int k, @_value value)
-{
-    (void)member;
-    work[k] = value;
+IN_ORDER = {
+    "PLACE": "    (void)member;\n    return k;",
+    "SIGNED": "    (void)member;\n    (void)k;\n    return value;",
 }
-
-"""
 
 ROTATE = """\
 /* (a, b) <- (c a + s b, c b - s a) for pairs of entries, on lines that are `step` apart. */
@@ -97,6 +87,49 @@ static inline void @_rotate(@_value *x, const struct @_step *t, int inverse)
         pair += skip;
         angle += skip;
     } while (--count);
+}
+
+"""
+
+# The same for one line, without the inner loop.
+TURN = """\
+static inline void @_turn(@_value *x, const struct @_step *t, int inverse)
+{
+    const int skip = inverse ? -2 : 2, start = inverse ? 2 * ((int)t->count - 1) : 0;
+    const ${PAIR_TYPE} *pair = @_pairs + t->pairs + start;
+    const @_value *angle = @_numbers + t->numbers + start;
+    const @_value sign = inverse ? -1 : 1;
+    int count = t->count;
+    do {
+        const @_value c = angle[0], s = angle[1] * sign;
+        const int i = pair[0], j = pair[1];
+        const @_value u = x[i], v = x[j];
+        x[i] = c * u + s * v;
+        x[j] = c * v - s * u;
+        pair += skip;
+        angle += skip;
+    } while (--count);
+}
+
+"""
+
+# Forward on short lines: the values stay in registers.
+UNROLLED = """\
+static inline void @_$kind(@_value *x, const struct @_step *t, int inverse)
+{
+    const int stride = t->stride;
+    int lines = t->lines;
+    if (inverse) {
+        @_rotate(x, t, 1);
+        return;
+    }
+    do {
+        @_value *p = x, $entries;
+$loads
+$rotations
+$stores
+        x += t->step;
+    } while (--lines);
 }
 
 """
@@ -163,7 +196,41 @@ static inline int32_t @_times(const int16_t *digit, int32_t value)
 """
 
 LIFT = """\
-/* Rotations as three lifting steps with coefficients p / 2^i and s / 2^j, or as butterflies. */
+/* (a, b) rotated by three lifting steps with coefficients p / 2^i and s / 2^j, or a butterfly. */
+static inline void @_lift(@_value *a, @_value *b, const int16_t *number)
+{
+    const int i = number[0], j = number[1];
+    const int16_t *p = number + 2, *s = p + ${N_DIGITS};
+    int32_t u = *a, v = *b;
+    if (i) {
+        u += (@_times(p, v) + ((int32_t)1 << i >> 1)) >> i;
+        v -= (@_times(s, u) + ((int32_t)1 << j >> 1)) >> j;
+        u += (@_times(p, v) + ((int32_t)1 << i >> 1)) >> i;
+    } else {
+        v -= u;
+        u += v >> 1;
+    }
+    *a = u;
+    *b = v;
+}
+
+static inline void @_unlift(@_value *a, @_value *b, const int16_t *number)
+{
+    const int i = number[0], j = number[1];
+    const int16_t *p = number + 2, *s = p + ${N_DIGITS};
+    int32_t u = *a, v = *b;
+    if (i) {
+        u -= (@_times(p, v) + ((int32_t)1 << i >> 1)) >> i;
+        v += (@_times(s, u) + ((int32_t)1 << j >> 1)) >> j;
+        u -= (@_times(p, v) + ((int32_t)1 << i >> 1)) >> i;
+    } else {
+        u -= v >> 1;
+        v += u;
+    }
+    *a = u;
+    *b = v;
+}
+
 static inline void @_rotate(@_value *x, const struct @_step *t, int inverse)
 {
     const int skip = inverse ? -1 : 1, start = inverse ? (int)t->count - 1 : 0;
@@ -171,35 +238,37 @@ static inline void @_rotate(@_value *x, const struct @_step *t, int inverse)
     const int16_t *number = @_numbers + t->numbers + ${N_NUMBERS} * start;
     int count = t->count;
     do {
-        const int16_t *p = number + 2, *s = p + ${N_DIGITS};
-        const int i = number[0], j = number[1];
-        const int32_t half_i = (int32_t)1 << i >> 1, half_j = (int32_t)1 << j >> 1;
         @_value *a = x + pair[0] * t->stride, *b = x + pair[1] * t->stride;
         int lines = t->lines;
         do {
-            int32_t u = *a, v = *b;
-            if (!i && inverse) {
-                u -= v >> 1;
-                v += u;
-            } else if (!i) {
-                v -= u;
-                u += v >> 1;
-            } else if (inverse) {
-                u -= (@_times(p, v) + half_i) >> i;
-                v += (@_times(s, u) + half_j) >> j;
-                u -= (@_times(p, v) + half_i) >> i;
-            } else {
-                u += (@_times(p, v) + half_i) >> i;
-                v -= (@_times(s, u) + half_j) >> j;
-                u += (@_times(p, v) + half_i) >> i;
-            }
-            *a = u;
-            *b = v;
+            if (inverse)
+                @_unlift(a, b, number);
+            else
+                @_lift(a, b, number);
             a += t->step;
             b += t->step;
         } while (--lines);
         pair += 2 * skip;
         number += ${N_NUMBERS} * skip;
+    } while (--count);
+}
+
+"""
+
+LIFT_TURN = """\
+static inline void @_turn(@_value *x, const struct @_step *t, int inverse)
+{
+    const ${PAIR_TYPE} *pair = @_pairs + t->pairs;
+    const int16_t *number = @_numbers + t->numbers;
+    int count = t->count;
+    if (inverse) {
+        @_rotate(x, t, 1);
+        return;
+    }
+    do {
+        @_lift(x + pair[0], x + pair[1], number);
+        pair += 2;
+        number += ${N_NUMBERS};
     } while (--count);
 }
 
@@ -233,7 +302,7 @@ static inline int @_select(const @_value *work, int member, int s, @_index *inde
     if (s < 1)
         return 0;
     for (k = 0; k < @@_N; k++) {
-        const @_value v = @_at(work, member, k);
+        const @_value v = work[@_place(member, k)];
         const ${WEIGHT_TYPE} size = @_size(v, member, k);
         if (!(size > least))
             continue;
@@ -243,7 +312,7 @@ static inline int @_select(const @_value *work, int member, int s, @_index *inde
             index[m] = index[m - 1];
             m--;
         }
-        value[m] = v;
+        value[m] = @_signed(v, member, k);
         index[m] = (@_index)k;
         if (count == s)
             least = @_size(value[s - 1], member, index[s - 1]);
@@ -269,14 +338,14 @@ static inline void @_forward(const @_value *y, ${MEMBER_PARAMETER}@_value *x)
         work[k] = y[k]${LOAD};
 ${RUN_BASE}    @_run(work, ${MEMBER}, 0);
     for (k = 0; k < @@_N; k++)
-        x[k] = @_at(work, ${MEMBER}, k);
+        x[k] = @_signed(work[@_place(${MEMBER}, k)], ${MEMBER}, k);
 }
 
 static inline void @_inverse(const @_value *x, ${MEMBER_PARAMETER}@_value *y)
 {
     int k;
     for (k = 0; k < @@_N; k++)
-        @_put(y, ${MEMBER}, k, x[k]);
+        y[@_place(${MEMBER}, k)] = @_signed(x[k], ${MEMBER}, k);
     @_run(y, ${MEMBER}, 1);
 ${RUN_BASE_BACK}${STORE}}
 
@@ -289,7 +358,7 @@ static inline void @_decode(const @_index *index, const @_value *value, int coun
     for (k = 0; k < count; k++) {
         const int place = (int)index[k] - member * @@_N;
         if (place >= 0 && place < @@_N)
-            @_put(y, member, place, value[k]);
+            y[@_place(member, place)] = @_signed(value[k], member, place);
     }
     @_run(y, member, 1);
 ${RUN_BASE_BACK}}
@@ -346,7 +415,11 @@ static inline @_value @_size(@_value v, int member, int k)
 {
     (void)member;
     (void)k;
+#ifdef __GNUC__
+    return __builtin_${ABS}(v);
+#else
     return v < 0 ? -v : v;
+#endif
 }
 
 """
