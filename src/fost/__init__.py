@@ -75,6 +75,7 @@ __all__ = [
     "Wavelet",
     "baselines",
     "diagnostics",
+    "export",
     "get_num_threads",
     "images",
     "imputation",
@@ -125,7 +126,7 @@ _LATE = {
         "load",
     ),
 }
-_LATE_MODULES = ("baselines", "diagnostics", "images", "imputation", "restoration")
+_LATE_MODULES = ("baselines", "diagnostics", "export", "images", "imputation", "restoration")
 _PLACES = {name: module for module, names in _LATE.items() for name in names}
 
 

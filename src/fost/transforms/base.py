@@ -20,6 +20,10 @@ from fost.coding.encode import apply_plan
 from fost.transforms.coder import MAX_MATRIX_ENTRIES, Coder, check_transforms, dense_flops
 
 
+# Parameters with errors up to this size may have been rounded to a few bits.
+_QUANTISATION_GAP = 0.05
+
+
 class Transform(Coder):
     r"""An orthonormal transform U of signals with `n_features` entries; immutable.
 
@@ -206,6 +210,11 @@ class Transform(Coder):
         return Chain([self, other]) if isinstance(other, Transform) else NotImplemented
 
     def __rmatmul__(self, other: sparray | ArrayLike) -> Floats:
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(other, torch.Tensor):
+            from fost.torch import forward
+
+            return forward(other, self)
         # By the plan, also if a class defines its own `forward`.
         return self.T.decode(other) if issparse(other) else Transform.forward(self, other)
 
@@ -259,6 +268,16 @@ class Transform(Coder):
 
     def _decode_dense(self, codes: Floats, out: Floats | None = None) -> Floats:
         return apply_plan(self._plan, codes, inverse=True, name="codes", out=out)
+
+
+def hint_at_quantised(gap: float) -> str:
+    """The end of an error message for parameters that may have been quantised, by their gap."""
+    if gap > _QUANTISATION_GAP:
+        return ""
+    return (
+        f"; if they were rounded to few bits, which leaves them {gap:.1e} from orthogonal, pass the "
+        "exact ones, and see fost.export.Quantised for integer arithmetic"
+    )
 
 
 def _called_by_scipy_sparse() -> bool:
