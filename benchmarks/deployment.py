@@ -3,8 +3,8 @@
     python -m benchmarks.deployment [--ecg ecg.dat] [--json FILE]
 
 Instructions are counted by ``qemu-system-arm``, which emulates a Cortex-M4F and a Cortex-M0 one
-instruction at a time; flash and stack are those of ``arm-none-eabi-gcc -Os``. Transforms are learned on two
-bundled images and judged on two others; for the electrocardiogram (the file that
+instruction at a time; flash and stack are those of ``arm-none-eabi-gcc -Os``. Transforms are learned
+on two bundled images and judged on two others; for the electrocardiogram (the file that
 ``scipy.datasets.electrocardiogram`` downloads), on the first and the second half.
 """
 
@@ -67,7 +67,8 @@ def patches(names: tuple[str, ...], count: int, seed: int) -> Integers:
 
 
 def centred(Y: Integers) -> Integers:
-    return Y - np.rint(Y.mean(axis=1, keepdims=True)).astype(np.int64)
+    result: Integers = Y - np.rint(Y.mean(axis=1, keepdims=True)).astype(np.int64)
+    return result
 
 
 def electrocardiogram(path: str) -> tuple[Integers, Integers]:
@@ -83,9 +84,7 @@ def relative_error(coder: fost.Coder, Y: Integers, s: int) -> float:
     return float(np.sum(residual**2) / np.sum(Y.astype(np.float64) ** 2))
 
 
-def measure(
-    coder: fost.Coder, Y: Integers, s: int, core: str, **options: Any
-) -> dict[str, float]:
+def measure(coder: fost.Coder, Y: Integers, s: int, core: str, **options: Any) -> dict[str, float]:
     """Flash and stack in bytes and instructions per encoded signal of the exported code."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -111,7 +110,7 @@ def measure(
     return {"flash": int(text) + int(data), "stack": stack, "instructions": round(per_signal)}
 
 
-def microcontrollers(U: fost.Transform, Y: Integers, s: int) -> dict[str, Any]:
+def microcontrollers(U: fost.Coder, Y: Integers, s: int) -> dict[str, Any]:
     dense = fost.Dense(U.matrix)
     rows = {
         "DCT + rotations, float32, Cortex-M4F": measure(U, Y, s, "cortex-m4"),
@@ -129,7 +128,7 @@ def microcontrollers(U: fost.Transform, Y: Integers, s: int) -> dict[str, Any]:
     return rows
 
 
-def losses(name: str, U: fost.Transform, Y: Integers, s: int) -> dict[str, Any]:
+def losses(name: str, U: fost.Coder, Y: Integers, s: int) -> dict[str, Any]:
     """Increase of the error of s-term codes by integer arithmetic, and exactness."""
     exact, rows = relative_error(U, Y, s), {}
     for label, options in (("8 bits", {}), ("two digits", {"max_digits": 2})):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from fost import _core as _core  # validates environment variables on import
 
 if TYPE_CHECKING:
-    from fost import baselines, diagnostics, images, imputation, restoration
+    from fost import baselines, diagnostics, export, images, imputation, restoration
     from fost._threads import get_num_threads, set_num_threads
     from fost.coding.atoms import Atoms
     from fost.coding.omp import omp

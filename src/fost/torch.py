@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fost.transforms import Chain, Dense, Givens, Householder, Transform
+from fost.transforms import Chain, Givens, Householder, Transform
 
 __all__ = ["Layer", "forward", "inverse"]
 
@@ -89,11 +89,15 @@ def _fake(tensor: Tensor, number: int, inverse: bool) -> Tensor:
     return torch.empty_like(tensor, memory_format=torch.contiguous_format)
 
 
-def _save(ctx: torch.autograd.function.FunctionCtx, inputs: tuple[object, ...], output: object) -> None:
+def _save(
+    ctx: torch.autograd.function.FunctionCtx, inputs: tuple[object, ...], output: object
+) -> None:
     _, ctx.number, ctx.inverse = inputs  # type: ignore[attr-defined]
 
 
-def _adjoint(ctx: torch.autograd.function.FunctionCtx, gradient: Tensor) -> tuple[Tensor, None, None]:
+def _adjoint(
+    ctx: torch.autograd.function.FunctionCtx, gradient: Tensor
+) -> tuple[Tensor, None, None]:
     """U is orthonormal, so its inverse is its adjoint."""
     return _apply(gradient, ctx.number, not ctx.inverse), None, None  # type: ignore[attr-defined]
 

@@ -34,7 +34,10 @@ def both() -> list[Callable[..., torch.Tensor]]:
 @pytest.mark.parametrize("shape", [(16,), (3, 16), (2, 3, 16), (0, 16)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_equals_numpy(
-    rng: np.random.Generator, both: list[Callable[..., torch.Tensor]], shape: tuple[int, ...], dtype: str
+    rng: np.random.Generator,
+    both: list[Callable[..., torch.Tensor]],
+    shape: tuple[int, ...],
+    dtype: str,
 ) -> None:
     U = chain(rng)
     Y = rng.standard_normal(shape).astype(dtype)
@@ -70,7 +73,9 @@ def test_vmap(rng: np.random.Generator, both: list[Callable[..., torch.Tensor]])
         assert torch.equal(found, expected)
 
 
-def test_compiles_to_one_graph(rng: np.random.Generator, both: list[Callable[..., torch.Tensor]]) -> None:
+def test_compiles_to_one_graph(
+    rng: np.random.Generator, both: list[Callable[..., torch.Tensor]]
+) -> None:
     U = chain(rng)
     y = torch.tensor(rng.standard_normal((3, 16)))
 
@@ -99,7 +104,10 @@ def test_other_types(rng: np.random.Generator, both: list[Callable[..., torch.Te
 def test_matmul_returns_a_tensor_with_gradients(rng: np.random.Generator) -> None:
     U = chain(rng)
     y = torch.tensor(rng.standard_normal((3, 16)), requires_grad=True)
-    for found, expected in ((y @ U, U.forward(y.detach().numpy())), (y @ U.T, U.inverse(y.detach().numpy()))):
+    for found, expected in (
+        (y @ U, U.forward(y.detach().numpy())),
+        (y @ U.T, U.inverse(y.detach().numpy())),
+    ):
         assert isinstance(found, torch.Tensor)
         assert np.array_equal(found.detach().numpy(), expected)
     (y @ U).sum().backward()
@@ -116,7 +124,9 @@ def test_layer_equals_its_transform(rng: np.random.Generator, trainable: bool) -
     Y = rng.standard_normal((5, 16))
     tolerance = 1e-5
     assert np.allclose(layer(torch.tensor(Y)).detach().numpy(), U.forward(Y), atol=tolerance)
-    assert np.allclose(layer.inverse(torch.tensor(Y)).detach().numpy(), U.inverse(Y), atol=tolerance)
+    assert np.allclose(
+        layer.inverse(torch.tensor(Y)).detach().numpy(), U.inverse(Y), atol=tolerance
+    )
     assert all(p.requires_grad == trainable for p in layer.parameters())
     found = layer.transform()
     assert [type(stage) for stage in found.stages] == [type(stage) for stage in U.stages]

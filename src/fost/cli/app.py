@@ -13,8 +13,8 @@ import fost
 from fost.cli.decode import decode_command
 from fost.cli.denoise import denoise_command
 from fost.cli.encode import encode_command
-from fost.cli.export import export_command
 from fost.cli.errors import CommandGroup, UserError
+from fost.cli.export import export_command
 from fost.cli.fill import fill_command
 from fost.cli.info import info_command
 from fost.cli.inpaint import inpaint_command

@@ -17,8 +17,12 @@ def export_command(
     model: options.ModelFile,
     output: options.Output,
     name: str = "transform",
-    double: Annotated[bool, typer.Option("--double")] = False,
-    integers: Annotated[bool, typer.Option("--integers")] = False,
+    double: Annotated[
+        bool, typer.Option("--double", help="Compute in float64 instead of float32.")
+    ] = False,
+    integers: Annotated[
+        bool, typer.Option("--integers", help="Compute in 32-bit integers, with an exact inverse.")
+    ] = False,
     bits: int = 8,
     fraction_bits: int = 4,
     max_digits: options.Count = None,
@@ -35,10 +39,6 @@ def export_command(
     ----------
     name : NAME
         Prefix of all names in the header: a C identifier.
-    double : BOOL
-        Compute in float64 instead of float32.
-    integers : BOOL
-        Compute in 32-bit integers, with an exact inverse.
     bits : N
         Fraction bits of the coefficients, with --integers.
     fraction_bits : N

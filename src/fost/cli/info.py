@@ -124,10 +124,10 @@ def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
 
 def _c_size(coder: Coder) -> CSize | None:
     """The size of the exported C code; None for coders that cannot be exported."""
-    from fost.export.c import c_source
+    from fost.export.c import c_size
 
     try:
-        return c_source(coder)[1]
+        return c_size(coder)
     except (TypeError, ValueError):
         return None
 

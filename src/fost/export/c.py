@@ -14,18 +14,11 @@ from numpy.typing import ArrayLike
 from fost._typing import Numbers
 from fost._validation import check_choice, check_flag, check_path
 from fost.export import templates
-from fost.export.program import DenseProduct, Program, Reflectors, Rotations, Step, programs
-from fost.export.quantised import ENERGY_SHIFT, IntegerProgram, Lifting, Quantised, signed_digits
+from fost.export.program import ReflectorStep, RotationStep, Step, programs
+from fost.export.quantised import ENERGY_SHIFT, LiftingStep, Quantised, signed_digits
 from fost.io.atomic import write_atomically
 from fost.transforms import Chain, Coder
 
-_KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if "
-    "inline int long main register restrict return short signed sizeof static struct switch "
-    "typedef union unsigned void volatile while and asm bool catch class delete export false "
-    "friend mutable namespace new not operator or private protected public template this throw "
-    "true try typename using virtual xor".split()
-)
 _MAX_NAME = 40
 # Code of a DCT of patches with rotations, encoded and decoded, by benchmarks/deployment.py.
 _CODE_BYTES = 1200
@@ -119,53 +112,41 @@ def to_c(
     return size
 
 
+def c_size(coder: Coder, dtype: str = "float32", quantised: Quantised | None = None) -> CSize:
+    """The size of the exported code, without its text."""
+    return _Tables(coder, dtype, quantised).size
+
+
 def c_source(
-    coder: Coder, name: str = "transform", dtype: str = "float32", quantised: Quantised | None = None
+    coder: Coder,
+    name: str = "transform",
+    dtype: str = "float32",
+    quantised: Quantised | None = None,
 ) -> tuple[str, CSize]:
     """The text of the header and its size."""
-    base, members = (
-        programs(coder) if quantised is None else (quantised._base, quantised._members)
-    )
-    real = np.dtype(dtype if quantised is None else np.int32)
-    tables = _Tables(real, quantised)
-    bounds = [0]
-    for program in (base, *members):
-        for step in program.steps:
-            tables.add(step)
-        bounds.append(len(tables.rows))
-    order = np.array([2 * m.where + (m.sign < 0) for m in members])
-    moved = bool((order != 2 * np.arange(coder.n_features)).any())
-    arrays = tables.arrays | ({"order": order} if moved else {})
-    if quantised is not None:
-        arrays["weights"] = quantised._weights
-    declared = [_declaration(f"@_{key}", array) for key, array in arrays.items()]
-    # All numbers of the steps have one type.
-    sizes = _integer_type(np.concatenate([np.ravel(tables.rows), bounds]))
-    flash = sum(_narrow(array).nbytes for array in arrays.values())
-    flash += (9 * max(1, len(tables.rows)) + len(bounds)) * np.dtype(sizes).itemsize
-    stack = real.itemsize * coder.n_features * (1 + (len(members) > 1) + ("multiply" in tables.kinds))
+    tables = _Tables(coder, dtype, quantised)
+    real, members, size = tables.real, tables.n_members, tables.size
+    declared = [_declaration(f"@_{key}", array) for key, array in tables.arrays.items()]
     index = "uint16_t" if coder.n_atoms <= 2**16 else "uint32_t"
     values = {
         "ABOUT": _about(coder, quantised),
         "NOTE": _note(quantised),
         "DEFINES": _defines(quantised),
-        "FLASH": f"{flash:,}",
-        "STACK": f"{stack:,}",
+        "FLASH": f"{size.tables:,}",
+        "STACK": f"{size.stack:,}",
         "N_FEATURES": coder.n_features,
-        "N_MEMBERS": len(members),
+        "N_MEMBERS": members,
         "VALUE_TYPE": {"f4": "float", "f8": "double", "i4": "int32_t"}[real.str[1:]],
         "INDEX_TYPE": index,
-        "SIZE_TYPE": f"{sizes}_t",
-        "PAIR_TYPE": f"{_integer_type(tables.pairs)}_t",
+        "SIZE_TYPE": f"{tables.size_type}_t",
+        "PAIR_TYPE": f"{_integer_type(tables.arrays.get('pairs', [0]))}_t",
         "KINDS": ", ".join(f"{k} {kind}" for k, kind in enumerate(tables.kinds)) or "none",
-        "STEP_ROWS": ",\n".join(
-            f"    {{{', '.join(map(str, row))}}}" for row in tables.rows or [[0] * 9]
-        ),
-        "BOUNDS": ", ".join(map(str, bounds)),
+        "STEP_ROWS": ",\n".join(f"    {{{', '.join(map(str, row))}}}" for row in tables.rows),
+        "BOUNDS": ", ".join(map(str, tables.bounds)),
         "CALLS": _calls(tables.kinds),
         "ABS": "fabsf" if real == np.float32 else "fabs",
-        **(templates.ORDERED if moved else templates.IN_ORDER),
-        **_member_texts(len(members) > 1),
+        **(templates.ORDERED if "order" in tables.arrays else templates.IN_ORDER),
+        **_member_texts(members > 1),
         **_number_texts(quantised),
         **_self_test(coder, real, index, quantised),
     }
@@ -186,33 +167,48 @@ def c_source(
         parts += [templates.INTEGER_SIZE, *([product] if kinds else [])]
     parts += [tables.unrolled[kind] if kind in tables.unrolled else known[kind] for kind in kinds]
     parts += [templates.RUN, templates.FUNCTIONS]
-    parts += [templates.ENCODE_BANK if len(members) > 1 else templates.ENCODE, templates.SELF_TEST]
+    parts += [templates.ENCODE_BANK if members > 1 else templates.ENCODE, templates.SELF_TEST]
     text = Template("".join(parts)).substitute(values)
-    return text.replace("@@", name.upper()).replace("@", name), CSize(flash, stack)
+    return text.replace("@@", name.upper()).replace("@", name), size
 
 
 class _Tables:
-    """The numbers of all steps in two arrays; equal tables are stored once."""
+    """The steps of a coder and their numbers in two arrays; equal tables are stored once."""
 
-    def __init__(self, real: np.dtype[np.generic], quantised: Quantised | None) -> None:
-        self._real, self._quantised = real, quantised
+    def __init__(self, coder: Coder, dtype: str, quantised: Quantised | None) -> None:
+        self.real = np.dtype(dtype if quantised is None else np.int32)
+        self._quantised = quantised
         self._at: dict[tuple[str, bytes], int] = {}
         self._parts: dict[str, list[Numbers]] = {"pairs": [], "numbers": []}
         self.rows: list[list[int]] = []
         self.kinds: list[str] = []
         self.unrolled: dict[str, str] = {}
+        self.bounds = [0]
+        base, members = (
+            programs(coder) if quantised is None else (quantised._base, quantised._members)
+        )
+        self.n_members = len(members)
+        for program in (base, *members):
+            for step in program.steps:
+                self.add(step)
+            self.bounds.append(len(self.rows))
+        self.rows = self.rows or [[0] * 9]
+        self.arrays = {key: np.concatenate(parts) for key, parts in self._parts.items() if parts}
+        order = np.array([2 * member.where + (member.sign < 0) for member in members])
+        if (order != 2 * np.arange(coder.n_features)).any():
+            self.arrays["order"] = order
+        if quantised is not None:
+            self.arrays["weights"] = quantised._weights
+        # All numbers of the steps have one type.
+        self.size_type = _integer_type([*np.ravel(self.rows), *self.bounds])
+        flash = sum(_narrow(array).nbytes for array in self.arrays.values())
+        flash += (np.size(self.rows) + len(self.bounds)) * np.dtype(self.size_type).itemsize
+        signals = 1 + (self.n_members > 1) + ("multiply" in self.kinds)
+        self.size = CSize(flash, self.real.itemsize * coder.n_features * signals)
 
-    @property
-    def pairs(self) -> Numbers:
-        return np.concatenate(self._parts["pairs"] or [np.zeros(1, np.int64)])
-
-    @property
-    def arrays(self) -> dict[str, Numbers]:
-        return {key: np.concatenate(parts) for key, parts in self._parts.items() if parts}
-
-    def add(self, step: Step | Lifting) -> None:
+    def add(self, step: Step | LiftingStep) -> None:
         kind, lines = "multiply", (1, 0, 1, 0, 1)
-        if isinstance(step, Rotations | Lifting):
+        if isinstance(step, RotationStep | LiftingStep):
             kind, n = "rotate", step.length * step.stride
             if step.outer == 1:
                 lines = 1, 0, step.stride, 1, step.stride
@@ -224,19 +220,19 @@ class _Tables:
             count, numbers = len(step.pairs), self._numbers(step)
             kind = self._kind(step, lines[2], numbers)
         else:
-            table = step.vectors if isinstance(step, Reflectors) else step.matrix
-            kind = "reflect" if isinstance(step, Reflectors) else kind
+            table = step.vectors if isinstance(step, ReflectorStep) else step.matrix
+            kind = "reflect" if isinstance(step, ReflectorStep) else kind
             pairs, count, numbers = 0, len(table), self._place("numbers", table.ravel())
         if kind not in self.kinds:
             self.kinds.append(kind)
         self.rows.append([self.kinds.index(kind), *lines, count, pairs, numbers])
 
-    def _kind(self, step: Rotations | Lifting, lines: int, numbers: int) -> str:
+    def _kind(self, step: RotationStep | LiftingStep, lines: int, numbers: int) -> str:
         """The function of a table; short lines get one of their own."""
         if step.length > _MAX_UNROLLED or lines == 1:
             return "turn" if lines == step.stride == 1 else "rotate"
         kind, entries = f"line{numbers}", range(step.length)
-        body = self._rotations(step) if isinstance(step, Rotations) else self._lifts(step)
+        body = self._rotations(step) if isinstance(step, RotationStep) else self._lifts(step)
         self.unrolled[kind] = Template(templates.UNROLLED).safe_substitute(
             kind=kind,
             entries=", ".join(["u", *(f"x{k}" for k in entries)]),
@@ -246,13 +242,13 @@ class _Tables:
         )
         return kind
 
-    def _rotations(self, step: Rotations) -> Iterator[str]:
-        suffix = "f" if self._real == np.float32 else ""
+    def _rotations(self, step: RotationStep) -> Iterator[str]:
+        suffix = "f" if self.real == np.float32 else ""
         for (i, j), *angle in zip(step.pairs, step.cosines, step.sines, strict=True):
-            c, s = (f"{np.format_float_scientific(self._real.type(v))}{suffix}" for v in angle)
+            c, s = (f"{np.format_float_scientific(self.real.type(v))}{suffix}" for v in angle)
             yield f"u = x{i}, x{i} = {c} * u + {s} * x{j}, x{j} = {c} * x{j} - {s} * u"
 
-    def _lifts(self, step: Lifting) -> Iterator[str]:
+    def _lifts(self, step: LiftingStep) -> Iterator[str]:
         assert self._quantised is not None
         by_digits = self._quantised.max_digits is not None
 
@@ -273,8 +269,8 @@ class _Tables:
             else:
                 yield f"x{j} -= x{i}, x{i} += u = x{j} >> 1"
 
-    def _numbers(self, step: Rotations | Lifting) -> int:
-        if isinstance(step, Rotations):
+    def _numbers(self, step: RotationStep | LiftingStep) -> int:
+        if isinstance(step, RotationStep):
             return self._place("numbers", np.stack([step.cosines, step.sines], 1).ravel())
         assert self._quantised is not None
         butterfly = (step.p | step.s) == 0
@@ -287,7 +283,7 @@ class _Tables:
     def _place(self, key: str, table: Numbers) -> int:
         """The offset of a table in one of the two arrays."""
         if key == "numbers":
-            table = table.astype(np.int16 if self._quantised is not None else self._real)
+            table = table.astype(np.int16 if self._quantised is not None else self.real)
         known = key, table.tobytes()
         if known not in self._at:
             self._at[known] = sum(len(part) for part in self._parts[key])
@@ -360,30 +356,23 @@ def _member_texts(bank: bool) -> dict[str, str]:
 
 
 def _number_texts(quantised: Quantised | None) -> dict[str, object]:
+    keys = ("LOAD", "STORE", "WEIGHT_TYPE", "ENERGY_TYPE", "ENERGY_SHIFT", "N_DIGITS", "N_NUMBERS")
     if quantised is None:
-        return dict(
-            LOAD="", STORE="", WEIGHT_TYPE="@_value", ENERGY_TYPE="@_value", ENERGY_SHIFT="",
-            N_DIGITS=1, N_NUMBERS=2,
-        )  # fmt: skip
-    digits = quantised.max_digits or 1
-    half = 1 << quantised.fraction_bits >> 1
-    return dict(
-        LOAD=" * (1 << @@_FRACTION_BITS)",
-        STORE="    for (k = 0; k < @@_N; k++)\n"
-        f"        y[k] = (y[k] + {half}) >> @@_FRACTION_BITS;\n",
-        WEIGHT_TYPE="int32_t",
-        ENERGY_TYPE="uint64_t",
-        ENERGY_SHIFT=f" >> {ENERGY_SHIFT}",
-        N_DIGITS=digits,
-        N_NUMBERS=2 + 2 * digits,
-    )
+        return dict(zip(keys, ("", "", "@_value", "@_value", "", 1, 2), strict=True))
+    digits, half = quantised.max_digits or 1, 1 << quantised.fraction_bits >> 1
+    rounded = f"y[k] = (y[k] + {half}) >> @@_FRACTION_BITS;\n"
+    load = " * (1 << @@_FRACTION_BITS)"
+    store = f"    for (k = 0; k < @@_N; k++)\n        {rounded}"
+    shift = f" >> {ENERGY_SHIFT}"
+    texts = (load, store, "int32_t", "uint64_t", shift, digits, 2 + 2 * digits)
+    return dict(zip(keys, texts, strict=True))
 
 
 def _about(coder: Coder, quantised: Quantised | None) -> str:
     """A sentence without text from the model, which could end the comment."""
     kinds = {ascii(type(s).__name__)[1:-1] for m in coder.members for s in Chain([m]).stages}
     return (
-        f"{type(coder).__name__} of {coder.n_features} features: {', '.join(sorted(kinds))}"
+        f"{ascii(type(coder).__name__)[1:-1]} of {coder.n_features} features: {', '.join(sorted(kinds))}"
         f"{'' if quantised is None else ', in integer arithmetic'}."
     )
 
@@ -412,6 +401,8 @@ def _self_test(
     """Signals, and what fost computes for them."""
     n, s = coder.n_features, min(_TEST_ENTRIES, coder.n_features)
     rng = np.random.default_rng(0)
+    signals: Numbers
+    coefficients: Numbers
     if quantised is None:
         signals = rng.standard_normal((_N_TESTS, n)).astype(real)
         exact = signals.astype(np.float64)
@@ -419,7 +410,7 @@ def _self_test(
         codes = coder.encode(exact, s)
         decoded = coder.decode(codes)
         # Errors of n rounded additions grow like sqrt(n).
-        error = _TEST_ULPS * float(np.finfo(real).eps) * max(1.0, (n / 64) ** 0.5)
+        error = _TEST_ULPS * float(np.spacing(real.type(1))) * max(1.0, (n / 64) ** 0.5)
         tolerances = error * np.linalg.norm(exact, axis=1)
     else:
         most = quantised.max_input
@@ -450,7 +441,7 @@ def _checked_name(name: object) -> str:
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, got {name!r}")
     valid = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) and len(name) <= _MAX_NAME
-    if not valid or name.lower() in _KEYWORDS:
+    if not valid:
         raise ValueError(
             f"name must be a C identifier of at most {_MAX_NAME} letters, digits and underscores "
             f"that begins with a letter, got {name!r}"

@@ -29,7 +29,7 @@ Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Rotations:
+class RotationStep:
     """(x_i, x_j) <- (c x_i + s x_j, c x_j - s x_i) with c >= s > 0, on all lines of an axis.
 
     The slots have the shape (outer, length, stride), and `pairs` are places along the second axis.
@@ -43,31 +43,31 @@ class Rotations:
     length: int
     stride: int
 
-    def expanded(self) -> Rotations:
+    def expanded(self) -> RotationStep:
         """The same rotations in one table for all slots."""
         slots = np.arange(self.outer * self.length * self.stride)
-        lines = np.moveaxis(slots.reshape(self.outer, self.length, self.stride), 1, 2)
-        lines = lines.reshape(-1, self.length)
+        cube = np.moveaxis(slots.reshape(self.outer, self.length, self.stride), 1, 2)
+        lines = cube.reshape(-1, self.length)
         pairs = lines[:, self.pairs].reshape(-1, 2)
         c, s = (np.tile(v, len(lines)) for v in (self.cosines, self.sines))
-        return Rotations(pairs, c, s, 1, slots.size, 1)
+        return RotationStep(pairs, c, s, 1, slots.size, 1)
 
 
 @dataclass(frozen=True)
-class Reflectors:
+class ReflectorStep:
     """x <- x - 2 u (u^T x) for the rows u of `vectors`, the first row first."""
 
     vectors: Values
 
 
 @dataclass(frozen=True)
-class DenseProduct:
+class DenseStep:
     """x <- A x."""
 
     matrix: Values
 
 
-Step = Rotations | Reflectors | DenseProduct
+Step = RotationStep | ReflectorStep | DenseStep
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Program:
         program = self
         for stage in stages:
             program = _with_stage(program, stage, rotations_only)
-        used = tuple(s for s in program.steps if not isinstance(s, Rotations) or len(s.pairs))
+        used = tuple(s for s in program.steps if not isinstance(s, RotationStep) or len(s.pairs))
         return replace(program, steps=used)
 
 
@@ -119,16 +119,20 @@ def _with_stage(program: Program, stage: Transform, rotations_only: bool) -> Pro
         return _with_table(program, *_forward_order(*_rotations(stage)))
     if rotations_only:
         return _with_table(program, *_forward_order(*_rotations_of(stage.matrix.T)))
-    if isinstance(stage, Householder) or (transposed and isinstance(inner, Householder)):
-        rows = inner.vectors if transposed else stage.vectors[::-1]
+    rows = None
+    if isinstance(stage, Householder):
+        rows = stage.vectors[::-1]
+    elif transposed and isinstance(inner, Householder):
+        rows = inner.vectors
+    if rows is not None:
         rows = rows[rows.any(axis=1)]
         moved = np.empty_like(rows)
         moved[:, program.where] = rows * program.sign
-        return replace(program, steps=(*program.steps, Reflectors(moved)))
+        return replace(program, steps=(*program.steps, ReflectorStep(moved)))
     matrix = np.empty((stage.n_features, stage.n_features))
     matrix[:, program.where] = stage.matrix.T * program.sign
     n = stage.n_features
-    return Program((*program.steps, DenseProduct(matrix)), np.arange(n), np.ones(n, np.int64))
+    return Program((*program.steps, DenseStep(matrix)), np.arange(n), np.ones(n, np.int64))
 
 
 def _rotations(stage: Givens | RotationProduct) -> tuple[Slots, Values]:
@@ -173,12 +177,12 @@ def _with_lines(
     )
     if not in_order:
         slots = np.moveaxis(np.arange(outer * length * stride).reshape(view), 1, 2)
-        table = slots.reshape(-1, length)[:, pairs].reshape(-1, 2)
+        table = slots.reshape(-1, length)[:, pairs].reshape(-1, 2).astype(np.int32)
         return _with_table(program, table, np.tile(blocks, (outer * stride, 1, 1)))
     identity = Program((), np.arange(length), np.ones(length, np.int64))
     line = _with_table(identity, pairs, blocks)
     (rotations,) = line.steps
-    assert isinstance(rotations, Rotations)
+    assert isinstance(rotations, RotationStep)
     step = replace(rotations, outer=outer, length=length, stride=stride)
     where = starts + stride * line.where[:, None]
     sign = sign[:, :1] * line.sign[:, None]
@@ -205,7 +209,7 @@ def _with_table(program: Program, pairs: Slots, blocks: Values) -> Program:
             sines.append(abs(sine))
     s = np.array(sines)
     n = len(where)
-    step = Rotations(
+    step = RotationStep(
         np.array(table, np.int64).reshape(-1, 2), np.sqrt((1 - s) * (1 + s)), s, 1, n, 1
     )
     return Program((*program.steps, step), np.array(where), np.array(sign))
@@ -281,7 +285,7 @@ def _dense_network(network: RotationNetwork, x: Slots, kind: int) -> Slots:
 def _rotations_of(matrix: Values) -> tuple[Slots, Values]:
     """Pairs and blocks of `Givens`, whose `forward` maps v to A v for an orthonormal matrix A.
 
-    Rotations of columns make A diagonal: A G_1 ... G_g = D. They annihilate the entries of each
+    RotationStep of columns make A diagonal: A G_1 ... G_g = D. They annihilate the entries of each
     row right of the diagonal.
     """
     left, n = matrix.copy(), len(matrix)
@@ -296,7 +300,7 @@ def _rotations_of(matrix: Values) -> tuple[Slots, Values]:
                 pairs.append((i, j))
                 blocks.append(rotation)
     # `forward` applies the last block first, transposed: v -> G_1^T v -> ... -> D v.
-    for i in np.flatnonzero(np.diag(left) < 0):
+    for i in np.flatnonzero(np.diag(left) < 0).tolist():
         pairs.append((i, (i + 1) % n))
         blocks.append(np.diag([-1.0, 1.0]))
     if not pairs:

@@ -27,7 +27,7 @@ from scipy.sparse import csr_array, sparray
 
 from fost._validation import check_array, check_integer, check_shape
 from fost.coding.decode import check_codes
-from fost.export.program import Pairs, Program, Rotations, Values, programs
+from fost.export.program import Pairs, Program, RotationStep, Values, programs
 from fost.transforms import Coder
 from fost.transforms.coder import OperationCounts
 
@@ -41,8 +41,8 @@ _MARGIN = 1.2
 
 
 @dataclass(frozen=True)
-class Lifting:
-    """Lifting steps on pairs of slots along lines, as in `Rotations`.
+class LiftingStep:
+    """Lifting steps on pairs of slots along lines, as in `RotationStep`.
 
     The coefficients are p / 2^p_shift and s / 2^s_shift; p = s = 0 is a butterfly.
     """
@@ -61,7 +61,7 @@ class Lifting:
 class IntegerProgram:
     """Lifting steps, and the place, sign and scale of each coefficient after them."""
 
-    steps: tuple[Lifting, ...]
+    steps: tuple[LiftingStep, ...]
     where: Pairs
     sign: Pairs
     scale: Values
@@ -155,13 +155,14 @@ class Quantised:
                 lines, butterflies = step.outer * step.stride, int(np.sum((step.p | step.s) == 0))
                 lifts = np.concatenate([step.p, step.s, step.p])
                 if self.max_digits is None:
-                    multiplications += lines * np.count_nonzero(lifts)
-                    additions += lines * (2 * butterflies + np.count_nonzero(lifts))
+                    products = int(np.count_nonzero(lifts))
+                    multiplications += lines * products
+                    additions += lines * (2 * butterflies + products)
                 else:
                     digits = sum(len(signed_digits(int(v))) for v in lifts)
                     additions += lines * (2 * butterflies + digits)
                 entries += step.p.size * 2
-        return OperationCounts(int(multiplications), int(additions), entries + self.n_features)
+        return OperationCounts(multiplications, additions, entries + self.n_features)
 
     def forward(self, Y: ArrayLike, member: int = 0) -> Integers:
         """Integer coefficients of integer signals.
@@ -249,7 +250,8 @@ class Quantised:
         signals = np.empty((len(dense), self.n_features))
         for b in np.unique(chosen):
             signals[chosen == b] = self._inverse(dense[chosen == b, b], self._members[b])
-        return signals / 2**self.fraction_bits
+        signals /= 2**self.fraction_bits
+        return signals
 
     def relative_error(self, Y: ArrayLike, n_nonzero_coefs: int) -> float:
         """||Y - decode(encode(Y))||^2 / ||Y||^2, to compare with that of the exact transform."""
@@ -258,7 +260,7 @@ class Quantised:
         energy = float(np.sum(np.square(signals, dtype=np.float64)))
         return float(np.sum(np.square(residual, dtype=np.float64))) / energy if energy else 0.0
 
-    def _run(self, steps: Iterable[Lifting], x: Integers) -> Integers:
+    def _run(self, steps: Iterable[LiftingStep], x: Integers) -> Integers:
         for step in steps:
             _lift(step, x, inverse=False)
         return x
@@ -294,38 +296,39 @@ class Quantised:
         """The program in lifting steps for slots of given scales."""
         scale, steps = scale.copy(), []
         for step in program.steps:
-            assert isinstance(step, Rotations)
+            assert isinstance(step, RotationStep)
             steps.append(self._lifting(step, scale))
         return IntegerProgram(tuple(steps), program.where, program.sign, scale)
 
-    def _lifting(self, step: Rotations, scale: Values) -> Lifting:
+    def _lifting(self, step: RotationStep, scale: Values) -> LiftingStep:
         """One step; changes `scale`."""
         before = scale.copy()
         lines = scale.reshape(step.outer, step.length, step.stride)
         pairs, numbers = [], []
-        for (i, j), c, s in zip(step.pairs.tolist(), step.cosines, step.sines, strict=True):
+        for (i, j), c, sine in zip(step.pairs.tolist(), step.cosines, step.sines, strict=True):
             a, b = lines[:, i], lines[:, j]
             ratios = b / a
             ratio = float(ratios.flat[0])
             if np.abs(ratios / ratio - 1).max() > 1e-9:  # the lines need tables of their own
                 scale[:] = before
                 return self._lifting(step.expanded(), scale)
-            p, p_shift = self._coefficient(s / (1 + c), ratio)
-            q, q_shift = self._coefficient(s, 1 / ratio)
-            if abs(c - s) < 1e-12 and abs(ratio - 1) < 1e-9:
+            first, first_shift = self._coefficient(sine / (1 + c), ratio)
+            second, second_shift = self._coefficient(sine, 1 / ratio)
+            if abs(c - sine) < 1e-12 and abs(ratio - 1) < 1e-9:
                 a *= sqrt(2)
                 b /= sqrt(2)
-                p = q = 0
-            elif not p and not q:
+                first = second = 0
+            elif not first and not second:
                 continue
             pairs.append((i, j))
-            numbers.append((p, q, p_shift, q_shift))
+            numbers.append((first, second, first_shift, second_shift))
             least = float(a.min()), float(b.min())
-            products = max(p, 1) / least[1], max(q, 1) / least[0]
+            products = max(first, 1) / least[1], max(second, 1) / least[0]
             self._largest = max(self._largest, self._growth * max(products))
         table = np.array(pairs, np.int64).reshape(-1, 2)
+        p, s, p_shift, s_shift = np.array(numbers, np.int64).reshape(-1, 4).T
         view = step.outer, step.length, step.stride
-        return Lifting(table, *np.array(numbers, np.int64).reshape(-1, 4).T, *view)
+        return LiftingStep(table, p, s, p_shift, s_shift, *view)
 
     def _coefficient(self, value: float, ratio: float) -> tuple[int, int]:
         """An integer m and a shift with m / 2^shift near value * ratio.
@@ -348,7 +351,7 @@ def signed_digits(value: int, count: int | None = None) -> list[int]:
     return digits
 
 
-def _lift(step: Lifting, x: Integers, *, inverse: bool) -> None:
+def _lift(step: LiftingStep, x: Integers, *, inverse: bool) -> None:
     """Apply lifting steps in place to signals in columns."""
     lines = x.reshape(step.outer, step.length, step.stride, -1)
     columns = step.pairs, step.p, step.s, step.p_shift, step.s_shift

@@ -36,7 +36,7 @@ struct @_step {
 static const struct @_step @_steps[] = {
 ${STEP_ROWS}
 };
-/* The steps of member b are those from bounds[b + 1] to bounds[b + 2], after those before bounds[1]. */
+/* The steps of member b, from bounds[b + 1] on, follow the shared ones before bounds[1]. */
 static const ${SIZE_TYPE} @_bounds[] = {${BOUNDS}};
 
 """
@@ -189,7 +189,8 @@ static inline int32_t @_times(const int16_t *digit, int32_t value)
     uint32_t sum = 0;
     int k;
     for (k = 0; k < ${N_DIGITS} && digit[k]; k++)
-        sum += digit[k] > 0 ? (uint32_t)value << (digit[k] - 1) : -((uint32_t)value << (-digit[k] - 1));
+        sum += digit[k] > 0 ? (uint32_t)value << (digit[k] - 1)
+                            : -((uint32_t)value << (-digit[k] - 1));
     return (int32_t)sum;
 }
 

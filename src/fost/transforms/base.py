@@ -19,7 +19,6 @@ from fost.coding.decode import DecodingCost, decode_by_stages
 from fost.coding.encode import apply_plan
 from fost.transforms.coder import MAX_MATRIX_ENTRIES, Coder, check_transforms, dense_flops
 
-
 # Parameters with errors up to this size may have been rounded to a few bits.
 _QUANTISATION_GAP = 0.05
 
@@ -214,7 +213,8 @@ class Transform(Coder):
         if torch is not None and isinstance(other, torch.Tensor):
             from fost.torch import forward
 
-            return forward(other, self)
+            product: Floats = forward(other, self)  # a tensor
+            return product
         # By the plan, also if a class defines its own `forward`.
         return self.T.decode(other) if issparse(other) else Transform.forward(self, other)
 
@@ -275,8 +275,8 @@ def hint_at_quantised(gap: float) -> str:
     if gap > _QUANTISATION_GAP:
         return ""
     return (
-        f"; if they were rounded to few bits, which leaves them {gap:.1e} from orthogonal, pass the "
-        "exact ones, and see fost.export.Quantised for integer arithmetic"
+        f"; if they were rounded to few bits, which leaves them {gap:.1e} from orthogonal, pass "
+        "the exact ones, and see fost.export.Quantised for integer arithmetic"
     )
 
 

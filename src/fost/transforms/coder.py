@@ -103,7 +103,9 @@ class Coder(Described, ABC):
         OperationCounts(multiplications=256, additions=416, memory=64)
         """
         additions = self._additions
-        return OperationCounts(self.flops - additions, additions, self.n_parameters + self.n_features)
+        return OperationCounts(
+            self.flops - additions, additions, self.n_parameters + self.n_features
+        )
 
     @property
     @abstractmethod
