@@ -3,8 +3,8 @@
     python -m benchmarks.deployment [--ecg ecg.dat] [--json FILE]
 
 Instructions are counted by ``qemu-system-arm``, which emulates a Cortex-M4F and a Cortex-M0 one
-instruction at a time; flash and stack are those of ``arm-none-eabi-gcc -Os``. Transforms are learned
-on two bundled images and judged on two others; for the electrocardiogram (the file that
+instruction at a time; flash and stack are those of ``arm-none-eabi-gcc -Os``. Transforms are
+learned on two bundled images and judged on two others; for the electrocardiogram (the file that
 ``scipy.datasets.electrocardiogram`` downloads), on the first and the second half.
 """
 
@@ -15,6 +15,8 @@ import json
 import re
 import subprocess
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +152,50 @@ def losses(name: str, U: fost.Coder, Y: Integers, s: int) -> dict[str, Any]:
     return rows
 
 
+def pytorch(U: fost.Coder) -> dict[str, Any]:
+    """CPU time of one call in microseconds, one thread; medians of interleaved repetitions."""
+    try:
+        import torch
+
+        import fost.torch
+    except ImportError:
+        print("PyTorch is not installed")
+        return {}
+    torch.set_num_threads(1)
+    fost.set_num_threads(1)
+    assert isinstance(U, fost.Transform)
+    y = np.random.default_rng(0).standard_normal((1, 64)).astype(np.float32)
+    Y = patches(("camera",), 4096, 5).astype(np.float32)
+    one, with_gradient, many = torch.from_numpy(y), torch.from_numpy(y), torch.from_numpy(Y)
+    with_gradient = one.clone().requires_grad_()
+    matrix = torch.from_numpy(U.matrix.astype(np.float32))
+
+    def dense() -> object:
+        coefficients = many @ matrix
+        index = coefficients.abs().topk(4, dim=1).indices
+        return torch.zeros_like(many).scatter(1, index, coefficients.gather(1, index))
+
+    calls: dict[str, tuple[int, Callable[[], object]]] = {
+        "U.forward(array), one signal": (2000, lambda: U.forward(y)),
+        "fost.torch.forward, one signal": (2000, lambda: fost.torch.forward(one, U)),
+        "  with gradient": (2000, lambda: fost.torch.forward(with_gradient, U)),
+        "U.encode, 4,096 patches": (20, lambda: U.encode(many.numpy(), 4)),
+        "matmul, topk and scatter": (20, dense),
+    }
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for repetition in range(16):
+        for name, (count, call) in calls.items():
+            start = time.thread_time()
+            for _ in range(count):
+                call()
+            if repetition:  # the first one warms up
+                times[name].append((time.thread_time() - start) / count * 1e6)
+    rows = {name: float(np.median(found)) for name, found in times.items()}
+    for name, row in rows.items():
+        print(f"{name:<34}{row:>10,.1f} us")
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--ecg")
@@ -171,6 +217,7 @@ def main() -> None:
         )
         found |= losses("electrocardiogram", learned.transform, test, 8)
     found |= microcontrollers(*first, 4)
+    found |= pytorch(first[0])
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=2) + "\n")
 

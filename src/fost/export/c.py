@@ -371,8 +371,9 @@ def _number_texts(quantised: Quantised | None) -> dict[str, object]:
 def _about(coder: Coder, quantised: Quantised | None) -> str:
     """A sentence without text from the model, which could end the comment."""
     kinds = {ascii(type(s).__name__)[1:-1] for m in coder.members for s in Chain([m]).stages}
+    kind = ascii(type(coder).__name__)[1:-1]
     return (
-        f"{ascii(type(coder).__name__)[1:-1]} of {coder.n_features} features: {', '.join(sorted(kinds))}"
+        f"{kind} of {coder.n_features} features: {', '.join(sorted(kinds))}"
         f"{'' if quantised is None else ', in integer arithmetic'}."
     )
 
