@@ -8,7 +8,7 @@ export PYTEST_ADDOPTS ?= -n logical --maxprocesses 8 --dist loadgroup
 CORE := $(shell find src/core -type f)
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.20" ninja
 
-.PHONY: help build demo reproduce test fuzz test-machines test-oldest test-newest test-aarch64 sanitize lint format bench docs docs-links wheel-test clean
+.PHONY: help build demo reproduce test fuzz test-machines test-oldest test-newest test-aarch64 test-torch sanitize lint format bench docs docs-links wheel-test clean
 
 help: ## print these targets
 	@awk -F ':.*## ' '/^[a-z][a-z0-9 -]*:.*## / {printf "%-25s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,10 @@ test-oldest test-newest: test-%: $(VENV)/.built ## the oldest and the newest dep
 # The core's tests on aarch64 by qemu-user, cross-compiled; too slow for .ci/run.
 test-aarch64: ## the tests of the core by qemu (TESTS=)
 	PYTHON=$(PYTHON) .ci/aarch64 $(TESTS)
+
+# The tests of fost.torch in an environment of their own with PyTorch.
+test-torch: ## the tests of fost.torch, in an environment of their own
+	PYTHON=$(PYTHON) .ci/torch
 
 # The core's tests with AddressSanitizer and UndefinedBehaviorSanitizer, and threads with
 # ThreadSanitizer; SANITIZERS=address or thread is one of them.

@@ -43,12 +43,16 @@ _MAX_TIFF_BYTES = 2**32 - 2**25
 
 @dataclass(frozen=True)
 class Samples:
-    """The array in a file, the axis of its channels if it has one, and the rate of audio."""
+    """The array in a file, the axis of its channels if it has one, and the rate of audio.
+
+    `alpha` is the alpha channel of an image, which is not part of the array.
+    """
 
     array: SlicedArray
     channel_axis: int | None
     format: FileFormat
     rate: int = 1
+    alpha: Numbers | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -85,7 +89,9 @@ def open_array(path: str | os.PathLike[str]) -> SlicedArray:
     return array
 
 
-def open_samples(path: Path, volume: bool = False, channel_axis: int | None = None) -> Samples:
+def open_samples(
+    path: Path, volume: bool = False, channel_axis: int | None = None, keep_alpha: bool = False
+) -> Samples:
     """Open a file in any format; `channel_axis` is for arrays, other formats tell it themselves."""
     form = file_format(path, volume)
     if form == "array":
@@ -98,8 +104,8 @@ def open_samples(path: Path, volume: bool = False, channel_axis: int | None = No
         return Samples(array, -1 if colours else None, form)
     from fost.io import images
 
-    image = images.read(path)
-    return Samples(image, None if image.ndim == 2 else -1, form)
+    image, alpha = images.read_with_alpha(path) if keep_alpha else (images.read(path), None)
+    return Samples(image, None if image.ndim == 2 else -1, form, alpha=alpha)
 
 
 def check_conversion(path: Path, output: Path, volume: bool = False) -> None:
@@ -119,21 +125,28 @@ def create_samples(path: Path, like: Samples) -> Iterator[Any]:
     """An array to be filled, which becomes the file `path` when the block ends without an error.
 
     Shape, type, channels and rate are those of `like`. Formats other than images are written
-    through a memory map or chunk by chunk.
+    through a memory map or chunk by chunk. An alpha channel is left out, with a warning, if the
+    format does not hold it.
     """
     import numpy as np
 
-    form = file_format(path, like.format == "stack")
+    form, alpha = file_format(path, like.format == "stack"), like.alpha
+    if form != "image":
+        _warn_of_alpha(path, alpha is not None)
     if path.suffix.lower() == ".zarr":
         with create_zarr(path, like.shape, like.dtype) as array:
             yield array
     elif form == "image":
         from fost.io import images
 
-        images.check_writable(path, like.dtype, like.shape[2] if len(like.shape) == 3 else None)
+        channels = like.shape[2] if len(like.shape) == 3 else None
+        images.check_writable(path, like.dtype, channels)
+        if alpha is not None and not images.holds(path, like.dtype, (channels or 1) + 1):
+            alpha = None
+        _warn_of_alpha(path, like.alpha is not None and alpha is None)
         array = np.empty(like.shape, like.dtype)
         yield array
-        images.write(path, array)
+        images.write(path, array if alpha is None else np.dstack([array, alpha]))
     else:
         special = is_special(path)  # a pipe cannot be mapped
         with (
@@ -148,6 +161,15 @@ def create_samples(path: Path, like: Samples) -> Iterator[Any]:
             if special:
                 mapped.seek(0)
                 shutil.copyfileobj(mapped, file)
+
+
+def _warn_of_alpha(path: Path, is_lost: bool) -> None:
+    if is_lost:
+        warnings.warn(
+            f"{str(path)!r} does not hold the alpha channel, which is left out",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _reserve(file: BinaryIO, form: FileFormat, like: Samples) -> int:

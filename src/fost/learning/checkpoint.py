@@ -29,7 +29,7 @@ from fost.learning.statistics import Statistic
 from fost.learning.structure import Problem, Structure, with_fields
 from fost.transforms import Coder, storage
 
-_FORMAT, _VERSION = "fost checkpoint", "5"
+_FORMAT, _VERSION = "fost checkpoint", "6"
 # A file is written when so many iterations or seconds have passed since the last one.
 _ITERATIONS = 10
 _SECONDS = 5.0
@@ -101,6 +101,8 @@ class LearningCheckpoint:
         }
         if state.statistic.products is not None:
             arrays["products"] = state.statistic.products
+        if state.previous_matrix is not None:
+            arrays["previous_statistic"] = state.previous_matrix
         notes: Notes = {
             "settings": self._options,
             "structure": _plain_fields(structure),
@@ -157,7 +159,11 @@ def _state(notes: Notes, arrays: Arrays, structure: Structure, problem: Problem)
     products: NDArray[np.float64] | None = None
     if not structure.is_monotone:  # a union, which needs X X^T
         products = finite_array(arrays, "products", (transform.n_atoms, transform.n_atoms))
-    matrix = finite_array(arrays, "statistic", (transform.n_atoms, problem.n_features))
+    shape = transform.n_atoms, problem.n_features
+    matrix = finite_array(arrays, "statistic", shape)
+    previous: NDArray[np.float64] | None = None
+    if structure.momentum and len(errors):
+        previous = finite_array(arrays, "previous_statistic", shape)
     return LearningState(
         transform=transform,
         statistic=Statistic(matrix, check_number(notes["energy"], "energy", 0), None, products),
@@ -168,6 +174,7 @@ def _state(notes: Notes, arrays: Arrays, structure: Structure, problem: Problem)
         best_error=check_number(notes["best_error"], "best_error", 0),
         refills=check_integer(notes["refills"], "refills", 1, MAX_REFILLS),
         reseeded=[check_integer(count, "reseeded", 0, 2**31 - 1) for count in reseeded],
+        previous_matrix=previous,
     )
 
 

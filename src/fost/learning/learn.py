@@ -107,7 +107,8 @@ def learn(
     init : str, Transform or None
         The name of a start (each structure lists its own, the default first), or a transform
         whose codes T_s(U^T y) start the alternation. A transform of the same structure, such as
-        an earlier result, is continued exactly. For banks, a bank with at most as many members.
+        an earlier result, is continued (a checkpoint continues momentum too). For banks, a bank
+        with at most as many members.
     max_iter : int
         The maximal number of iterations.
     tol : float

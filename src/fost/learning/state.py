@@ -165,7 +165,8 @@ class LearningState:
             self._check_descent(problem, transform, error, before)
         if first or error <= self.best_error:
             self.best, self.best_error = transform, error
-        self.previous_matrix = self.statistic.matrix if problem.momentum else None
+        has_momentum = problem.momentum or structure.momentum
+        self.previous_matrix = self.statistic.matrix if has_momentum else None
         self.transform, self.statistic = transform, statistic
         self.errors.append(error)
 
@@ -180,7 +181,8 @@ class LearningState:
         if not structure.is_monotone or self.reseeded[-1]:
             return None
         matrix = self.statistic.matrix
-        further = matrix + problem.momentum * (matrix - self.previous_matrix)
+        momentum = max(problem.momentum, structure.momentum)
+        further = matrix + momentum * (matrix - self.previous_matrix)
         return replace(self.statistic, matrix=further)
 
     def _check_descent(

@@ -51,7 +51,7 @@ class Problem:
     rough : bool
         Whether the result is only a start for further learning, which need not be accurate.
     momentum : float
-        The factor of over-relaxation, see `LearningState.step`.
+        The least momentum of updates, see `LearningState.step`.
     saved_gram : ndarray or None
         The Gram matrix of a resumed run. The Gram matrix of the same signals in other blocks
         differs in its last bits.
@@ -115,6 +115,8 @@ class Structure(ABC):
     is_collection: ClassVar[bool] = False
     # Whether codes are optimal, so that the error never increases.
     is_monotone: ClassVar[bool] = True
+    # The least momentum of its updates, see `LearningState.step`.
+    momentum: ClassVar[float] = 0.0
 
     @property
     @abstractmethod
