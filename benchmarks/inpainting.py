@@ -27,6 +27,7 @@ from skimage.color import rgb2gray
 from skimage.restoration import inpaint_biharmonic
 
 import fost
+from benchmarks.results import Results
 from fost.restoration import inpaint
 
 Pixels = NDArray[np.uint8]
@@ -139,23 +140,24 @@ def mean(rows: list[dict[str, object]], **wanted: object) -> float:
     return float(np.mean([row["psnr"] for row in chosen])) if chosen else float("nan")
 
 
-def report(rows: list[dict[str, object]]) -> None:
-    labels = list(dict.fromkeys(row["method"] for row in rows))
+def report(rows: list[dict[str, object]]) -> Results:
+    """The means by mask, and the cases where fost is behind the biharmonic fill."""
+    results = Results("inpainting")
+    labels = [str(label) for label in dict.fromkeys(row["method"] for row in rows)]
     names = list(dict.fromkeys(row["image"] for row in rows))
     kinds = list(dict.fromkeys(row["mask"] for row in rows))
-    print("| PSNR inside, dB | " + " | ".join(map(str, labels)) + " |")
-    print("|---" + "|---:" * len(labels) + "|")
+    table = results.table("summary", {"mask": "", **dict.fromkeys(labels, ".2f")})
     for kind in kinds:
-        cells = (f"{mean(rows, mask=kind, method=label):.2f}" for label in labels)
-        print(f"| {kind} | " + " | ".join(cells) + " |")
-    cells = (f"{mean(rows, method=label):.2f}" for label in labels)
-    print("| mean | " + " | ".join(cells) + " |\n\nfost behind the biharmonic fill:")
+        table.add(kind, *(mean(rows, mask=kind, method=label) for label in labels))
+    table.add("mean", *(mean(rows, method=label) for label in labels))
+    compared = ("fost", "biharmonic")
+    losses = results.table("losses", {"mask": "", "image": "", **dict.fromkeys(compared, ".2f")})
     for kind in kinds:
         for name in names:
-            pair = (mean(rows, mask=kind, image=name, method=k) for k in ("fost", "biharmonic"))
-            ours, theirs = pair
-            if ours < theirs - 0.1:
-                print(f"{kind}, {name}: {ours:.2f} against {theirs:.2f}")
+            pair = [mean(rows, mask=kind, image=name, method=method) for method in compared]
+            if pair[0] < pair[1] - 0.1:
+                losses.add(kind, name, *pair)
+    return results
 
 
 def main() -> None:
@@ -173,7 +175,9 @@ def main() -> None:
     if asked.before is not None:
         old = json.loads(asked.before.read_text())
         rows = [{**row, "method": "before"} for row in old if row["method"] == "fost"] + rows
-    report(rows)
+    results = report(rows)
+    if asked.folder is None and not asked.only_fost:
+        results.save()
 
 
 if __name__ == "__main__":

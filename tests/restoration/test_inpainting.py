@@ -450,3 +450,10 @@ def test_passes_are_added_while_the_held_out_error_decreases():
 def test_invalid_arguments_are_rejected(arguments, error, message):
     with pytest.raises(error, match=message):
         inpaint(**{"x": np.arange(50.0), "mask": np.arange(50) == 7} | arguments)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_constant_signals(value: float, share: float) -> None:
+    x, mask = np.full(300, value), np.random.default_rng(0).random(300) < share
+    np.testing.assert_allclose(inpaint(x, mask), value, rtol=1e-6)

@@ -133,7 +133,7 @@ def format_shape(shape: tuple[int, int]) -> str:
 
 
 def shown(quiet: bool) -> bool | None:
-    """Whether progress is shown: never, or only in terminals and while it lasts."""
+    """Whether progress is shown: never, or while it lasts; see `fost._progress.progress`."""
     return False if quiet else None
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import product
 from math import prod
 from pathlib import Path
 from types import ModuleType
@@ -268,7 +269,45 @@ def open_zarr(path: str | os.PathLike[str]) -> SlicedArray:
     except Exception as error:  # the types of errors differ between versions of Zarr
         os.stat(path)  # raises the error of the system if there is no such file
         raise ValueError(f"cannot read {os.fspath(path)!r}: not a Zarr array") from error
-    return opened
+    return ZarrArray(path, opened)
+
+
+class ZarrArray:
+    """A Zarr array in a file, which names its first damaged chunk in a ValueError."""
+
+    def __init__(self, path: str | os.PathLike[str], array: Any) -> None:
+        self._path, self._array = os.fspath(path), array
+        self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
+        self.chunks, self.shards = array.chunks, getattr(array, "shards", None)
+
+    def __getitem__(self, part: Any) -> Numbers:
+        try:
+            return self._array[part]  # type: ignore[no-any-return]
+        except IndexError:
+            raise
+        except Exception as error:  # each codec has its own types of errors
+            chunk = self._damaged_chunk(part)
+            if chunk is None:
+                raise
+            raise ValueError(
+                f"cannot read {self._path!r}: chunk {chunk} is damaged "
+                f"({type(error).__name__}: {error})"
+            ) from error
+
+    def _damaged_chunk(self, part: Any) -> tuple[int, ...] | None:
+        """The index of the first chunk that cannot be read, along the first axis of a part."""
+        first = part[0] if isinstance(part, tuple) else part
+        rows = range(self.shape[0])[first] if isinstance(first, slice) else range(self.shape[0])
+        counts = [-(-n // k) for n, k in zip(self.shape, self.chunks, strict=True)]
+        counts[0] = -(-rows.stop // self.chunks[0])
+        begin = rows.start // self.chunks[0]
+        for chunk in product(range(begin, counts[0]), *map(range, counts[1:])):
+            sizes = zip(chunk, self.chunks, strict=True)
+            try:
+                self._array[tuple(slice(i * k, (i + 1) * k) for i, k in sizes)]
+            except Exception:
+                return chunk
+        return None
 
 
 @contextmanager
@@ -332,8 +371,17 @@ class TiffPages:
 
         pages = range(*part[0].indices(self.shape[0]))
         with _tifffile().TiffFile(self._path) as file:
-            found = (file.series[0].pages[k].asarray() for k in pages)
+            found = (self._page(file, k) for k in pages)
             return np.stack([page[part[1:]] for page in found])
+
+    def _page(self, file: Any, k: int) -> Numbers:
+        try:
+            return file.series[0].pages[k].asarray()  # type: ignore[no-any-return]
+        except Exception as error:  # each codec has its own types of errors
+            raise ValueError(
+                f"cannot read {os.fspath(self._path)!r}: page {k} is damaged "
+                f"({type(error).__name__}: {error})"
+            ) from error
 
 
 def reserve_stack(file: BinaryIO, shape: tuple[int, ...], dtype: DType, colours: bool) -> int:
