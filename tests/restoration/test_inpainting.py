@@ -401,7 +401,7 @@ def test_the_default_is_as_good_as_80_passes(camera):
     for image in (stripes, noise, camera[:96, :96] / 255):
         mask = random_mask(image.shape, 0.4)
         many = psnr(image, inpaint(image, mask, max_iter=80), 1)
-        # The stripes have 51 to 72 dB, depending on the seed; above 45 dB, differences do not matter.
+        # Stripes have 51 to 72 dB, depending on the seed. Differences above 45 dB do not matter.
         assert psnr(image, inpaint(image, mask), 1) > min(many, 45) - 1.0
 
 
