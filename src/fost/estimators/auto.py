@@ -194,10 +194,10 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     def _fit(self, signals: Stream) -> None:
         # A sample decides between the candidates if signals are not in memory or have missing
         # entries. Only the chosen candidate is trained further on all signals.
-        data = as_training_data(signals).in_canonical_order()
+        random = as_generator(self.random_state)
+        data = as_training_data(signals).with_random(random).in_canonical_order()
         complete = signals.in_memory and not signals.has_missing
         sample = data if complete else data.sample(_MAX_EXPLORED).loaded()
-        random = as_generator(self.random_state)
         n_distinct = len(sample.distinct[0])
         count = self._held_out_count(n_distinct)
         self._check()

@@ -29,7 +29,7 @@ from fost.learning.statistics import Statistic
 from fost.learning.structure import Problem, Structure, with_fields
 from fost.transforms import Coder, storage
 
-_FORMAT, _VERSION = "fost checkpoint", "5"
+_FORMAT, _VERSION = "fost checkpoint", "6"
 # A file is written when so many iterations or seconds have passed since the last one.
 _ITERATIONS = 10
 _SECONDS = 5.0
@@ -88,7 +88,10 @@ class LearningCheckpoint:
             structure = _fitted(self._structure, notes["structure"], problem)
             state = _state(notes, arrays, structure, problem)
             restore_random(problem.random, notes["random"])
-        self._problem = dataclasses.replace(problem, saved_gram=gram)
+            if (seed := notes["sample_seed"]) is not None:
+                seed = check_integer(seed, "sample_seed", 0, 2**63 - 1)
+        data = problem.data.with_random(problem.random, seed)
+        self._problem = dataclasses.replace(problem, data=data, saved_gram=gram)
         self._written_iter = state.n_iter
         return self._problem, structure, state
 
@@ -113,6 +116,7 @@ class LearningCheckpoint:
             "reseeded": state.reseeded,
             "refills": state.refills,
             "random": self._problem.random.bit_generator.state,
+            "sample_seed": self._problem.data.sample_seed,
         }
         self._file.write(notes, arrays)
         self._written_at, self._written_iter = time.monotonic(), state.n_iter

@@ -113,7 +113,7 @@ def learn(
         Stop when the relative error changes by less than this in one iteration; 0 never stops
         early.
     random_state : int, Generator, RandomState or None
-        The seed of random starts and orders.
+        The seed of samples, random starts and orders; None: different numbers in each call.
     callback : callable, optional
         Called as ``callback(iteration, error, transform)`` after each iteration; learning stops
         if it returns True.
@@ -207,7 +207,10 @@ class LearningOptions:
             raise TypeError(f"structure must be {known}, got {_describe(structure)}")
         tol = check_number(self.tol, "tol", 0)
         max_iter = check_integer(self.max_iter, "max_iter", 0, 2**31 - 1)
+        random = as_generator(self.random_state)
         data = as_training_data(Y, self.missing, self.sample_weight)
+        if data.random is None:
+            data = data.with_random(random)
         n = data.n_features
         if self.n_nonzero_coefs is None and self.threshold is None:
             raise ValueError("n_nonzero_coefs or threshold must be given")
@@ -217,7 +220,6 @@ class LearningOptions:
                 raise TypeError(f"base must be a transform, got {_describe(self.base)}")
             _check_n_features(self.base, "base", n)
         start = self._check_start(structure, n)
-        random = as_generator(self.random_state)
         problem = Problem(
             data, self.base, rule.s, random, max_iter, tol, rule.threshold, momentum=self.momentum
         )
