@@ -268,9 +268,7 @@ class TrainingData:
             return self.loaded().in_canonical_order(if_small=False)
         rows, weights = self.distinct
         ordered = ArrayStream(stream.take(rows), self.name, self.has_missing, weights)
-        return TrainingData(
-            ordered, is_canonical=True, n_given=self.n_signals, random=self.random
-        )
+        return TrainingData(ordered, is_canonical=True, n_given=self.n_signals, random=self.random)
 
     def with_random(self, random: np.random.Generator, seed: int | None = None) -> TrainingData:
         """The same signals and sums, with other samples."""
@@ -281,8 +279,9 @@ class TrainingData:
     def sample(self, count: int) -> TrainingData:
         """About `count` random signals; all signals if there are fewer.
 
-        The sample depends on the set of signals and on `sample_seed`, not on their order. A signal of weight w is drawn like w
-        copies, and its weight in the sample is the number of copies drawn.
+        The sample depends on the set of signals and on `sample_seed`, not on their order. A signal
+        of weight w is drawn like w copies, and its weight in the sample is the number of copies
+        drawn.
         """
         if count >= self.n_signals and (self.is_canonical or not self.stream.in_memory):
             return self
@@ -325,9 +324,7 @@ class TrainingData:
 
     def _in_memory(self, rows: Floats, weights: Weights | None, is_canonical: bool) -> TrainingData:
         stream = ArrayStream(rows, self.name, self.has_missing, weights)
-        return TrainingData(
-            stream, is_canonical=is_canonical, prior=self.prior, random=self.random
-        )
+        return TrainingData(stream, is_canonical=is_canonical, prior=self.prior, random=self.random)
 
     def rows(self) -> Floats:
         """All signals as one array."""
