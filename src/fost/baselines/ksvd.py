@@ -99,7 +99,7 @@ class KSVD(WeightedFit, GeneralDictionaryEstimator):
         approximate: bool = True,
         init: str | ArrayLike | Atoms = "signals",
         batch_size: str | int | None = "auto",
-        max_iter: int = 50,
+        max_iter: int = 300,
         tol: float = 1e-6,
         random_state: RandomState = None,
         callback: DictionaryCallback | None = None,

@@ -85,7 +85,7 @@ class MOD(WeightedFit, GeneralDictionaryEstimator):
         n_nonzero_coefs: int | None = None,
         *,
         init: str | ArrayLike | Atoms = "signals",
-        max_iter: int = 50,
+        max_iter: int = 300,
         tol: float = 1e-6,
         random_state: RandomState = None,
         callback: DictionaryCallback | None = None,

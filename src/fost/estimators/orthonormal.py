@@ -93,7 +93,7 @@ class OrthonormalDictionary(LearnedDictionary):
     >>> dictionary = fost.OrthonormalDictionary(n_nonzero_coefs=2).fit(Y)
     >>> dictionary.dictionary_
     Dense(n_features=16, flops=496)
-    >>> dictionary.transform(Y).nnz
+    >>> int(np.count_nonzero(dictionary.transform(Y)))
     1000
     """
 
