@@ -75,7 +75,7 @@ class LearningCheckpoint:
             "n_nonzero_coefs": problem.n_nonzero_coefs,
             "threshold": problem.threshold,
             "base": "auto" if options.chooses_base else base,
-            "n_init": options.n_init,
+            "n_init": int(options.n_init),
             "init": init if isinstance(init, str) else storage.checksum(init),
             "random_state": None
             if options.random_state is None

@@ -262,9 +262,10 @@ class LearningOptions:
         self, problem: Problem, structure: Structure, init: str | Coder
     ) -> tuple[Problem, str | Coder, NDArray[np.float64]]:
         """The best of `n_init` starts, the problem with its samples, and their errors."""
-        if self.n_init == 1 or not isinstance(init, str):
+        n_init = check_integer(self.n_init, "n_init", 1, 2**31 - 1)
+        if n_init == 1 or not isinstance(init, str):
             return problem, init, np.empty(0)
-        return choose_start(problem, structure, init, self.n_init)
+        return choose_start(problem, structure, init, n_init)
 
     def _check_start(self, structure: Structure, n_features: int) -> str | Coder:
         """The name of a start, or a transform."""
