@@ -198,7 +198,7 @@ def test_encode_gives_the_codes_of_the_library(run: Run) -> None:
     means = Y.mean(axis=1)
     expected = fost.DCT((8, 8)).encode(Y - means[:, None], 4)
     codes = scipy.sparse.load_npz("codes.npz")
-    assert np.array_equal(codes, expected)
+    assert (codes != expected).nnz == 0
     with np.load("codes.npz", allow_pickle=False) as file:
         assert np.array_equal(file["means"], means)
         metadata = json.loads(str(file["metadata"]))

@@ -67,6 +67,16 @@ def test_fit_is_learn(estimator, structure, base):
     np.testing.assert_array_equal(fitted.components_, result.transform.matrix.T)
 
 
+DICTIONARIES = [
+    fost.OrthonormalDictionary(1),
+    fost.HouseholderDictionary(2, 1),
+    fost.GivensDictionary(2, 1),
+    fost.BankDictionary(2, 1),
+    fost.AutoDictionary(1, max_iter=1, verbose=False),
+    fost.baselines.KSVD(4, 1, max_iter=1),
+]
+
+
 def test_inverse_transform_decodes():
     Y = correlated(100, 16, dtype=np.float32)
     dictionary = fost.HouseholderDictionary(4, 16, sparse_output=True).fit(Y)
@@ -186,16 +196,6 @@ def test_pickled_estimators_give_the_same_codes():
 def test_bad_parameters_are_named_in_fit(estimator, match):
     with pytest.raises(ValueError, match=match):
         estimator.fit(np.eye(8))
-
-
-DICTIONARIES = [
-    fost.OrthonormalDictionary(1),
-    fost.HouseholderDictionary(2, 1),
-    fost.GivensDictionary(2, 1),
-    fost.BankDictionary(2, 1),
-    fost.AutoDictionary(1, max_iter=1, verbose=False),
-    fost.baselines.KSVD(4, 1, max_iter=1),
-]
 
 
 @pytest.mark.parametrize("estimator", DICTIONARIES, ids=lambda e: type(e).__name__)
