@@ -92,8 +92,8 @@ def dictionaries(unions: bool) -> dict[str, Any]:
 
 def spreads(data: dict[str, Split], n_seeds: int, unions: bool) -> Iterator[dict[str, Any]]:
     """A row for each data, structure and option; unions have three seeds at most."""
-    for name, (train, held_out, s, shape) in data.items():
-        for structure, estimator in dictionaries(unions).items():
+    for structure, estimator in dictionaries(unions).items():
+        for name, (train, held_out, s, shape) in data.items():
             count = min(n_seeds, 3) if structure.startswith("union") else n_seeds
             for option, parameters in OPTIONS.items():
                 if structure.startswith("union") and parameters.get("n_init", 1) > 1:
