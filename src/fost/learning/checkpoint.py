@@ -24,7 +24,7 @@ from fost._checkpoints import (
     random_state_hash,
     restore_random,
 )
-from fost._validation import check_integer, check_number
+from fost._validation import RandomState, check_integer, check_number
 from fost.learning.state import MAX_REFILLS, LearningState
 from fost.learning.statistics import Statistic
 from fost.learning.structure import Problem, Structure, with_fields
@@ -33,7 +33,7 @@ from fost.transforms import Coder, Transform, storage
 if TYPE_CHECKING:
     from fost.learning.learn import LearningOptions
 
-_FORMAT, _VERSION = "fost checkpoint", "6"
+_FORMAT, _VERSION = "fost checkpoint", "7"
 # A file is written when so many iterations or seconds have passed since the last one.
 _ITERATIONS = 10
 _SECONDS = 5.0
@@ -65,7 +65,7 @@ class LearningCheckpoint:
         self._problem, self._structure = problem, structure
         self._chooses_base = options.chooses_base
         self._init_errors: NDArray[np.float64] = np.empty(0)
-        base = None if problem.base is None else storage.checksum(problem.base)
+        base = None if problem.base is None else _label(problem.base)
         self._options: Notes = {
             "fost": fost.__version__,
             "n_signals": problem.data.n_given,
@@ -76,10 +76,8 @@ class LearningCheckpoint:
             "threshold": problem.threshold,
             "base": "auto" if options.chooses_base else base,
             "n_init": int(options.n_init),
-            "init": init if isinstance(init, str) else storage.checksum(init),
-            "random_state": None
-            if options.random_state is None
-            else random_state_hash(problem.random),
+            "init": init if isinstance(init, str) else _label(init),
+            "random_state": _seed_label(options.random_state, problem.random),
         }
         self._written_at, self._written_iter = time.monotonic(), 0
 
@@ -124,6 +122,8 @@ class LearningCheckpoint:
         base = self._problem.base
         if state.statistic.products is not None:
             arrays["products"] = state.statistic.products
+        if state.previous_matrix is not None:
+            arrays["previous_statistic"] = state.previous_matrix
         notes: Notes = {
             "settings": self._options,
             "structure": _plain_fields(structure),
@@ -149,6 +149,20 @@ class LearningCheckpoint:
             self.save(structure, state)
 
 
+def _label(coder: Coder) -> str:
+    """A transform for messages, with a checksum of its parameters."""
+    return f"{coder!r} (checksum {storage.checksum(coder)[:16]})"
+
+
+def _seed_label(random_state: RandomState, random: np.random.Generator) -> int | str | None:
+    """A seed as it was given, or a hash of the state of a generator."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return f"a generator (state {random_state_hash(random)[:16]})"
+
+
 def _state(notes: Notes, arrays: Arrays, structure: Structure, problem: Problem) -> LearningState:
     """The state of a file, which must fit the structure and the problem."""
     transform, best = (
@@ -168,7 +182,11 @@ def _state(notes: Notes, arrays: Arrays, structure: Structure, problem: Problem)
     products: NDArray[np.float64] | None = None
     if not structure.is_monotone:  # a union, which needs X X^T
         products = finite_array(arrays, "products", (transform.n_atoms, transform.n_atoms))
-    matrix = finite_array(arrays, "statistic", (transform.n_atoms, problem.n_features))
+    shape = transform.n_atoms, problem.n_features
+    matrix = finite_array(arrays, "statistic", shape)
+    previous: NDArray[np.float64] | None = None
+    if structure.momentum and len(errors):
+        previous = finite_array(arrays, "previous_statistic", shape)
     return LearningState(
         transform=transform,
         statistic=Statistic(matrix, check_number(notes["energy"], "energy", 0), None, products),
@@ -179,6 +197,7 @@ def _state(notes: Notes, arrays: Arrays, structure: Structure, problem: Problem)
         best_error=check_number(notes["best_error"], "best_error", 0),
         refills=check_integer(notes["refills"], "refills", 1, MAX_REFILLS),
         reseeded=[check_integer(count, "reseeded", 0, 2**31 - 1) for count in reseeded],
+        previous_matrix=previous,
     )
 
 

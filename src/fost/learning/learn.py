@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from fost._progress import progress
 from fost._threads import single_threaded_blas
 from fost._validation import (
-    ContainsNaN,
+    NotFinite,
     RandomState,
     as_generator,
     check_callable,
@@ -45,7 +45,8 @@ from fost.learning.state import InterruptedWarning, LearningResult, LearningStat
 from fost.learning.structure import Problem, Structure
 from fost.learning.training_data import TrainingData, as_training_data
 from fost.learning.trials import choose_base, choose_start
-from fost.streams import Stream
+from fost.streams import Stream, as_stream, is_dask
+from fost.streams.inspection import first_not_finite
 from fost.transforms import Coder, Transform, with_base, without_base
 from fost.transforms.bases import base_of, check_signal_shape, describe_base, make_base
 
@@ -117,7 +118,8 @@ def learn(
     init : str, Transform or None
         The name of a start (each structure lists its own, the default first), or a transform
         whose codes T_s(U^T y) start the alternation. A transform of the same structure, such as
-        an earlier result, is continued exactly. For banks, a bank with at most as many members.
+        an earlier result, is continued (a checkpoint continues momentum too). For banks, a bank
+        with at most as many members.
     n_init : int
         The number of random starts. Each start is tried for a few iterations on a sample, and the
         best one is continued. A start without random choices is not repeated.
@@ -140,6 +142,8 @@ def learn(
         convergence, `tol` is smaller than before. A run that did more iterations than `max_iter`
         is returned unchanged. A damaged file, or one of other signals, other options or another
         version, raises a ValueError.
+        If the file cannot be replaced later, for instance on a full disk, a warning says so and
+        learning continues.
 
     Returns
     -------
@@ -200,8 +204,14 @@ def learn(
                 base=problem.base,
                 init_errors=init_errors,
             )
-    except ContainsNaN as error:
-        raise hint_at_missing(error) from None
+    except NotFinite as error:
+        raise hint_at_missing(error, "" if missing is not None else _place(Y)) from None
+
+
+def _place(Y: object) -> str:
+    """Where the first signal is that has NaN or infinity; empty for signals on a cluster."""
+    place = None if is_dask(Y) else first_not_finite(as_stream(Y))
+    return "" if place is None else f" in {place}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -359,6 +369,8 @@ def _monitor(
         checkpoint.save(structure, state)
     over = "" if problem.base is None else f" over {describe_base(problem.base)}"
     with progress("iteration", problem.max_iter, verbose) as advance:
+        if state.errors:
+            advance(state.n_iter, f"resumed, relative error {100 * state.errors[-1]:.4f} %")
 
         def stop_after(state: LearningState) -> bool:
             if checkpoint:
