@@ -139,7 +139,8 @@ def learn(
     if start == "matlab" and "H" in name:
         init = fost.learn(Y, fost.Orthonormal(), s, max_iter=0).transform
     K = 100 if K is None else K
-    return _learned(fost.learn(Y, structure, s, init=init, max_iter=K, tol=0, random_state=0))
+    options: dict[str, Any] = {"base": None, "max_iter": K, "tol": 0, "random_state": 0}
+    return _learned(fost.learn(Y, structure, s, init=init, **options))
 
 
 def run(
