@@ -66,6 +66,34 @@ def test_random_walks_are_filled_nearly_optimally() -> None:
     assert rms((fit_mixture(X).fill(X) - Y)[missing]) < 1.03 * best
 
 
+def test_standard_deviations_are_calibrated_by_held_out_entries() -> None:
+    Y = random_walks(1000)
+    X, n = with_missing(Y), Y.shape[1]
+    covariance = np.minimum.outer(*[np.arange(1.0, n + 1)] * 2)
+    held_out = HeldOutEntries.draw(X, np.isnan(X), np.random.default_rng(2))
+    scales = [
+        held_out.std_scale(Mixture([Gaussian._from_covariance(np.zeros(n), factor * covariance)]))
+        for factor in (1.0, 1 / 9)
+    ]
+    # About 600 held-out entries: a standard error of a quantile of normal errors is about 0.05.
+    assert abs(scales[0] - 1) < 0.2
+    assert scales[1] == pytest.approx(3 * scales[0], rel=1e-6)
+    none = HeldOutEntries.draw(X[:5], np.isnan(X[:5]), np.random.default_rng(2))
+    assert none.std_scale(fit_mixture(X)) == 1
+
+
+def test_calibration_scales_the_standard_deviations_alone() -> None:
+    X = with_missing(random_walks(500))
+    mixture = fit_mixture(X)
+    plain = Mixture(mixture.members, mixture.weights)
+    assert 0.7 < mixture.std_scale < 1.4  # random walks are normal, and 500 rows of 12 suffice
+    assert np.array_equal(mixture.fill(X), plain.fill(X))
+    expected = mixture.std_scale * plain.fill(X, return_std=True)[1]
+    np.testing.assert_allclose(mixture.fill(X, return_std=True)[1], expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="std_scale must be"):
+        Mixture(mixture.members, std_scale=-1)
+
+
 def test_number_of_members_is_selected() -> None:
     mixture = smooth_and_rough()
     Y = sample(mixture, 1500)

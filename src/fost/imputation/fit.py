@@ -4,7 +4,8 @@
 2. Fit one Gaussian by EM with over-relaxation, until the error of the held-out entries stops
    falling. Select the shrinkage of its correlations by that error.
 3. Fit a mixture in the same way, and keep it if its error is significantly lower.
-4. Run a few EM steps on all signals.
+4. Calibrate the standard deviations by the errors of the held-out entries.
+5. Run a few EM steps on all signals.
 """
 
 from __future__ import annotations
@@ -56,6 +57,11 @@ _HELD_OUT_ENTRIES = 0.25
 # Fewer held-out entries than this are not enough to compare models.
 _MIN_HELD_OUT_ENTRIES = 64
 
+# Standard deviations are calibrated to the coverages of one and two of them under a normal
+# distribution, by a factor within limits.
+_COVERAGES, _STD_SCALES = (0.6827, 0.9545), (0.5, 4.0)
+_TINY = float(np.finfo(np.float64).tiny)
+
 # Members of a mixture at most, and the least number of signals per feature and member.
 _MAX_MEMBERS, _SIGNALS_PER_FEATURE = 16, 2
 # A mixture must reach this share of the error of one Gaussian to be worth its time. Above the
@@ -96,6 +102,8 @@ def fit_mixture(
     adds up first and second moments, including the conditional covariances of the missing entries.
     Covariances are shrunk towards simpler ones. The strength of the shrinkage, and whether to use
     one Gaussian or several, is selected by the error of held-out entries, on up to 8,192 signals.
+    Standard deviations are calibrated by the same errors, unless fewer than 64 entries are held
+    out or `coder` is given.
 
     Parameters
     ----------
@@ -182,7 +190,7 @@ def fit_mixture(
             state = replace(state, mixture=mixture, n_iter=state.n_iter + 1)
             if file is not None:
                 file.save(state)
-        return standardisation.undo(state.mixture)
+        return standardisation.undo(state.mixture, state.std_scale)
 
 
 def _check_coder(coder: Coder, n_features: int, n_members: int | None) -> int:
@@ -221,11 +229,12 @@ def _select(
     standardisation = Standardisation.fit(signals, missing, common=coder is not None)
     scaled = standardisation.apply(signals)
     selected = select_mixture(scaled, missing, 1 if coder is not None else n_members, random)
-    mixture, shrinkage = selected.mixture, selected.shrinkage
+    mixture, shrinkage, std_scale = selected.mixture, selected.shrinkage, selected.std_scale
     if coder is not None:
         shrinkage = replace(shrinkage, to_common=float(coder.n_features))
         mixture = _diagonalised(mixture, coder, scaled, missing, shrinkage)
-    return FitState(mixture, standardisation, shrinkage, selected.candidates)
+        std_scale = 1.0  # the held-out errors are those of another covariance
+    return FitState(mixture, standardisation, shrinkage, selected.candidates, std_scale)
 
 
 def _diagonalised(
@@ -338,6 +347,19 @@ class HeldOutEntries:
         """The sum of all squared errors; infinite if no entries are held out."""
         return float(self.errors(mixture).sum()) if self.is_decisive else np.inf
 
+    def std_scale(self, mixture: Mixture) -> float:
+        """The factor by which standard deviations agree with the errors of held-out entries.
+
+        The mean of two factors: those by which one and two standard deviations cover as many
+        errors as under a normal distribution. 1 if no entries are held out.
+        """
+        if not self.is_decisive:
+            return 1.0
+        signals, missing = self.signals[: len(self.hidden)], self.missing[: len(self.hidden)]
+        filled, std = mixture._fill_unchecked(signals, missing, std=True)
+        ratios = np.abs(filled - signals)[self.hidden] / np.maximum(std[self.hidden], _TINY)
+        return float(np.clip(np.mean(np.quantile(ratios, _COVERAGES) / (1, 2)), *_STD_SCALES))
+
     def iterate(self, mixture: Mixture) -> Iterate:
         """The E-step under a mixture, which gives its held-out error without a further pass."""
         filled = np.empty(self.hidden.shape if self.is_decisive else (0, 0))
@@ -363,6 +385,7 @@ class SelectedMixture:
     shrinkage: Shrinkage
     errors: Float64Array  # of held-out entries, for each signal; zeros if there are none
     candidates: Mask | None = None  # the candidate members of each signal, if known
+    std_scale: float = 1.0
 
 
 def select_mixture(
@@ -370,8 +393,16 @@ def select_mixture(
 ) -> SelectedMixture:
     """The mixture of the lowest error of held-out entries; of any size if `n_members` is None."""
     held_out = HeldOutEntries.draw(signals, missing, random)
+    selected = _select_held_out(held_out, n_members, random)
+    return replace(selected, std_scale=held_out.std_scale(selected.mixture))
+
+
+def _select_held_out(
+    held_out: HeldOutEntries, n_members: int | None, random: np.random.Generator
+) -> SelectedMixture:
+    """`select_mixture` without the calibration of standard deviations."""
     single = _fit_gaussian(held_out)
-    most = len(signals) // (_SIGNALS_PER_FEATURE * signals.shape[1])
+    most = len(held_out.signals) // (_SIGNALS_PER_FEATURE * held_out.signals.shape[1])
     count = min(_MAX_MEMBERS, most) if n_members is None else n_members
     if count < 2 or (n_members is None and not held_out.is_decisive):
         return single
