@@ -25,6 +25,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +68,10 @@ def load(name: str) -> Array | None:
         values = getattr(datasets, f"load_{name}")().data
     else:
         try:
-            import statsmodels.api
+            statsmodels = import_module("statsmodels.api")
         except ImportError:
             return None
-        table = getattr(statsmodels.api.datasets, name).load_pandas().data
+        table = getattr(statsmodels.datasets, name).load_pandas().data
         values = table.select_dtypes("number").to_numpy(np.float64)
     rows = np.random.default_rng(0).permutation(len(values))[:MAX_ROWS]
     values = values[rows]
@@ -86,11 +87,11 @@ def missing_pattern(Y: Array, kind: str, seed: int) -> NDArray[np.bool_]:
         return np.asarray(rng.random(Y.shape) < 0.2)
     missing = np.zeros(Y.shape, np.bool_)
     if kind == "together":
-        missing[:, columns // 2 :] = (rng.random(rows) < 0.4)[:, None]
+        missing[:, columns // 2 :] = rng.random((rows, 1)) < 0.4
     else:
         ranks = Y.argsort(axis=0).argsort(axis=0) / rows
-        odd = ranks[:, 1::2].shape[1]
-        missing[:, 1::2] = rng.random((rows, odd)) < 0.4 * ranks[:, 0 : 2 * odd : 2]
+        odd = columns // 2
+        missing[:, 1::2] = np.less(rng.random((rows, odd)), 0.4 * ranks[:, 0 : 2 * odd : 2])
     return missing
 
 

@@ -169,9 +169,8 @@ class Imputer(TransformerMixin, BaseEstimator):
     def deviations(self, X: ArrayLike) -> Floats:
         """Standard deviations of the imputed entries; zero for observed entries.
 
-        They are calibrated by the errors of held-out entries if `fit` can hold out 64 or more: one
-        and two standard deviations cover about 68 and 95 % of the errors. They do not depend on
-        `min_value` and `max_value`.
+        `fit` calibrates them by the errors of held-out entries: one and two standard deviations
+        cover about 68 and 95 % of the errors. They do not depend on `min_value` and `max_value`.
 
         Parameters
         ----------

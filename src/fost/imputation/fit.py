@@ -61,6 +61,9 @@ _MIN_HELD_OUT_ENTRIES = 64
 # distribution, by a factor within limits.
 _COVERAGES, _STD_SCALES = (0.6827, 0.9545), (0.5, 4.0)
 _TINY = float(np.finfo(np.float64).tiny)
+# Small tables hold out entries again for the calibration, until there are this many, and at most so
+# many times. EM steps let the mixture forget them. The factor is one for fewer than the last number.
+_CALIBRATION_ENTRIES, _CALIBRATION_DRAWS, _CALIBRATION_STEPS, _MIN_CALIBRATION = 256, 8, 10, 32
 
 # Members of a mixture at most, and the least number of signals per feature and member.
 _MAX_MEMBERS, _SIGNALS_PER_FEATURE = 16, 2
@@ -102,8 +105,8 @@ def fit_mixture(
     adds up first and second moments, including the conditional covariances of the missing entries.
     Covariances are shrunk towards simpler ones. The strength of the shrinkage, and whether to use
     one Gaussian or several, is selected by the error of held-out entries, on up to 8,192 signals.
-    Standard deviations are calibrated by the same errors, unless fewer than 64 entries are held
-    out or `coder` is given.
+    Standard deviations are calibrated by the errors of held-out entries, unless these are very few
+    or `coder` is given.
 
     Parameters
     ----------
@@ -277,9 +280,13 @@ class HeldOutEntries:
 
     @classmethod
     def draw(
-        cls, signals: Float64Array, missing: Mask, random: np.random.Generator
+        cls,
+        signals: Float64Array,
+        missing: Mask,
+        random: np.random.Generator,
+        least: int = _MIN_HELD_OUT_ENTRIES,
     ) -> HeldOutEntries:
-        """Hold out entries of randomly chosen signals."""
+        """Hold out entries of randomly chosen signals; none if they would be fewer than `least`."""
         count = min(_MAX_HELD_OUT, int(np.ceil(_HELD_OUT_SHARE * len(signals))))
         rows = np.sort(random.choice(len(signals), count, replace=False))
         incomplete = missing.any(axis=1) & ~missing.all(axis=1)
@@ -290,7 +297,7 @@ class HeldOutEntries:
         hidden = hidden & ~missing[rows]
         # Every feature stays observed in some signal.
         hidden &= (~missing).sum(axis=0) > hidden.sum(axis=0)
-        if hidden.sum() < _MIN_HELD_OUT_ENTRIES:
+        if hidden.sum() < least:
             hidden[:] = False
         order = np.concatenate([rows, np.setdiff1d(np.arange(len(signals)), rows)])
         combined = missing[order]
@@ -347,18 +354,12 @@ class HeldOutEntries:
         """The sum of all squared errors; infinite if no entries are held out."""
         return float(self.errors(mixture).sum()) if self.is_decisive else np.inf
 
-    def std_scale(self, mixture: Mixture) -> float:
-        """The factor by which standard deviations agree with the errors of held-out entries.
-
-        The mean of two factors: those by which one and two standard deviations cover as many
-        errors as under a normal distribution. 1 if no entries are held out.
-        """
-        if not self.is_decisive:
-            return 1.0
+    def ratios(self, mixture: Mixture) -> Float64Array:
+        """Magnitudes of the errors of held-out entries, divided by their standard deviations."""
         signals, missing = self.signals[: len(self.hidden)], self.missing[: len(self.hidden)]
         filled, std = mixture._fill_unchecked(signals, missing, std=True)
-        ratios = np.abs(filled - signals)[self.hidden] / np.maximum(std[self.hidden], _TINY)
-        return float(np.clip(np.mean(np.quantile(ratios, _COVERAGES) / (1, 2)), *_STD_SCALES))
+        errors = np.abs(filled - signals)[self.hidden]
+        return np.asarray(errors / np.maximum(std[self.hidden], _TINY))
 
     def iterate(self, mixture: Mixture) -> Iterate:
         """The E-step under a mixture, which gives its held-out error without a further pass."""
@@ -394,7 +395,31 @@ def select_mixture(
     """The mixture of the lowest error of held-out entries; of any size if `n_members` is None."""
     held_out = HeldOutEntries.draw(signals, missing, random)
     selected = _select_held_out(held_out, n_members, random)
-    return replace(selected, std_scale=held_out.std_scale(selected.mixture))
+    return replace(selected, std_scale=_std_scale(held_out, selected, random))
+
+
+def _std_scale(
+    held_out: HeldOutEntries, selected: SelectedMixture, random: np.random.Generator
+) -> float:
+    """The factor by which standard deviations agree with the errors of held-out entries.
+
+    The mean of two factors: those by which one and two standard deviations cover as many errors as
+    under a normal distribution.
+    """
+    ratios = held_out.ratios(selected.mixture)
+    missing = held_out.missing.copy()
+    missing[: len(held_out.hidden)] &= ~held_out.hidden
+    for _ in range(_CALIBRATION_DRAWS):
+        if len(ratios) >= _CALIBRATION_ENTRIES:
+            break
+        other, mixture = HeldOutEntries.draw(held_out.signals, missing, random, 1), selected.mixture
+        for _ in range(_CALIBRATION_STEPS):
+            sums = e_step(mixture, other.signals, other.missing, other.every)
+            mixture = m_step(mixture, sums, selected.shrinkage)
+        ratios = np.append(ratios, other.ratios(mixture))
+    if len(ratios) < _MIN_CALIBRATION:
+        return 1.0
+    return float(np.clip(np.mean(np.quantile(ratios, _COVERAGES) / (1, 2)), *_STD_SCALES))
 
 
 def _select_held_out(
