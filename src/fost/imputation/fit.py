@@ -62,7 +62,7 @@ _MIN_HELD_OUT_ENTRIES = 64
 _COVERAGES, _STD_SCALES = (0.6827, 0.9545), (0.5, 4.0)
 _TINY = float(np.finfo(np.float64).tiny)
 # Small tables hold out entries again for the calibration, until there are this many, and at most so
-# many times. EM steps let the mixture forget them. The factor is one for fewer than the last number.
+# many times. EM steps let the mixture forget them. The factor is 1 for fewer than the last number.
 _CALIBRATION_ENTRIES, _CALIBRATION_DRAWS, _CALIBRATION_STEPS, _MIN_CALIBRATION = 256, 8, 10, 32
 
 # Members of a mixture at most, and the least number of signals per feature and member.
