@@ -94,7 +94,7 @@ def test_fill_excludes_columns(run: Run) -> None:
     ("line", "words"),
     [
         ("learn sound.wav -o new", "--window must be given for the samples of 'sound.wav'"),
-        ("learn line.npy -o new", "fost learn --window N cuts a recording into signals"),
+        ("learn line.npy -o new", "fost learn --window N cuts recordings into signals"),
         ("learn sound.wav -o new --window 901", "--window must be at most the 900 samples of"),
         ("learn sound.wav -o new --hop 3", "--hop needs --window"),
         ("learn image.png -o new --window 3", "--window is for recordings, not for images"),

@@ -217,14 +217,12 @@ def open_rows(path: Path, on_cluster: bool = False) -> SlicedArray:
     """
     array = open_array(path)
     if len(array.shape) != 2 or 0 in array.shape:
-        if len(array.shape) == 1 and array.shape[0]:
-            raise UserError(
-                f"cannot use {str(path)!r}: signals must be the rows of a two-dimensional array; "
-                "fost learn --window N cuts a recording into signals"
-            )
+        hint = (
+            "; fost learn --window N cuts recordings into signals" if len(array.shape) == 1 else ""
+        )
         raise UserError(
             f"cannot use {str(path)!r}: signals must be the rows of a two-dimensional array, "
-            f"its shape is {array.shape}"
+            f"its shape is {array.shape}{hint}"
         )
     return _dask_array(path, array) if on_cluster else array
 
