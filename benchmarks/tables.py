@@ -1,6 +1,6 @@
 """Imputers on tables with missing values: the table of docs/gaps.md.
 
-    python -m benchmarks.tables [RESULTS.json] [--tables NAME ...] [--seeds N]
+    python -m benchmarks.tables [NAME ...] [--seeds N]
 
 Nine tables: five of scikit-learn, and four of statsmodels, which are skipped if it is not
 installed (``pip install statsmodels``). Columns are standardised for all imputers. Three patterns
@@ -15,18 +15,17 @@ dependent up to 40 % of each odd column, more likely the larger the column befor
 Errors are root mean squares over the missing entries, in standard deviations of their columns, as
 means over seeds, with the standard deviation over seeds of fost's. `cover` is the share of missing
 entries within one and two standard deviations of `fost.Imputer.deviations`, in percent, and `raw`
-that without calibration. Times are CPU times of all threads.
+that without calibration. Times are CPU times of all threads. Results for all tables are written to
+``benchmarks/results/tables.json``.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,7 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from threadpoolctl import threadpool_limits
 
 import fost
+from benchmarks.results import Results
 
 Array = NDArray[np.float64]
 MAX_ROWS = 1000
@@ -123,47 +123,45 @@ def run(name: str, Y: Array, kind: str, seeds: int) -> dict[str, Any]:
     }
 
 
-def printed(row: dict[str, Any]) -> str:
+def cells(row: dict[str, Any]) -> list[str]:
+    """A row of the printed table; errors within 1 % of the lowest are bold."""
     means = {k: float(np.mean(v)) for k, v in row["errors"].items() if v}
     best = min(means.values())
-    cells = [row["table"], "{} x {}".format(*row["shape"]), row["pattern"]]
+    found = [row["table"], "{} x {}".format(*row["shape"]), row["pattern"]]
     for imputer in IMPUTERS:
         mark = "**" if imputer in means and means[imputer] <= TIED * best else ""
-        cells.append(f"{mark}{means[imputer]:.3f}{mark}" if imputer in means else "")
-    cells.append(f"{np.std(row['errors']['fost']):.3f}")
+        found.append(f"{mark}{means[imputer]:.3f}{mark}" if imputer in means else "")
+    found.append(f"{np.std(row['errors']['fost']):.3f}")
     for name in ("raw_coverage", "coverage"):
-        cells.append("{:.0%} / {:.0%}".format(*row[name]).replace("%", ""))
+        found.append("{:.0%} / {:.0%}".format(*row[name]).replace("%", ""))
     for imputer in ("Iterative", "fost"):
-        cells.append(f"{np.median(row['seconds'][imputer]):.2f}")
-    return "| " + " | ".join(cells) + " |"
+        found.append(f"{np.median(row['seconds'][imputer]):.2f}")
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", nargs="?", type=Path)
-    parser.add_argument("--tables", nargs="+", default=[*SCIKIT_LEARN, *STATSMODELS])
+    parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--seeds", type=int, default=5)
     given = parser.parse_args()
-    heads = ["table", "rows x columns", "missing", *IMPUTERS, "±", "raw", "cover"]
-    heads += ["Iterative s", "fost s"]
-    print("| " + " | ".join(heads) + " |\n|---|---|---|" + "---:|" * (len(heads) - 3))
-    rows = []
+    heads = [*IMPUTERS, "±", "raw", "cover", "Iterative s", "fost s"]
+    results = Results("tables")
+    texts = dict.fromkeys(("table", "rows x columns", "missing"), "")
+    table = results.table("imputation", {**texts, **dict.fromkeys(heads, "s")})
+    won = 0
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
-        for name in given.tables:
+        for name in given.names or (*SCIKIT_LEARN, *STATSMODELS):
             Y = load(name)
             if Y is None:
                 continue
             for kind in PATTERNS:
-                rows.append(run(name, Y, kind, given.seeds))
-                print(printed(rows[-1]), flush=True)
-    won = 0
-    for row in rows:
-        means = {k: np.mean(v) for k, v in row["errors"].items() if v}
-        won += bool(means["fost"] <= TIED * min(means.values()))
-    print(f"\nfost is the best or within 1 % of it in {won} of {len(rows)} rows")
-    if given.results is not None:
-        given.results.write_text(json.dumps(rows, indent=1) + "\n")
+                row = cells(run(name, Y, kind, given.seeds))
+                table.add(*row)
+                won += "**" in row[3 + list(IMPUTERS).index("fost")]
+    print(f"\nfost is the best or within 1 % of it in {won} of {len(table.rows)} rows")
+    if not given.names:
+        results.save()
 
 
 if __name__ == "__main__":
