@@ -177,12 +177,13 @@ def _array_signals(
     from fost.streams import as_stream
 
     if windows.length is None and all(map(is_array, paths)):
-        arrays = [open_rows(path, on_cluster) for path in paths]
+        found = [(path, open_rows(path, on_cluster)) for path in paths]
     else:
         if masks or on_cluster:
             option = "--missing" if masks else "--scheduler"
             raise UserError(f"{option} is for arrays with signals in rows, not for recordings")
-        arrays = [signals for path in paths for signals in windows.of(path)]
+        found = [(path, signals) for path in paths for signals in windows.of(path)]
+    arrays = [array for _, array in found]
     sizes = {int(array.shape[1]) for array in arrays}
     if len(sizes) > 1:
         raise UserError(f"the arrays must have equally many columns, got {sorted(sizes)}")
@@ -198,7 +199,7 @@ def _array_signals(
     elif on_cluster:
         n_nan = as_stream(rows).total(_count_nan)[0]
         missing = "nan" if n_nan else None
-    elif sum([_inspect(path, array) for path, array in zip(paths, arrays, strict=True)]):
+    elif sum([_inspect(path, array) for path, array in found]):
         missing = "nan"
     n_signals = sum(int(array.shape[0]) for array in arrays)
     return Signals(rows, n_signals, n_features, "array", patch_shape, missing)
