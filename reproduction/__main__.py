@@ -59,10 +59,11 @@ def reproduce(
     folder = out / "rows"
     folder.mkdir(parents=True, exist_ok=True)
     key = {"fost": fost.__version__, "bundled": images.bundled, "images": images.checksums}
-    key = json.loads(json.dumps({**key, "settings": asdict(settings)}))
+    key = json.loads(json.dumps({**key, "settings": vars(settings)}, default=repr))
     found = Found(images, settings)
     for name, (title, compute) in PARTS.items():
-        stored = {} if fresh or name in names else _load(folder / f"{name}.json")
+        again = name in names if names else fresh
+        stored = {} if again else _load(folder / f"{name}.json")
         if stored.get("key") != key:
             if names and name not in names:
                 continue
@@ -77,6 +78,7 @@ def reproduce(
         else:
             found.left_out.append(title)
     write_page(found, out)
+    (folder / "claims.csv").unlink(missing_ok=True)
     if found.claims:
         _write_csv(folder / "claims.csv", [asdict(claim) for claim in found.claims])
     return found
@@ -119,17 +121,30 @@ def main(arguments: list[str] | None = None) -> None:
         help="a folder with the paper's images, found by name (peppers.png, boat.tiff, ...); "
         "without it, images of scikit-image stand in for them",
     )
+    parser.add_argument(
+        "--own",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="images of yours, as further columns of Table I; without --images, the curves are "
+        "about them",
+    )
     parser.add_argument("--output", "-o", type=Path, metavar="OUT", default=OUTPUT)
-    parser.add_argument("--quick", action="store_true", help="fewer iterations, under a minute")
-    parser.add_argument("--fresh", action="store_true", help="compute all parts again")
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer iterations, under a minute; without verdicts"
+    )
+    parser.add_argument(
+        "--fresh", action="store_true", help="compute all parts again, if none are named"
+    )
     given = parser.parse_args(arguments)
     if unknown := [name for name in given.names if name not in PARTS]:
         parser.error(f"there is no part {unknown[0]!r}; the parts are {', '.join(PARTS)}")
     if given.images and not given.images.is_dir():
         parser.error(f"there is no folder {str(given.images)!r}")
     try:
-        images = find_images(given.images)
-    except ValueError as error:
+        images = find_images(given.images, given.own)
+    except (OSError, ValueError) as error:
         parser.error(str(error))
     settings = QUICK if given.quick else Settings()
     # fost answers Ctrl-C with the result so far and this warning; such rows must not be stored.
@@ -140,7 +155,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(f"interrupted; finished parts are in {given.output}, run again to continue")
     counts = {v: sum(c.verdict == v for c in found.claims) for v in ("holds", "partly", "misses")}
     print(f"page: {given.output / 'index.html'}")
-    print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+    if found.claims:
+        print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
 
 
 if __name__ == "__main__":

@@ -49,6 +49,21 @@ class Settings:
     reflectors: tuple[int, ...] = (*range(1, 25), 28, 32)  # values of m in the curves of errors
     repeats: int = 31  # of each timing
     timed_signals: int = 4096  # per call
+    # Whether claims are judged, errors compared with the printed ones and speeds reported.
+    judged: bool = True
+    # Further methods by name, for Table I and figures 2 and 3: a structure, or a structure with
+    # the base under it.
+    structures: tuple[tuple[str, fost.Structure | tuple[fost.Structure, fost.Transform]], ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [*PAPER_METHODS, *OUR_METHODS, "H", "QH", *self.own_methods]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"structures must have names of their own, got {twice[0]!r}")
+
+    @property
+    def own_methods(self) -> tuple[str, ...]:
+        """The names of `structures`."""
+        return tuple(name for name, _ in self.structures)
 
     def table_k(self, method: str) -> int:
         """K of a method in the printed Table I."""
@@ -65,6 +80,7 @@ QUICK = Settings(
     reflectors=(1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32),
     repeats=5,
     timed_signals=2048,
+    judged=False,
 )
 
 
@@ -98,16 +114,22 @@ class Learned:
 
 
 def learn(
-    name: str, Y: NDArray[Any], s: int = 4, K: int | None = None, *, start: str = "paper"
+    name: str | fost.Structure,
+    Y: NDArray[Any],
+    s: int = 4,
+    K: int | None = None,
+    *,
+    start: str = "paper",
+    base: fost.Transform | None = None,
 ) -> Learned:
     """Run an algorithm of the paper as printed, for K iterations, without early stopping.
 
     Parameters
     ----------
-    name : str
+    name : str or Structure
         ``"H6"`` for H_6-DLA (Algorithm 2), ``"QH12"`` for QH_12-DLA (Algorithm 1), ``"Q"`` or
         ``"Q-DLA"``, ``"DCT"`` for the paper's one-dimensional DCT, ``"2-D DCT"``, or ``"SK-SVD"``
-        as published, with as many atoms as features.
+        as published, with as many atoms as features. Or any structure of fost.
     Y : ndarray of shape (n_signals, n_features)
         Signals in rows; they are columns in the paper.
     s : int
@@ -118,9 +140,16 @@ def learn(
         Initialisation of H and QH. "paper" triangularises the m + 1 leading singular vectors.
         "matlab" is the first author's published code: zero reflectors, and the codes of the whole
         basis of singular vectors.
+    base : Transform, optional
+        Fixed transform under a structure.
     """
     Y = np.asarray(Y)
     n = Y.shape[1]
+    options: dict[str, Any] = {"max_iter": 100 if K is None else K, "tol": 0, "random_state": 0}
+    if isinstance(name, fost.Structure):
+        return _learned(fost.learn(Y, name, s, base=base, **options))
+    if base is not None:
+        raise ValueError(f"base is for structures, not for {name!r}")
     if name in ("DCT", "1-D DCT", "2-D DCT"):
         transform = fost.DCT((isqrt(n), isqrt(n)) if name == "2-D DCT" else n)
         codes = transform.encode(Y, s)
@@ -138,9 +167,7 @@ def learn(
     init = None
     if start == "matlab" and "H" in name:
         init = fost.learn(Y, fost.Orthonormal(), s, max_iter=0).transform
-    K = 100 if K is None else K
-    options: dict[str, Any] = {"base": None, "max_iter": K, "tol": 0, "random_state": 0}
-    return _learned(fost.learn(Y, structure, s, init=init, **options))
+    return _learned(fost.learn(Y, structure, s, base=None, init=init, **options))
 
 
 def run(
@@ -156,6 +183,10 @@ def run(
     """
     s = settings.sparsity if s is None else s
     K = settings.iterations if K is None else K
+    if method in settings.own_methods:
+        own = dict(settings.structures)[method]
+        structure, base = own if isinstance(own, tuple) else (own, None)
+        return learn(structure, Y, s, K, base=base)
     if method == CONTINUED:
         inner, final = settings.stagewise_inner, settings.stagewise_final
         return _stagewise(Y, s, n_inner=inner, n_final=final)
@@ -175,8 +206,9 @@ def run(
         errors = np.r_[auto.start_error_, auto.errors_]
         return Learned(auto.dictionary_, errors, auto.dictionary_.flops)
     if rotations := re.fullmatch(r"DCT \+ (\d+) rotations", method):
-        structure, base = fost.Rotations(int(rotations[1])), fost.DCT((SIDE, SIDE))
-        return _learned(fost.learn(Y, structure, s, base=base, max_iter=K, random_state=0))
+        rotated = fost.Rotations(int(rotations[1]))
+        dct = fost.DCT((SIDE, SIDE))
+        return _learned(fost.learn(Y, rotated, s, base=dct, max_iter=K, random_state=0))
     return learn(method, Y, s, settings.stagewise_inner if method == "SK-SVD" else K)
 
 

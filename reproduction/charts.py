@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from reproduction.algorithms import OUR_METHODS
-from reproduction.figures import REFERENCES
+from reproduction.algorithms import PAPER_METHODS
 from reproduction.plane import plane
 from reproduction.remarks import CASES
 from reproduction.table_one import REACHED
@@ -42,7 +41,7 @@ def draw_errors(rows: Rows) -> Any:
     for method in _unique(rows, "method"):
         cells = [row for row in rows if row["method"] == method]
         place = [sum(row[key] for row in cells) / len(cells) for key in ("operations", "rmse")]
-        ours = method in OUR_METHODS
+        ours = method not in PAPER_METHODS
         axes.plot(*place, "D" if ours else "o", markersize=5.5, color=PALETTE[1 if ours else 0])
         dx, dy, side = _LABELS.get(method, (7, 2, "left"))
         axes.annotate(
@@ -94,7 +93,7 @@ def draw_iterations(rows: Rows) -> Any:
             [row["iteration"] for row in chosen],
             [100 * row["relative_error"] for row in chosen],
             "--" if method.startswith("QH") else "-",
-            color=PALETTE[k],
+            color=PALETTE[k % len(PALETTE)],
             label=method,
         )
     # SK-SVD grows its dictionary, so its first errors lie far above the others.
@@ -110,6 +109,7 @@ def draw_reflectors(rows: Rows) -> Any:
     figure, axes = _new_figure()
     # A magnified copy of the part where the curves come close to each other.
     inset = axes.inset_axes((0.44, 0.52, 0.55, 0.27), facecolor=PAPER)
+    colours = _unique([row for row in rows if row["n_reflectors"] is None], "method")
     for place in (axes, inset):
         for k, kind in enumerate(("H", "QH")):
             chosen = [row for row in rows if row["method"] == kind]
@@ -126,7 +126,7 @@ def draw_reflectors(rows: Rows) -> Any:
                 100 * row["relative_error"],
                 linestyle=(":", "-.", "-", (0, (1, 3)), "--")[k % 5],
                 linewidth=1.4,
-                color=PALETTE[min(2 + REFERENCES.index(row["method"]), 5)],
+                color=PALETTE[2 + colours.index(row["method"]) % (len(PALETTE) - 2)],
                 label=row["method"] + (f", K = {row['iterations']}" if row["iterations"] else ""),
             )
     close = [

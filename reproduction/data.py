@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,12 +40,16 @@ class ImageSet:
         Whether these are scikit-image's images and not the paper's.
     notes : tuple of str
         Conversions made while reading.
+    own : tuple of str
+        The user's images, which the paper does not have. They are columns of Table I, and the
+        curves are about them if couple, peppers and boat are all missing.
     """
 
     pixels: dict[str, Grey]
     missing: tuple[str, ...] = ()
     bundled: bool = False
     notes: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
 
     def name(self, image: str) -> str:
         """The name here of an image of the paper: its own, or that of its stand-in."""
@@ -62,11 +66,11 @@ class ImageSet:
 
     @property
     def of_figures(self) -> tuple[str, ...]:
-        """The available ones of couple, peppers and boat, or their stand-ins."""
-        return tuple(self.name(image) for image in FIGURE_SET if image in self)
+        """The available ones of couple, peppers and boat, or their stand-ins, or own images."""
+        return tuple(self.name(image) for image in FIGURE_SET if image in self) or self.own
 
     def figure_signals(self) -> Grey | None:
-        """The patches of couple, peppers and boat together; None if all three are missing."""
+        """The patches of the images of figures together; None if there are none."""
         return signals(*(self.pixels[n] for n in self.of_figures)) if self.of_figures else None
 
     @property
@@ -78,17 +82,28 @@ class ImageSet:
         }
 
 
-def find_images(folder: str | Path | None = None) -> ImageSet:
-    """Read the paper's images from a folder; without one, take scikit-image's.
+def find_images(folder: str | Path | None = None, own: Sequence[str | Path] = ()) -> ImageSet:
+    """Read the paper's images from a folder, and own images from files.
 
-    Files are found by name, in any format and case: ``peppers.png``, ``Boat.tiff``. Colours are
-    converted to grey.
+    Files in the folder are found by name, in any format and case: ``peppers.png``, ``Boat.tiff``.
+    Own images are named like their files. Colours are converted to grey. Without a folder and own
+    images, scikit-image's stand in.
 
     Raises
     ------
     ValueError
-        If the folder has none of the paper's images, or one of them cannot be read.
+        If the folder has none of the paper's images, an image cannot be read, or an own image has
+        the name of another.
     """
+    if own:
+        found = find_images(folder) if folder is not None else ImageSet({}, IMAGES)
+        read: dict[str, Grey] = {}
+        remarks = list(found.notes)
+        for path in map(Path, own):
+            if path.stem in (*IMAGES, *read):
+                raise ValueError(f"own images must have names of their own, got {path.stem!r}")
+            read[path.stem] = _read(path, path.stem, remarks, own=True)
+        return ImageSet(found.pixels | read, found.missing, notes=tuple(remarks), own=tuple(read))
     if folder is None:
         return ImageSet({name: 255 * bundled_image(name) for name in _STAND_INS}, IMAGES, True)
     files = sorted(path for path in Path(folder).iterdir() if path.is_file())
@@ -116,7 +131,7 @@ def bundled_image(name: str) -> Grey:
     return np.asarray(image, dtype=np.float64) / 255
 
 
-def _read(path: Path, name: str, notes: list[str]) -> Grey:
+def _read(path: Path, name: str, notes: list[str], own: bool = False) -> Grey:
     """Grey values from 0 to 255, cut to multiples of 8 pixels; conversions go to `notes`."""
     grey = _eight_bit_range(np.asarray(images.read(path)))
     if grey.ndim == 3:
@@ -124,7 +139,7 @@ def _read(path: Path, name: str, notes: list[str]) -> Grey:
             notes.append(f"{name}: colours were converted to grey")
         grey = np.rint(grey[..., :3] @ _LUMA)
     size = 256 if name in _SMALL else 512
-    if grey.shape != (size, size):
+    if grey.shape != (size, size) and not own:
         shape = " x ".join(map(str, grey.shape))
         notes.append(f"{name}: {shape} pixels, the paper's has {size} x {size}")
     height, width = (SIDE * (length // SIDE) for length in grey.shape)

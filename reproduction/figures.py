@@ -63,7 +63,7 @@ def figure_two(images: ImageSet, settings: Settings) -> list[dict[str, Any]]:
         return []
     return [
         {"method": method, "iteration": k, "relative_error": float(error)}
-        for method in ITERATED
+        for method in (*ITERATED, *settings.own_methods)
         for k, error in enumerate(run(method, Y, settings).errors)
     ]
 
@@ -77,7 +77,7 @@ def figure_three(images: ImageSet, settings: Settings) -> list[dict[str, Any]]:
     if Y is None:
         return []
     rows = []
-    for method in REFERENCES:
+    for method in (*REFERENCES, *settings.own_methods):
         ks = dict.fromkeys((settings.iterations, settings.table_k(method)))
         found = run(method, Y, settings, K=max(ks))
         for k in ks if method == "Q-DLA" else (None,):

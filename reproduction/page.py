@@ -6,7 +6,7 @@ import os
 import platform
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
@@ -45,6 +45,11 @@ class Found:
     left_out: list[str] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
 
+    @property
+    def compares(self) -> bool:
+        """Whether there are printed errors to compare with."""
+        return any(row["paper"] is not None for row in self.rows.get("table-1", []))
+
     def table(self, shown: str) -> dict[tuple[str, str], dict[str, Any]]:
         """One version of Table I by method and image."""
         rows = self.rows.get("table-1", [])
@@ -53,7 +58,9 @@ class Found:
 
 def write_page(found: Found, out: Path) -> None:
     """Judge the claims; write ``index.html`` and ``figures/NAME.svg``."""
-    found.claims = claims(found.rows, not found.images.bundled)
+    found.claims = _judged(found)
+    if not found.settings.judged:  # errors of a shorter run do not belong beside the printed ones
+        found = replace(found, rows={k: _without_paper(v) for k, v in found.rows.items()})
     drawn = {}
     for name, draw in _CHARTS.items():
         svg = charts.to_svg(draw, found.rows[name], name) if name in found.rows else ""
@@ -85,6 +92,22 @@ def write_page(found: Found, out: Path) -> None:
     template = _TEMPLATE.read_text("utf-8")
     page = re.sub(r"\{\{(\w+)\}\}", lambda place: filled[place[1]], template)
     (out / "index.html").write_text(page, "utf-8")
+
+
+def _judged(found: Found) -> list[Claim]:
+    """The claims of the paper; none about own images or after a shorter run."""
+    own = found.images.own
+    if not found.settings.judged or set(own) == set(found.images):
+        return []
+    table = [row for row in found.rows.get("table-1", []) if row["image"] not in own]
+    return claims({**found.rows, "table-1": table}, not found.images.bundled)
+
+
+def _without_paper(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows without printed errors."""
+    names = ("paper", "difference", "paper_mae", "paper_rmse")
+    errors = [row for row in rows if "rmse" in row]
+    return [row | dict.fromkeys(names) for row in errors] if errors else rows
 
 
 def _grid(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str, kind: str = "") -> str:
@@ -133,7 +156,7 @@ def _summary(found: Found) -> str:
             "images of scikit-image stand in for them. No number here can be compared with the "
             "paper."
         )
-    elif found.images.missing:
+    elif found.images.missing and set(found.images.own) != set(found.images):
         text += _notice(f"Missing images: {escape(', '.join(found.images.missing))}.")
     if found.left_out:
         text += _notice(f"Left out for lack of images: {escape('; '.join(found.left_out))}.")
@@ -142,6 +165,7 @@ def _summary(found: Found) -> str:
             f"<b>Not the default settings:</b> {found.settings.iterations} iterations instead of "
             f"{Settings().iterations}; the other settings are listed at the end. The numbers "
             "differ from those of a full run."
+            + ("" if found.settings.judged else " Claims are not judged.")
         )
     return text
 
@@ -150,7 +174,7 @@ def _in_short(found: Found) -> str:
     """The result of Table I in two sentences."""
     learned = _compared(found, PRINTED)
     text = ""
-    if learned:
+    if learned:  # the paper's images, and enough iterations
         text = (
             f"Of the {len(learned)} errors that Table I prints for H, QH and Q-DLA on these "
             f"images, {sum(map(same_digits, learned))} are reproduced to the last digit, with "
@@ -211,13 +235,13 @@ def _table_one(found: Found, drawn: dict[str, str]) -> str:
     k = found.settings.iterations
     cells = found.table(REACHED)
     lines = []
-    for method in (*PAPER_METHODS, *OUR_METHODS):
+    for method in (*PAPER_METHODS, *OUR_METHODS, *found.settings.own_methods):
         cost = f"{cells[method, names[0]]['operations']:,} ops"
         cost = "at most 3,072 ops" if method == "AutoDictionary" else cost
         cost += ", OMP" if method in ("SK-SVD", CONTINUED) else ""
-        title = method if method in PAPER_METHODS else f"<b>{method}</b>"
+        title = method if method in PAPER_METHODS else f"<b>{escape(method)}</b>"
         lines.append([title + _sub(cost), *(_reached_cell(cells[method, n]) for n in names)])
-    below = "" if found.images.bundled else "Below ours: the paper&rsquo;s, and the difference. "
+    below = "" if not found.compares else "Below ours: the paper&rsquo;s, and the difference. "
     caption = (
         f"Root mean squared error after K = {k} iterations, s = 4. Each dictionary is learned on "
         f"the image that it codes. {below}Bold: not in the paper. Continued: fost&rsquo;s default, "
@@ -229,13 +253,14 @@ def _table_one(found: Found, drawn: dict[str, str]) -> str:
         f'<div class="beside"><div>{_grid(head, lines, caption, "numbers")}</div>'
         f"{_chart('table-1-chart', drawn['table-1'], beside)}</div>"
     )
-    if found.images.bundled:
+    if not found.compares:
         return reached
+    printed = [name for name in names if name not in found.images.own]
     compared = _compared(found, REACHED)
     lower = sum(r["difference"] < 0 and not same_digits(r) for r in compared)
     lowest = min(compared, key=lambda r: r["difference"])
     return (
-        f"<h3>With the iterations of the paper</h3>{_printed_table(found, names)}"
+        f"<h3>With the iterations of the paper</h3>{_printed_table(found, printed)}"
         f"<h3>With K = {k} for all</h3><p>{lower} of {len(compared)} errors of H, QH and Q-DLA are "
         f"below the printed ones; {lowest['method']} on {escape(lowest['image'])} by "
         f"{-lowest['difference']:.1%}. The DCT of the paper is one-dimensional; the 2-D DCT is the "
@@ -322,6 +347,11 @@ def _table_two(found: Found) -> str:
         "over SciPy&rsquo;s": "<b>{measured_scipy:.1f}&times;</b>",
         "ns per patch": "{nanoseconds:.0f}",
     }
+    if not found.settings.judged:
+        columns = {k: form for k, form in columns.items() if "paper" in k or "counted" in k}
+        columns = {"reflectors": "m = {n_reflectors}", **columns}
+        caption = "Speed-ups by the paper&rsquo;s counts of operations; a full run measures them."
+        return _formatted(rows, columns, caption)
     text = (
         "<p>Times do not follow counts: reading and writing a patch costs as much as several "
         "reflectors, and a dense product runs at the peak speed of the processor.</p>"
@@ -443,6 +473,8 @@ def _times(found: Found) -> str:
         "1 thread": "{seconds_one_thread:.2f} s",
         "faster by": "{factor:,.0f}&times;",
     }
+    if not found.settings.judged:  # other numbers of iterations than the paper's
+        del columns["faster by"], columns["paper"]
     over = {"SK-SVD": "over "}
     shown = [
         r | {"printed": f"{over.get(r['method'], '')}{r['paper']:g}"}
@@ -451,9 +483,13 @@ def _times(found: Found) -> str:
     ]  # fmt: skip
     caption = (
         f"Learning on {rows[0]['n_signals']:,} patches, K = {rows[0]['n_iter']}, initialisation "
-        f"included; SK-SVD as published, in {rows[-1]['n_iter'] - 1} stages. The paper: K = 100, "
-        "MATLAB 2014 on a laptop. The factor compares programs and machines, not methods."
+        f"included; SK-SVD as published, in {rows[-1]['n_iter'] - 1} stages."
     )
+    if found.settings.judged:
+        caption += (
+            " The paper: K = 100, MATLAB 2014 on a laptop. The factor compares programs and "
+            "machines, not methods."
+        )
     return _formatted(shown, columns, caption)
 
 
@@ -480,7 +516,8 @@ def _remarks(found: Found) -> str:
             value = f"{100 * row['value']:.{2 if row['value'] >= 5e-4 else 5}f} %"
             value = "0 %" if row["value"] < 1e-9 else value
             value = f"{100 * row['value']:.0f} %" if remark == 1 else value
-            mark = '<span class="badge holds">holds</span>' if row["holds"] and remark != 5 else ""
+            holds = found.settings.judged and row["holds"] and remark != 5
+            mark = '<span class="badge holds">holds</span>' if holds else ""
             line.append(f'<span title="{escape(row["sentence"])}">{value}</span> {mark}')
         lines.append(line)
     caption = (
@@ -530,13 +567,13 @@ def _about(found: Found) -> str:
         for name, value in found.images.checksums.items()
     )
     settings = []
-    for name, value in asdict(found.settings).items():
+    for name, value in vars(found.settings).items():
         text = str(value)
         if isinstance(value, tuple):
             text = ", ".join(
                 " ".join(map(str, v)) if isinstance(v, tuple) else str(v) for v in value
             )
-        settings.append((name.replace("_", " "), text))
+        settings.append((name.replace("_", " "), escape(text)))
     machine = {
         "processor": _processor(),
         "cores": str(os.cpu_count()),

@@ -22,11 +22,11 @@ def table_one(images: ImageSet, settings: Settings) -> list[dict[str, Any]]:
     """
     rows = []
     for name in images:
-        if name not in TABLE_IMAGES and not images.bundled:
+        if name not in (*TABLE_IMAGES, *images.own) and not images.bundled:
             continue
         Y = signals(images.pixels[name])
         found = {}
-        for method in (*PAPER_METHODS, *OUR_METHODS):
+        for method in (*PAPER_METHODS, *OUR_METHODS, *settings.own_methods):
             # Enough iterations for both versions: the error after each iteration is kept.
             most = max(settings.iterations, settings.table_k(method))
             found[method] = run(method, Y, settings, K=most if method in LEARNED else None)

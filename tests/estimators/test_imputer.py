@@ -56,6 +56,20 @@ def test_standard_deviations_are_calibrated() -> None:
     assert 0.8 < ratio < 1.25  # 5,000 entries, and an estimated mixture
 
 
+def test_limits() -> None:
+    X = with_missing(random_walks(200))
+    missing, plain = np.isnan(X), fost.Imputer().fit_transform(X)
+    limited = fost.Imputer(min_value=-0.5, max_value=0.25).fit_transform(X)
+    assert np.array_equal(limited[missing], plain[missing].clip(-0.5, 0.25))
+    assert np.array_equal(limited[~missing], X[~missing])
+    X[:, 3] = np.nan
+    highest = np.linspace(0, 2, 12)
+    kept = fost.Imputer(max_value=highest, keep_empty_features=True).fit_transform(X)
+    missing = np.isnan(X)
+    assert (kept <= highest)[missing].all()
+    assert (kept == highest)[missing].any()
+
+
 def test_other_missing_values() -> None:
     X = with_missing(random_walks(200))
     marked = np.where(np.isnan(X), -999.0, X)
@@ -91,7 +105,8 @@ def test_columns_of_very_different_scales() -> None:
 def test_features_without_observed_entries() -> None:
     X = with_missing(random_walks(100))
     X[:, [0, 7]] = np.nan
-    left_out = fost.Imputer().fit(X)
+    with pytest.warns(UserWarning, match=r"features \['x0', 'x7'\], which are removed"):
+        left_out = fost.Imputer().fit(X)
     assert left_out.transform(X).shape == (100, 10)
     assert list(left_out.get_feature_names_out()) == [f"x{k}" for k in range(12) if k not in (0, 7)]
     kept = fost.Imputer(keep_empty_features=True).fit(X)
@@ -100,7 +115,8 @@ def test_features_without_observed_entries() -> None:
     assert np.array_equal(np.delete(filled, [0, 7], axis=1), left_out.transform(X))
     assert np.isnan(kept.deviations(X)[:, 0]).all()
     nothing = np.full((5, 3), np.nan)
-    assert fost.Imputer().fit_transform(nothing).shape == (5, 0)
+    with pytest.warns(UserWarning, match="keep_empty_features=True"):
+        assert fost.Imputer().fit_transform(nothing).shape == (5, 0)
     assert (fost.Imputer(keep_empty_features=True).fit_transform(nothing) == 0).all()
 
 
@@ -154,6 +170,10 @@ def test_threads_change_no_bit() -> None:
         ({"add_indicator": 1}, "add_indicator must be True or False"),
         ({"keep_empty_features": None}, "keep_empty_features must be True or False"),
         ({"random_state": "x"}, "random_state must be"),
+        ({"min_value": "x"}, "min_value must be a number"),
+        ({"max_value": [1.0, 2.0]}, r"max_value must be a number or of shape \(12,\)"),
+        ({"min_value": 2, "max_value": 1}, "min_value must be at most max_value, got 2 and 1"),
+        ({"max_value": np.nan}, "min_value must be at most max_value"),
     ],
 )
 def test_wrong_parameters_are_named(parameters, words) -> None:

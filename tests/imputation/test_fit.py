@@ -11,7 +11,7 @@ import pytest
 import fost
 from fost.imputation import Gaussian, Mixture, fit_mixture
 from fost.imputation.em import Shrinkage, e_step, m_step, pairwise_gaussians
-from fost.imputation.fit import HeldOutEntries
+from fost.imputation.fit import HeldOutEntries, SelectedMixture, _std_scale
 from tests.imputation.test_mixture import sample, smooth_and_rough
 
 
@@ -64,6 +64,45 @@ def test_random_walks_are_filled_nearly_optimally() -> None:
     missing = np.isnan(X)
     best = rms((truth.fill(X) - Y)[missing])
     assert rms((fit_mixture(X).fill(X) - Y)[missing]) < 1.03 * best
+
+
+def test_standard_deviations_are_calibrated_by_held_out_entries() -> None:
+    Y = random_walks(1000)
+    X, n = with_missing(Y), Y.shape[1]
+    covariance = np.minimum.outer(*[np.arange(1.0, n + 1)] * 2)
+    held_out = HeldOutEntries.draw(X, np.isnan(X), np.random.default_rng(2))
+    scales = []
+    for factor in (1.0, 1 / 9):
+        mixture = Mixture([Gaussian._from_covariance(np.zeros(n), factor * covariance)])
+        selected = SelectedMixture(mixture, Shrinkage(0.0), np.zeros(1))
+        scales.append(_std_scale(held_out, selected, np.random.default_rng(3)))
+    # About 600 held-out entries: a standard error of a quantile of normal errors is about 0.05.
+    assert abs(scales[0] - 1) < 0.2
+    assert scales[1] == pytest.approx(3 * scales[0], rel=1e-6)
+    assert fit_mixture(X[:6, :4]).std_scale == 1  # too few entries
+
+
+def test_standard_deviations_of_small_tables_are_larger() -> None:
+    scales = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        Y = rng.standard_normal((60, 15)) @ rng.standard_normal((15, 15))
+        scales.append(fit_mixture(with_missing(Y, 0.15, seed)).std_scale)
+    # With N = 60 rows and k = 12 or more observed columns, least squares underestimates deviations
+    # of predictions by sqrt((N + k) / (N - k)) = 1.22.
+    assert 1.05 < np.mean(scales) < 1.6
+
+
+def test_calibration_scales_the_standard_deviations_alone() -> None:
+    X = with_missing(random_walks(500))
+    mixture = fit_mixture(X)
+    plain = Mixture(mixture.members, mixture.weights)
+    assert 0.7 < mixture.std_scale < 1.4  # random walks are normal, and 500 rows of 12 suffice
+    assert np.array_equal(mixture.fill(X), plain.fill(X))
+    expected = mixture.std_scale * plain.fill(X, return_std=True)[1]
+    np.testing.assert_allclose(mixture.fill(X, return_std=True)[1], expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="std_scale must be"):
+        Mixture(mixture.members, std_scale=-1)
 
 
 def test_number_of_members_is_selected() -> None:

@@ -32,6 +32,7 @@ def test_loaded_mixture_fills_bit_identically(
     mixture.save(tmp_path / "mixture.safetensors")
     again = load_mixture(tmp_path / "mixture.safetensors")
     assert np.array_equal(again.weights, mixture.weights)
+    assert again.std_scale == mixture.std_scale != 1
     assert np.array_equal(again.fill(X), expected)
 
 

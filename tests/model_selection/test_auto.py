@@ -28,7 +28,7 @@ def test_the_frontier_is_a_table(fitted):
     rows = fitted.frontier_
     assert [row.flops for row in rows] == sorted(row.flops for row in rows)
     names = {row.structure for row in rows}
-    assert {"DCT 8x8", "DCT 8x8 + 64 rotations", "12 reflectors", "dense"} <= names
+    assert {"DCT 8x8", "DCT 8x8 + 64 rotations", "3 reflectors", "dense"} <= names
     for row in rows:
         assert row.transform.encode_flops(4) == row.flops
         assert row.transform.n_parameters == row.n_parameters
@@ -68,7 +68,7 @@ def test_each_larger_size_has_no_larger_training_error(fitted):
             for row in fitted.frontier_
             if row.structure == kind.format(g)
         ]
-        assert len(errors) == 6
+        assert len(errors) >= 3  # a series ends where the error hardly falls
         assert np.all(np.diff(errors) <= 1e-3), (kind, errors)
 
 

@@ -76,7 +76,8 @@ def test_homogeneous_signals_get_a_single_transform(shape):
     # At equal bits banks have at least 1.6 % more error. For banks of rotations, whose first pairs
     # may differ between machines, 0.2 % of that is chance.
     assert auto.chosen_.n_members == 1
-    assert {row.n_members for row in auto.frontier_} >= {1, 2, 4, 8}
+    # The third bank is left out where four members are no better than two.
+    assert {row.n_members for row in auto.frontier_} >= {1, 2, 4}
 
 
 def test_banks_need_signals():
@@ -85,7 +86,8 @@ def test_banks_need_signals():
         auto = fost.AutoDictionary(2, max_iter=1, random_state=0).fit(mixed(count=count, kinds=2))
         tried[count] = max(row.n_members for row in auto.frontier_)
     # A quarter is held out, and a member needs 16 signals.
-    assert tried == {8: 1, 40: 1, 60: 2, 100: 4, 400: 8}
+    assert tried.pop(400) in (4, 8)  # eight members may be left out for two kinds of signals
+    assert tried == {8: 1, 40: 1, 60: 2, 100: 4}
 
 
 @settings(max_examples=20, deadline=None)

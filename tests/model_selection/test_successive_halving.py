@@ -14,6 +14,7 @@ from fost.model_selection.candidates import Candidate, Frontier, candidate_specs
 from fost.model_selection.criteria import SelectionCriterion
 from fost.model_selection.successive_halving import (
     SuccessiveHalving,
+    _is_hopeless,
     _steps_to,
     halving_schedule,
 )
@@ -49,15 +50,50 @@ def test_few_candidates_reach_the_last_rung():
     specs = candidate_specs(16, BASES, max_members=2)
     plan = halving_schedule(20_000, 16, len(specs))
     assert [each.n_signals for each in plan] == [4096, 20_000]
-    expected = [each.n_signals for each in plan for _ in range(each.n_candidates)]
-    assert [row.n_signals for row in rows] == [*expected, 20_000], "the winner once more"
     last = {row.structure: row for row in rows}
-    assert len(last) == len(specs)
+    assert len(last) <= len(specs)
+    finals = -(-len(last) // 4)
+    expected = [4096] * len(last) + [20_000] * finals
+    assert [row.n_signals for row in rows] == [*expected, 20_000], "the winner once more"
     finalists = [row for row in rows if row.n_signals == 20_000]
     dropped = [row for row in last.values() if row.n_signals == 4096 and row.n_members == 1]
     # No discarded candidate is better by more than the sampling error.
     least = min(row.held_out_error for row in finalists)
     assert least <= 1.05 * min(row.held_out_error for row in dropped)
+
+
+def candidate(error: float, flops: int) -> Candidate:
+    return Candidate("", "", flops, 1, error, error, 0.0, fost.DCT(16), 100)
+
+
+@pytest.mark.parametrize(
+    ("errors", "cheaper", "hopeless"),
+    [
+        ([0.4], 0.1, False),  # nothing is known about the series
+        ([0.4, 0.2], 0.11, False),  # 0.1 is predicted
+        ([0.4, 0.2], 0.09, True),
+        ([0.4, 0.399], 0.5, True),  # saturated
+        ([0.4, 0.0], 0.5, False),
+        ([0.0, 0.0], 0.5, False),
+    ],
+)
+def test_series_end_where_larger_candidates_are_hopeless(errors, cheaper, hopeless):
+    spec = candidate_specs(16, BASES)[-1]
+    before = [candidate(error, spec.flops // 2) for error in errors]
+    others = [*before, candidate(cheaper, spec.flops - 1), candidate(0.0, spec.flops + 1)]
+    assert _is_hopeless(spec, before, others) == hopeless
+
+
+def test_all_sizes_are_tried_for_a_bound_on_the_error():
+    Y = walks(400)
+    tried = [
+        {
+            row.structure
+            for row in fost.AutoDictionary(3, 16, **limit, random_state=0).fit(Y).frontier_
+        }
+        for limit in ({"max_flops": None}, {"max_relative_error": 0.9})
+    ]
+    assert tried[0] < tried[1]
 
 
 def test_errors_are_those_of_the_transforms():

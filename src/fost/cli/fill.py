@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fost._progress import progress
 from fost.cli import options
 from fost.cli.console import check_output, show_written
-from fost.cli.errors import UserError, error_prefix, writing
-from fost.cli.signals import is_array, open_masks, open_rows
+from fost.cli.errors import UserError, writing
+from fost.cli.signals import is_array, number_columns, open_masks, open_rows, read_table
 from fost.io.arrays import Samples, create_samples
-from fost.io.atomic import atomic_writer, open_file
+from fost.io.atomic import atomic_writer
 
 if TYPE_CHECKING:
     from fost._typing import Numbers
@@ -25,6 +25,7 @@ def fill_command(
     output: options.Output,
     n_members: options.Count = None,
     missing: options.Missing = None,
+    exclude: options.Exclude = None,
     checkpoint: options.Checkpoint = None,
     threads: options.Threads = None,
     force: options.Force = False,
@@ -36,8 +37,8 @@ def fill_command(
     A mixture of Gaussians is learned from the data, including rows with missing entries. Each
     missing entry becomes its conditional mean given the observed entries of the same row.
     Observed entries do not change. Arrays may be larger than memory, and interrupted learning
-    resumes from its checkpoint. In a table, columns without numbers do not change. Tables need
-    pandas.
+    resumes from its checkpoint. In a table, columns without numbers do not change. Columns such
+    as identifiers should be excluded, since they tell nothing about the others. Tables need pandas.
 
     Parameters
     ----------
@@ -63,8 +64,10 @@ def fill_command(
         if missing or checkpoint is not None:
             option = "--missing" if missing else "--checkpoint"
             raise UserError(f"{option} is for arrays, not for tables")
-        facts = _fill_table(data, output, n_members, quiet)
+        facts = _fill_table(data, output, n_members, exclude or [], quiet)
     else:
+        if exclude:
+            raise UserError("--exclude is for tables, not for arrays")
         facts = _fill_array(data, missing or [], output, n_members, checkpoint, quiet)
     share = facts["n_missing"] / max(1, facts["n_signals"] * facts["n_features"])
     lines = {
@@ -120,20 +123,16 @@ def _fill_array(
     }
 
 
-def _fill_table(path: Path, output: Path, n_members: int | None, quiet: bool) -> dict[str, int]:
+def _fill_table(
+    path: Path, output: Path, n_members: int | None, exclude: list[str], quiet: bool
+) -> dict[str, int]:
     """Fill the columns of a table that have numbers; returns counts for the report."""
     import numpy as np
 
     import fost
 
-    table = _read_table(path)
-    columns = [
-        name
-        for name, kind in table.dtypes.items()
-        if getattr(kind, "kind", "O") in "iuf" and table[name].notna().any()
-    ]
-    if not columns:
-        raise UserError(f"cannot fill {str(path)!r}: it has no columns of numbers")
+    table = read_table(path)
+    columns = number_columns(table, exclude, path)
     values: Numbers = table[columns].to_numpy(np.float64, na_value=np.nan)
     missing = np.isnan(values)
     with progress("filling", None, options.shown(quiet)):
@@ -153,16 +152,3 @@ def _fill_table(path: Path, output: Path, n_members: int | None, quiet: bool) ->
         "n_missing": int(missing.sum()),
         "n_members": len(imputer.mixture_.members) if imputer.mixture_ else 0,
     }
-
-
-def _read_table(path: Path) -> Any:
-    try:
-        import pandas as pd  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise UserError("tables need pandas: pip install pandas") from error
-    read = pd.read_csv if path.suffix.lower() == ".csv" else pd.read_parquet
-    with open_file(path) as file, error_prefix(f"cannot read {str(path)!r}"):
-        try:
-            return read(file)
-        except ImportError as error:
-            raise UserError(f"cannot read {str(path)!r}: pandas needs pyarrow for it") from error

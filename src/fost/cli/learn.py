@@ -16,7 +16,7 @@ from fost.cli import options
 from fost.cli.console import check_output, show_written
 from fost.cli.errors import Interrupted, UserError, print_line
 from fost.cli.models import check_base, load_base, reference_dct, save_model
-from fost.cli.signals import Signals, dask_cluster, load_signals
+from fost.cli.signals import Signals, Windows, dask_cluster, load_signals
 
 if TYPE_CHECKING:
     from fost.coding.selection import SelectionRule
@@ -81,6 +81,9 @@ def learn_command(
     threshold: options.Nonnegative = None,
     patch_shape: str | None = None,
     stride: str | None = None,
+    window: options.Count = None,
+    hop: options.Count = None,
+    exclude: options.Exclude = None,
     max_iter: Annotated[int, typer.Option(min=1)] = 1000,
     max_flops: options.Count = None,
     max_relative_error: Annotated[float | None, typer.Option(min=0.0, max=1.0)] = None,
@@ -97,14 +100,15 @@ def learn_command(
 
     Images are scaled to the range from 0 to 1 and cut into patches, and the mean of each patch is
     removed. Colours are converted to luma and chroma. Arrays are used unchanged and may be larger
-    than memory. Missing entries of arrays, NaN or given by --missing, are ignored. Ctrl-C keeps
-    the best transform so far. A killed process resumes from its checkpoint and ends with the same
-    model.
+    than memory. Recordings are cut into windows, each channel or column by itself. Missing entries
+    of arrays, NaN or given by --missing, are ignored. Ctrl-C keeps the best transform so far. A
+    killed process resumes from its checkpoint and ends with the same model.
 
     Parameters
     ----------
     inputs : INPUTS...
-        Images, or .npy or .zarr arrays with signals in rows.
+        Images; .npy or .zarr arrays with signals in rows, or .csv tables; or recordings with
+        --window: .wav, .csv, or one-dimensional .npy or .zarr.
     structure : NAME
         The structure of the transform
     size : N
@@ -131,6 +135,10 @@ def learn_command(
         signal.
     stride : N
         Step from patch to patch, N or NxM; patches do not overlap if not given.
+    window : N
+        Samples of a signal, for recordings.
+    hop : N
+        Step from window to window; windows do not overlap if not given.
     max_iter : K
         Maximum number of iterations.
     max_flops : N
@@ -164,7 +172,14 @@ def learn_command(
     start, on_cluster = time.perf_counter(), scheduler is not None
     with dask_cluster(scheduler):
         with progress("reading", None, options.shown(quiet)):
-            signals = load_signals(inputs, shape, step, masks=missing or [], on_cluster=on_cluster)
+            signals = load_signals(
+                inputs,
+                shape,
+                step,
+                windows=Windows(window, hop, exclude or []),
+                masks=missing or [],
+                on_cluster=on_cluster,
+            )
         learned = _learn(config, signals, inputs, quiet)
         rule = config.rule(signals.n_features)
         save_model(

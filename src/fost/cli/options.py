@@ -87,6 +87,15 @@ Missing = Annotated[
         show_default=False,
     ),
 ]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude",
+        metavar="COLUMN",
+        help="A column of a table that is left out; may be given several times.",
+        show_default=False,
+    ),
+]
 Checkpoint = Annotated[
     Path | None,
     typer.Option(

@@ -1,7 +1,7 @@
-"""Signals from one or several files: patches of images, or the rows of arrays.
+"""Signals from one or several files: patches of images, rows of arrays, windows of recordings.
 
 Images are scaled to [0, 1], colours are converted to luma and chroma, and the mean of each patch
-is removed; code files store the means beside the codes. Arrays are used unchanged.
+is removed; code files store the means beside the codes. Arrays and recordings are used unchanged.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from fost.cli.errors import UserError, error_prefix
 from fost.cli.options import format_shape
 from fost.io.arrays import file_format, open_array
+from fost.io.atomic import open_file
+from fost.io.audio import open_wav
 
 if TYPE_CHECKING:
     from fost._typing import Numbers, SlicedArray
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, int]
 DEFAULT_PATCH_SHAPE = (8, 8)
+# Files of samples besides arrays.
+_RECORDINGS = (".wav", ".csv")
 # Bytes of an .npy file that a Dask worker reads at once.
 _CHUNK_BYTES = 2**26
 # An array is taken for transposed if it has so many features, and so many for each signal.
@@ -66,24 +70,84 @@ def is_array(path: Path) -> bool:
     return file_format(path) == "array"
 
 
+@dataclass(frozen=True)
+class Windows:
+    """How recordings are cut into signals, and the columns of tables that are left out."""
+
+    length: int | None = None
+    hop: int | None = None
+    exclude: Sequence[str] = ()
+
+    def check(self, paths: Sequence[Path]) -> None:
+        """Raise a UserError for options that do not belong to these files."""
+        if self.hop is not None and self.length is None:
+            raise UserError("--hop needs --window")
+        if self.exclude and not any(path.suffix.lower() == ".csv" for path in paths):
+            raise UserError("--exclude is for .csv files")
+
+    def of(self, path: Path) -> list[Any]:
+        """The signals of a file: windows of each channel, or rows if there is no window."""
+        from numpy.lib.stride_tricks import sliding_window_view
+
+        samples = self._samples(path)
+        if self.length is None:
+            if samples.ndim != 2 or path.suffix.lower() == ".wav":
+                raise UserError(f"--window must be given for the samples of {str(path)!r}")
+            return [samples]
+        if samples.ndim > 2:
+            raise UserError(f"cannot use {str(path)!r}: its shape is {samples.shape}")
+        if len(samples) < self.length:
+            raise UserError(
+                f"--window must be at most the {len(samples):,} samples of {str(path)!r}, "
+                f"got {self.length}"
+            )
+        channels = samples[:, None] if samples.ndim == 1 else samples
+        hop = self.hop or self.length
+        return [sliding_window_view(channel, self.length)[::hop] for channel in channels.T]
+
+    def _samples(self, path: Path) -> Any:
+        """Samples in the first axis, channels in the second."""
+        import numpy as np
+
+        if path.suffix.lower() == ".csv":
+            table = read_table(path)
+            columns = number_columns(table, self.exclude, path)
+            return table[columns].to_numpy(np.float64, na_value=np.nan)
+        if is_array(path):
+            array: Any = open_array(path)
+            if len(array.shape) == 2 and self.length is not None:
+                raise UserError(
+                    f"--window is for recordings: the rows of {str(path)!r} are signals already"
+                )
+            return array if isinstance(array, np.ndarray) else array[:]
+        samples, _ = open_wav(path)
+        # The samples of 8-bit files are unsigned, with silence at 128.
+        return samples - np.float32(128) if samples.dtype == np.uint8 else samples
+
+
 def load_signals(
     paths: Sequence[Path],
     patch_shape: Shape | None = None,
     stride: Shape | None = None,
     *,
+    windows: Windows | None = None,
     masks: Sequence[Path] = (),
     on_cluster: bool = False,
 ) -> Signals:
     """The signals of files that are all images or all arrays; `masks` are for arrays."""
     import numpy as np
 
-    kinds = {is_array(path) for path in paths}
+    windows = windows or Windows()
+    windows.check(paths)
+    kinds = {is_array(path) or path.suffix.lower() in _RECORDINGS for path in paths}
     if len(kinds) > 1:
         raise UserError("the inputs must be all images or all arrays, not both")
     if kinds == {True}:
         if stride is not None:
             raise UserError("--stride is for images, not for arrays")
-        return _array_signals(paths, patch_shape, masks, on_cluster)
+        return _array_signals(paths, patch_shape, windows, masks, on_cluster)
+    if windows.length is not None:
+        raise UserError("--window is for recordings, not for images")
     check_array_options(masks, on_cluster)
     shape = patch_shape or DEFAULT_PATCH_SHAPE
     rows = np.concatenate(
@@ -104,11 +168,22 @@ def check_array_options(masks: Sequence[Path], on_cluster: bool) -> None:
 
 
 def _array_signals(
-    paths: Sequence[Path], patch_shape: Shape | None, masks: Sequence[Path], on_cluster: bool
+    paths: Sequence[Path],
+    patch_shape: Shape | None,
+    windows: Windows,
+    masks: Sequence[Path],
+    on_cluster: bool,
 ) -> Signals:
     from fost.streams import as_stream
 
-    arrays = [open_rows(path, on_cluster) for path in paths]
+    if windows.length is None and all(map(is_array, paths)):
+        found = [(path, open_rows(path, on_cluster)) for path in paths]
+    else:
+        if masks or on_cluster:
+            option = "--missing" if masks else "--scheduler"
+            raise UserError(f"{option} is for arrays with signals in rows, not for recordings")
+        found = [(path, signals) for path in paths for signals in windows.of(path)]
+    arrays = [array for _, array in found]
     sizes = {int(array.shape[1]) for array in arrays}
     if len(sizes) > 1:
         raise UserError(f"the arrays must have equally many columns, got {sorted(sizes)}")
@@ -124,7 +199,7 @@ def _array_signals(
     elif on_cluster:
         n_nan = as_stream(rows).total(_count_nan)[0]
         missing = "nan" if n_nan else None
-    elif sum([_inspect(path, array) for path, array in zip(paths, arrays, strict=True)]):
+    elif sum([_inspect(path, array) for path, array in found]):
         missing = "nan"
     n_signals = sum(int(array.shape[0]) for array in arrays)
     return Signals(rows, n_signals, n_features, "array", patch_shape, missing)
@@ -190,9 +265,12 @@ def open_rows(path: Path, on_cluster: bool = False) -> SlicedArray:
     """
     array = open_array(path)
     if len(array.shape) != 2 or 0 in array.shape:
+        hint = (
+            "; fost learn --window N cuts recordings into signals" if len(array.shape) == 1 else ""
+        )
         raise UserError(
             f"cannot use {str(path)!r}: signals must be the rows of a two-dimensional array, "
-            f"its shape is {array.shape}"
+            f"its shape is {array.shape}{hint}"
         )
     return _dask_array(path, array) if on_cluster else array
 
@@ -219,6 +297,41 @@ def open_masks(
             )
         masks.append(mask)
     return masks
+
+
+def read_table(path: Path) -> Any:
+    """A .csv or .parquet file as a data frame of pandas."""
+    try:
+        import pandas as pd  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise UserError("tables need pandas: pip install pandas") from error
+    read = pd.read_csv if path.suffix.lower() == ".csv" else pd.read_parquet
+    with open_file(path) as file, error_prefix(f"cannot read {str(path)!r}"):
+        try:
+            return read(file)
+        except ImportError as error:
+            raise UserError(f"cannot read {str(path)!r}: pandas needs pyarrow for it") from error
+
+
+def number_columns(table: Any, exclude: Sequence[str], path: Path) -> list[Any]:
+    """The columns of a table that have numbers, without those in `exclude`."""
+    unknown = [name for name in exclude if name not in map(str, table.columns)]
+    if unknown:
+        raise UserError(
+            f"--exclude must be a column of {str(path)!r}, got {unknown[0]!r}; its columns are "
+            f"{', '.join(map(str, table.columns))}"
+        )
+    columns = [
+        name
+        for name, kind in table.dtypes.items()
+        if getattr(kind, "kind", "O") in "iuf"
+        and table[name].notna().any()
+        and str(name) not in exclude
+    ]
+    if not columns:
+        others = " besides the excluded ones" if exclude else ""
+        raise UserError(f"cannot use {str(path)!r}: it has no columns of numbers{others}")
+    return columns
 
 
 def read_planes(path: Path) -> tuple[Numbers, Numbers, ImageFormat]:

@@ -53,14 +53,19 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     numbers of members; and unions, if `max_flops` allows matching pursuit. Each size starts from
     the size before.
 
-    Successive halving selects among them. All candidates are trained on a sample for a few
-    iterations and compared on held-out signals. The best quarter continues with four times as many
-    signals, until the last candidates have seen all signals. The winner is trained once more from
-    its own start, and finally to convergence on all signals. If the signals are not in memory, a
-    sample of 100,000 signals decides between the candidates.
+    Successive halving selects among them. Candidates are trained on a sample for a few iterations
+    and compared on held-out signals. Larger sizes are left out where the error hardly falls, or
+    where a cheaper candidate is better, unless `max_relative_error` is given. The best quarter
+    continues with four times as many signals, until the last candidates have seen all signals. The
+    winner is trained once more from its own start, and finally to convergence on all signals. If
+    the signals are not in memory, a sample of 100,000 signals decides between the candidates.
 
     A bank suits heterogeneous signals (see `fost.Bank`). Its codes have a column for each atom of
     each member. Set ``max_members=1`` if `dictionary_` must be one orthonormal transform.
+
+    General dictionaries are no candidates, since they have no fast transform. Where the time of
+    coding does not matter, compare with `fost.baselines.KSVD`: on repetitive signals, such as
+    windows of an electrocardiogram, its error can be lower after a shorter time.
 
     Parameters
     ----------
@@ -88,8 +93,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     validation_fraction : float
         The share of held-out signals.
     max_iter : int
-        The maximal number of iterations for the chosen candidate; candidates have up to 16 in each
-        rung of successive halving.
+        The maximal number of iterations for the chosen candidate; candidates have up to 6 in the
+        first rung of successive halving and up to 16 in the others.
     tol : float
         Stop when the relative error of the chosen candidate changes by less than this.
     random_state : int, Generator, RandomState or None
@@ -108,9 +113,9 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     dictionary_ : Transform, Bank or Union
         The chosen dictionary.
     frontier_ : Frontier
-        All candidates: structure, family, n_members, flops, n_parameters, number of training
-        signals, relative errors on training and held-out signals, seconds. `fost.plot_frontier`
-        draws it.
+        All candidates that were trained: structure, family, n_members, flops, n_parameters, number
+        of training signals, relative errors on training and held-out signals, seconds.
+        `fost.plot_frontier` draws it.
     chosen_ : Candidate
         The candidate in `frontier_` that `dictionary_` continues.
     components_ : ndarray of shape (n_atoms, n_features)
@@ -245,6 +250,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
             random,
             name="X",
             threshold=self.threshold,
+            ends_series=self.max_relative_error is None,
         )
         found: dict[str, Candidate] = {}
         done, total = 0, sum(rung.n_candidates for rung in schedule) + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from sklearn.impute import MissingIndicator
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from fost._typing import Floats, Mask
+from fost._typing import Float64Array, Floats, Mask
 from fost._validation import RandomState, check_flag, check_integer
 from fost.estimators.base import errors_naming_signals
 from fost.imputation.conditioning import keep_observed, zero_missing
@@ -30,6 +31,10 @@ class Imputer(TransformerMixin, BaseEstimator):
     `fost.imputation.fit_mixture`). The number of members and the shrinkage of their correlations
     are selected by the error of held-out entries.
 
+    Imputed values are means. In a column of integers or categories they need not be one of its
+    values: in a column of zeros and ones, they estimate the probability of a one. Round them, or
+    take the largest of several columns of zeros and ones that encode one category.
+
     Parameters
     ----------
     n_members : int, optional
@@ -40,7 +45,11 @@ class Imputer(TransformerMixin, BaseEstimator):
         Whether `transform` appends a missing indicator for each feature with missing entries in
         `fit`, as `sklearn.impute.MissingIndicator` does.
     keep_empty_features : bool
-        Whether features without observed entries in `fit` are filled with zeros or removed.
+        Whether features without observed entries in `fit` are filled with zeros or removed. `fit`
+        warns if it removes features.
+    min_value, max_value : float or array-like of shape (n_features,)
+        Limits of imputed values, one for all features or one for each. Values beyond a limit are
+        replaced by it, as in `sklearn.impute.IterativeImputer`.
     random_state : int, Generator, RandomState or None
         Seed of the held-out entries and of the initial mixtures.
 
@@ -74,12 +83,16 @@ class Imputer(TransformerMixin, BaseEstimator):
         missing_values: float = np.nan,
         add_indicator: bool = False,
         keep_empty_features: bool = False,
+        min_value: ArrayLike = -np.inf,
+        max_value: ArrayLike = np.inf,
         random_state: RandomState = 0,
     ) -> None:
         self.n_members = n_members
         self.missing_values = missing_values
         self.add_indicator = add_indicator
         self.keep_empty_features = keep_empty_features
+        self.min_value = min_value
+        self.max_value = max_value
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:
@@ -99,6 +112,15 @@ class Imputer(TransformerMixin, BaseEstimator):
         self._check_parameters()
         signals, missing = self._validated(X, reset=True)
         self._seen: NDArray[np.bool_] = np.asarray((~missing).any(axis=0))
+        self._limits = self._checked_limits()
+        if not (self.keep_empty_features or self._seen.all()):
+            names = _check_feature_names_in(self, None)[~self._seen].tolist()
+            warnings.warn(
+                f"X has no observed entries in the features {names}, which are removed; "
+                "keep_empty_features=True fills them with zeros",
+                UserWarning,
+                stacklevel=2,
+            )
         self.indicator_ = None
         if self.add_indicator:
             self.indicator_ = MissingIndicator(error_on_new=False).fit(_with_nan(signals, missing))
@@ -133,7 +155,8 @@ class Imputer(TransformerMixin, BaseEstimator):
             known, mask = self._observed(signals), self._observed(missing)
             values, _ = self.mixture_._fill_unchecked(self._scaled(signals, missing), mask)
             with np.errstate(over="ignore"):
-                back = self._rescaled(values, self._exponents).astype(signals.dtype, copy=False)
+                back = self._rescaled(values, self._exponents)
+                back = np.clip(back, *self._limits[:, self._seen]).astype(signals.dtype, copy=False)
             filled = keep_observed(back, known, mask)
         if self.keep_empty_features and not self._seen.all():
             whole = np.where(missing, signals.dtype.type(0), signals)
@@ -145,6 +168,9 @@ class Imputer(TransformerMixin, BaseEstimator):
 
     def deviations(self, X: ArrayLike) -> Floats:
         """Standard deviations of the imputed entries; zero for observed entries.
+
+        `fit` calibrates them by the errors of held-out entries: one and two standard deviations
+        cover about 68 and 95 % of the errors. They do not depend on `min_value` and `max_value`.
 
         Parameters
         ----------
@@ -190,6 +216,28 @@ class Imputer(TransformerMixin, BaseEstimator):
         check_flag(self.keep_empty_features, "keep_empty_features")
         if not isinstance(self.missing_values, Real) or isinstance(self.missing_values, bool):
             raise TypeError(f"missing_values must be a number, got {self.missing_values!r}")
+
+    def _checked_limits(self) -> Float64Array:
+        """The least and the largest value of each feature, of shape (2, n_features)."""
+        limits = np.empty((2, self.n_features_in_))
+        for row, name in zip(limits, ("min_value", "max_value"), strict=True):
+            try:
+                value = np.asarray(getattr(self, name), np.float64)
+            except (TypeError, ValueError) as error:
+                raise TypeError(f"{name} must be a number or an array of numbers") from error
+            if value.shape not in ((), row.shape):
+                raise ValueError(
+                    f"{name} must be a number or of shape {row.shape}, got shape {value.shape}"
+                )
+            row[:] = value
+        wrong = np.flatnonzero(~(limits[0] <= limits[1]))  # also for NaN
+        if wrong.size:
+            low, high = limits[:, wrong[0]]
+            raise ValueError(
+                f"min_value must be at most max_value, got {low:g} and {high:g} "
+                f"for feature {wrong[0]}"
+            )
+        return limits
 
     def _validated(self, X: ArrayLike, reset: bool) -> tuple[Floats, Mask]:
         """Signals validated by scikit-learn, and the mask of missing entries."""

@@ -70,9 +70,10 @@ class Standardisation:
         """Standardised signals."""
         return (signals - self.offsets) / self.scales
 
-    def undo(self, mixture: Mixture) -> Mixture:
+    def undo(self, mixture: Mixture, std_scale: float = 1.0) -> Mixture:
         """The mixture of the original signals, given that of the standardised ones."""
-        return Mixture([self._undo(member) for member in mixture.members], mixture.weights)
+        members = [self._undo(member) for member in mixture.members]
+        return Mixture(members, mixture.weights, std_scale=std_scale)
 
     def _undo(self, gaussian: Gaussian) -> Gaussian:
         mean = self.offsets + self.scales * gaussian.mean

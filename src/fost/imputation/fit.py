@@ -4,7 +4,8 @@
 2. Fit one Gaussian by EM with over-relaxation, until the error of the held-out entries stops
    falling. Select the shrinkage of its correlations by that error.
 3. Fit a mixture in the same way, and keep it if its error is significantly lower.
-4. Run a few EM steps on all signals.
+4. Calibrate the standard deviations by the errors of the held-out entries.
+5. Run a few EM steps on all signals.
 """
 
 from __future__ import annotations
@@ -56,6 +57,14 @@ _HELD_OUT_ENTRIES = 0.25
 # Fewer held-out entries than this are not enough to compare models.
 _MIN_HELD_OUT_ENTRIES = 64
 
+# Standard deviations are calibrated to the coverages of one and two of them under a normal
+# distribution, by a factor within limits.
+_COVERAGES, _STD_SCALES = (0.6827, 0.9545), (0.5, 4.0)
+_TINY = float(np.finfo(np.float64).tiny)
+# Small tables hold out entries again for the calibration, until there are this many, and at most so
+# many times. EM steps let the mixture forget them. The factor is 1 for fewer than the last number.
+_CALIBRATION_ENTRIES, _CALIBRATION_DRAWS, _CALIBRATION_STEPS, _MIN_CALIBRATION = 256, 8, 10, 32
+
 # Members of a mixture at most, and the least number of signals per feature and member.
 _MAX_MEMBERS, _SIGNALS_PER_FEATURE = 16, 2
 # A mixture must reach this share of the error of one Gaussian to be worth its time. Above the
@@ -96,6 +105,8 @@ def fit_mixture(
     adds up first and second moments, including the conditional covariances of the missing entries.
     Covariances are shrunk towards simpler ones. The strength of the shrinkage, and whether to use
     one Gaussian or several, is selected by the error of held-out entries, on up to 8,192 signals.
+    Standard deviations are calibrated by the errors of held-out entries, unless these are very few
+    or `coder` is given.
 
     Parameters
     ----------
@@ -182,7 +193,7 @@ def fit_mixture(
             state = replace(state, mixture=mixture, n_iter=state.n_iter + 1)
             if file is not None:
                 file.save(state)
-        return standardisation.undo(state.mixture)
+        return standardisation.undo(state.mixture, state.std_scale)
 
 
 def _check_coder(coder: Coder, n_features: int, n_members: int | None) -> int:
@@ -221,11 +232,12 @@ def _select(
     standardisation = Standardisation.fit(signals, missing, common=coder is not None)
     scaled = standardisation.apply(signals)
     selected = select_mixture(scaled, missing, 1 if coder is not None else n_members, random)
-    mixture, shrinkage = selected.mixture, selected.shrinkage
+    mixture, shrinkage, std_scale = selected.mixture, selected.shrinkage, selected.std_scale
     if coder is not None:
         shrinkage = replace(shrinkage, to_common=float(coder.n_features))
         mixture = _diagonalised(mixture, coder, scaled, missing, shrinkage)
-    return FitState(mixture, standardisation, shrinkage, selected.candidates)
+        std_scale = 1.0  # the held-out errors are those of another covariance
+    return FitState(mixture, standardisation, shrinkage, selected.candidates, std_scale)
 
 
 def _diagonalised(
@@ -268,9 +280,13 @@ class HeldOutEntries:
 
     @classmethod
     def draw(
-        cls, signals: Float64Array, missing: Mask, random: np.random.Generator
+        cls,
+        signals: Float64Array,
+        missing: Mask,
+        random: np.random.Generator,
+        least: int = _MIN_HELD_OUT_ENTRIES,
     ) -> HeldOutEntries:
-        """Hold out entries of randomly chosen signals."""
+        """Hold out entries of randomly chosen signals; none if they would be fewer than `least`."""
         count = min(_MAX_HELD_OUT, int(np.ceil(_HELD_OUT_SHARE * len(signals))))
         rows = np.sort(random.choice(len(signals), count, replace=False))
         incomplete = missing.any(axis=1) & ~missing.all(axis=1)
@@ -281,7 +297,7 @@ class HeldOutEntries:
         hidden = hidden & ~missing[rows]
         # Every feature stays observed in some signal.
         hidden &= (~missing).sum(axis=0) > hidden.sum(axis=0)
-        if hidden.sum() < _MIN_HELD_OUT_ENTRIES:
+        if hidden.sum() < least:
             hidden[:] = False
         order = np.concatenate([rows, np.setdiff1d(np.arange(len(signals)), rows)])
         combined = missing[order]
@@ -338,6 +354,13 @@ class HeldOutEntries:
         """The sum of all squared errors; infinite if no entries are held out."""
         return float(self.errors(mixture).sum()) if self.is_decisive else np.inf
 
+    def ratios(self, mixture: Mixture) -> Float64Array:
+        """Magnitudes of the errors of held-out entries, divided by their standard deviations."""
+        signals, missing = self.signals[: len(self.hidden)], self.missing[: len(self.hidden)]
+        filled, std = mixture._fill_unchecked(signals, missing, std=True)
+        errors = np.abs(filled - signals)[self.hidden]
+        return np.asarray(errors / np.maximum(std[self.hidden], _TINY))
+
     def iterate(self, mixture: Mixture) -> Iterate:
         """The E-step under a mixture, which gives its held-out error without a further pass."""
         filled = np.empty(self.hidden.shape if self.is_decisive else (0, 0))
@@ -363,6 +386,7 @@ class SelectedMixture:
     shrinkage: Shrinkage
     errors: Float64Array  # of held-out entries, for each signal; zeros if there are none
     candidates: Mask | None = None  # the candidate members of each signal, if known
+    std_scale: float = 1.0
 
 
 def select_mixture(
@@ -370,8 +394,40 @@ def select_mixture(
 ) -> SelectedMixture:
     """The mixture of the lowest error of held-out entries; of any size if `n_members` is None."""
     held_out = HeldOutEntries.draw(signals, missing, random)
+    selected = _select_held_out(held_out, n_members, random)
+    return replace(selected, std_scale=_std_scale(held_out, selected, random))
+
+
+def _std_scale(
+    held_out: HeldOutEntries, selected: SelectedMixture, random: np.random.Generator
+) -> float:
+    """The factor by which standard deviations agree with the errors of held-out entries.
+
+    The mean of two factors: those by which one and two standard deviations cover as many errors as
+    under a normal distribution.
+    """
+    ratios = held_out.ratios(selected.mixture)
+    missing = held_out.missing.copy()
+    missing[: len(held_out.hidden)] &= ~held_out.hidden
+    for _ in range(_CALIBRATION_DRAWS):
+        if len(ratios) >= _CALIBRATION_ENTRIES:
+            break
+        other, mixture = HeldOutEntries.draw(held_out.signals, missing, random, 1), selected.mixture
+        for _ in range(_CALIBRATION_STEPS):
+            sums = e_step(mixture, other.signals, other.missing, other.every)
+            mixture = m_step(mixture, sums, selected.shrinkage)
+        ratios = np.append(ratios, other.ratios(mixture))
+    if len(ratios) < _MIN_CALIBRATION:
+        return 1.0
+    return float(np.clip(np.mean(np.quantile(ratios, _COVERAGES) / (1, 2)), *_STD_SCALES))
+
+
+def _select_held_out(
+    held_out: HeldOutEntries, n_members: int | None, random: np.random.Generator
+) -> SelectedMixture:
+    """`select_mixture` without the calibration of standard deviations."""
     single = _fit_gaussian(held_out)
-    most = len(signals) // (_SIGNALS_PER_FEATURE * signals.shape[1])
+    most = len(held_out.signals) // (_SIGNALS_PER_FEATURE * held_out.signals.shape[1])
     count = min(_MAX_MEMBERS, most) if n_members is None else n_members
     if count < 2 or (n_members is None and not held_out.is_decisive):
         return single

@@ -14,7 +14,13 @@ from fost import _core
 from fost._cache import lazy_property
 from fost._threads import single_threaded_blas
 from fost._typing import Float64Array, Floats, Mask
-from fost._validation import check_flag, check_missing, check_parameters, check_signals
+from fost._validation import (
+    check_flag,
+    check_missing,
+    check_number,
+    check_parameters,
+    check_signals,
+)
 from fost.imputation.conditioning import (
     Conditional,
     condition,
@@ -44,6 +50,9 @@ class Mixture:
     members : list of Gaussian
     weights : array-like of shape (n_members,), optional
         Positive; they are normalised to a sum of one. Equal if None.
+    std_scale : float
+        Factor of the conditional standard deviations that `fill` returns. `fit_mixture` calibrates
+        it with held-out entries.
 
     Examples
     --------
@@ -57,7 +66,13 @@ class Mixture:
     True
     """
 
-    def __init__(self, members: Iterable[Gaussian], weights: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        members: Iterable[Gaussian],
+        weights: ArrayLike | None = None,
+        *,
+        std_scale: float = 1.0,
+    ) -> None:
         if isinstance(members, Gaussian) or not isinstance(members, Iterable):
             raise TypeError(f"members must be a list of Gaussians, got {members!r}")
         self.members = tuple(members)
@@ -72,11 +87,14 @@ class Mixture:
         if not checked.min() > 0:
             raise ValueError(f"weights must be positive, got {checked.min():g}")
         self.weights = checked / checked.sum()
+        self.std_scale = check_number(std_scale, "std_scale", 0)
 
     @classmethod
-    def _exact(cls, members: Iterable[Gaussian], weights: Float64Array) -> Mixture:
+    def _exact(
+        cls, members: Iterable[Gaussian], weights: Float64Array, std_scale: float
+    ) -> Mixture:
         """A mixture with the given bits of weights that are normalised already."""
-        mixture = cls(members, weights)
+        mixture = cls(members, weights, std_scale=std_scale)
         mixture.weights = weights
         return mixture
 
@@ -117,8 +135,8 @@ class Mixture:
         filled : ndarray of shape (n_signals, n_features)
             Observed entries are unchanged. A lazy Dask array if Y is a Dask array.
         std : ndarray of the same shape
-            Conditional standard deviations of the missing entries, zero where entries are
-            observed. Only if `return_std`.
+            Conditional standard deviations of the missing entries, times `std_scale`, and zero
+            where entries are observed. Only if `return_std`.
         """
         if not is_lazy(Y):
             signals = check_signals(Y, "Y", self.n_features, "this mixture")
@@ -171,7 +189,7 @@ class Mixture:
             # Averages over several members have rounding errors in the observed entries.
             out[rows] = keep_observed(means, block, mask) if self.n_members > 1 else means
             if std:
-                deviations[rows] = np.sqrt(np.maximum(variances, 0))
+                deviations[rows] = self.std_scale * np.sqrt(np.maximum(variances, 0))
         return out, deviations
 
     def blocks(self, n_signals: int) -> Iterator[slice]:

@@ -85,7 +85,7 @@ def _describe_mixture(mixture: Mixture, arrays: dict[str, Any]) -> dict[str, Any
         else:
             arrays[prefix + "covariance"] = member.covariance
             members.append({})
-    return {"members": members}
+    return {"members": members, "std_scale": mixture.std_scale}
 
 
 def _build_mixture(structure: Any, arrays: Mapping[str, Numbers]) -> Mixture:
@@ -94,7 +94,8 @@ def _build_mixture(structure: Any, arrays: Mapping[str, Numbers]) -> Mixture:
         _build_member(described, f"members.{k}.", arrays)
         for k, described in enumerate(structure["members"])
     ]
-    return Mixture._exact(members, arrays["weights"])
+    scale = structure.get("std_scale", 1.0)  # absent in files of 0.2
+    return Mixture._exact(members, arrays["weights"], scale)
 
 
 def _build_member(
@@ -123,6 +124,7 @@ class FitState:
     standardisation: Standardisation
     shrinkage: Shrinkage
     candidates: Mask | None  # the candidate members of each signal in memory, if known
+    std_scale: float = 1.0  # of the final mixture
     n_iter: int = 0  # completed EM steps on all signals
 
 
@@ -176,6 +178,7 @@ class MixtureCheckpoint:
                     to_common=check_number(notes["to_common"], "to_common", 0),
                 ),
                 self._checked_candidates(arrays.get("candidates"), mixture.n_members),
+                check_number(notes["std_scale"], "std_scale", 0),
                 check_integer(notes["n_iter"], "n_iter", 0, 2**31 - 1),
             )
             restore_random(self._random, notes["random"])
@@ -206,6 +209,7 @@ class MixtureCheckpoint:
             "mixture": _describe_mixture(state.mixture, arrays),
             "to_diagonal": state.shrinkage.to_diagonal,
             "to_common": state.shrinkage.to_common,
+            "std_scale": state.std_scale,
             "n_iter": state.n_iter,
             "random": self._random.bit_generator.state,
         }

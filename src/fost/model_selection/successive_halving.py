@@ -1,7 +1,7 @@
 """Successive halving: candidates are trained on few signals first, the best ones on more.
 
-1. Train every candidate on a sample for a few iterations, each from the candidate before in its
-   series.
+1. Train candidates on a sample for a few iterations, each from the candidate before in its series.
+   A series ends where larger candidates are unlikely to be better than cheaper ones.
 2. Evaluate all candidates on the held-out signals, and predict the errors that they would have
    after training on all signals.
 3. Keep the best quarter, and continue their training with four times the signals.
@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,10 +31,15 @@ _SIGNALS_PER_FEATURE = 32
 # From one rung to the next: the factor of the number of signals, and that of the candidates.
 _MORE_SIGNALS = 4
 _FEWER_CANDIDATES = 4
-# The maximal number of iterations in each rung. Training stops when the error changes by less than
-# this share of the smallest error so far. The winner is trained to convergence later.
-_ITERATIONS = 16
+# The maximal number of iterations in the first rung and in the others. Training stops when the
+# error changes by less than this share of the smallest error so far. The winner is trained to
+# convergence later.
+_FIRST_ITERATIONS, _ITERATIONS = 6, 16
 _CHANGE = 3e-4
+# In the first rung, a series of candidates ends when the error falls to no less than this share of
+# the error before, or when the predicted error is above that of a cheaper candidate.
+_SATURATED = 0.99
+_TINY = float(np.finfo(np.float64).tiny)
 # The momentum of all training here, see `LearningState.step`: for image patches it saves about
 # half of the iterations.
 MOMENTUM = 0.8
@@ -84,6 +89,8 @@ class SuccessiveHalving:
     random: np.random.Generator
     name: str = "Y"  # of the signals, for error messages
     threshold: float | None = None
+    # Whether a series of growing candidates ends early where larger ones are unlikely to be chosen.
+    ends_series: bool = True
 
     def run(
         self,
@@ -99,18 +106,26 @@ class SuccessiveHalving:
             if k:
                 rows = list(found.values())
                 ranked = rank(rows, [self._predicted_error(row) for row in rows])
-                kept = {row.structure for row in ranked[: rung.n_candidates]}
+                most = min(rung.n_candidates, -(-len(rows) // _FEWER_CANDIDATES))
+                kept = {row.structure for row in ranked[:most]}
                 remaining = [spec for spec in remaining if spec.name in kept]
             data = self._first(rung.n_signals)
             latest: dict[str, Coder] = {}
+            series: dict[str, list[Candidate]] = {}
             for spec in remaining:
+                before_it = series.get(spec.series, []) if self.ends_series and not k else []
+                if _is_hopeless(spec, before_it, found.values()):
+                    continue
                 on_start(spec)
                 before = found.get(spec.name)
                 starts = (before.transform,) if before else _starts(spec, latest)
-                row = self._train(spec, starts, data, _CHANGE * smallest, before)
+                iterations = _ITERATIONS if k else _FIRST_ITERATIONS
+                row = self._train(spec, starts, data, _CHANGE * smallest, before, iterations)
                 found[spec.name], latest[spec.series] = row, row.transform
+                series.setdefault(spec.series, []).append(row)
                 smallest = min(smallest, row.held_out_error)
                 yield row
+            remaining = [spec for spec in remaining if spec.name in found]
             found = {spec.name: found[spec.name] for spec in remaining}
         rows = list(found.values())
         winner = rank(rows, [row.held_out_error for row in rows])[0]
@@ -206,6 +221,22 @@ def _steps_to(specs: Sequence[CandidateSpec], name: str) -> list[CandidateSpec]:
     below = [spec for spec in specs[: end + 1] if spec.series == specs[end].series]
     own = [k for k, spec in enumerate(below) if spec.starts or spec.structure is None]
     return below[own[-1] :]
+
+
+def _is_hopeless(
+    spec: CandidateSpec, before: Sequence[Candidate], others: Iterable[Candidate]
+) -> bool:
+    """Whether a candidate is unlikely to be better than cheaper ones, by its series before it.
+
+    Errors fall by less and less as sizes grow. So the error is at least the last one of the series,
+    reduced by the same factor as before. The rest of a series that is skipped is skipped, too.
+    """
+    if len(before) < 2:
+        return False
+    factor = before[-1].held_out_error / max(before[-2].held_out_error, _TINY)
+    cheaper = [row.held_out_error for row in others if row.flops <= spec.flops]
+    predicted = min(factor, 1.0) * before[-1].held_out_error
+    return factor > _SATURATED or predicted > min(cheaper, default=np.inf)
 
 
 def _own_start(spec: CandidateSpec) -> tuple[str, ...]:

@@ -98,10 +98,14 @@ def fit_mixture(fuzz: Fuzz) -> None:
 def imputer(fuzz: Fuzz) -> None:
     n = min(fuzz.size(), 9)
     X = with_missing(fuzz, fuzz.count(2), n)
+    lowest: Any = fuzz.rng.choice([-np.inf, -1e300, 0.5])
+    if fuzz.spoil():
+        lowest = fuzz.wrong("min_value", "x", np.nan, np.zeros(n + 1), [[0.0]], np.full(n, np.nan))
     estimator = fost.Imputer(
         None if fuzz.chance(0.5) else fuzz.integer("n_members", 1, 3, 2**31 - 1),
         add_indicator=False,
         keep_empty_features=fuzz.flag(),
+        min_value=lowest,
         random_state=fuzz.random_state(),
     )
     fuzz.bad = [b for b in fuzz.bad if b != "n_members=None"]

@@ -1,0 +1,121 @@
+"""Windows of recordings and columns of tables, as `fost learn` and `fost fill` read them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy.io import wavfile
+
+import fost
+from tests.cli.conftest import Run
+from tests.cli.test_errors import Fail
+
+LEARN = ("-o", "new.safetensors", "--max-iter", "3", "--n-rotations", "8", "--json")
+
+
+def recording(count: int = 900, channels: int = 2) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    steps = rng.standard_normal((count, channels)).cumsum(axis=0)
+    return np.round(100 * np.sin(steps)).astype(np.int16)
+
+
+@pytest.mark.parametrize("kind", ["wav", "csv", "npy"])
+@pytest.mark.parametrize("hop", [None, 5])
+def test_learn_from_windows_of_a_recording(run: Run, kind: str, hop: int | None) -> None:
+    sound = recording(channels=1 if kind == "npy" else 2)
+    path = Path(f"sound.{kind}")
+    if kind == "wav":
+        wavfile.write(path, 8000, sound)
+    elif kind == "csv":
+        pd.DataFrame(sound, columns=["left", "right"]).to_csv(path, index=False)
+    else:
+        np.save(path, sound[:, 0])
+    options = ["--window", "16"] if hop is None else ["--window", "16", "--hop", str(hop)]
+    report = json.loads(run("learn", str(path), *options, *LEARN).stdout)
+    rows = np.concatenate([sliding_window_view(one, 16)[:: hop or 16] for one in sound.T])
+    assert (report["n_signals"], report["n_features"]) == rows.shape
+    np.save("rows.npy", rows.astype(np.float64 if kind == "csv" else sound.dtype))
+    direct = json.loads(run("learn", "rows.npy", *LEARN, "--force").stdout)
+    # Sums over blocks of channels differ in their last bits from those over one array.
+    assert report["dct_relative_error"] == pytest.approx(direct["dct_relative_error"], rel=1e-9)
+    assert report["relative_error"] < report["dct_relative_error"]
+    assert fost.load("new.safetensors").n_features == 16
+
+
+def test_unsigned_samples_are_centred(run: Run) -> None:
+    sound = recording(channels=1)[:, 0]
+    wavfile.write("signed.wav", 8000, sound)
+    wavfile.write("unsigned.wav", 8000, (sound + 128).astype(np.uint8))
+    errors = [
+        json.loads(run("learn", name, "--window", "16", *LEARN, "--force").stdout)
+        for name in ("signed.wav", "unsigned.wav")
+    ]
+    assert errors[0]["dct_relative_error"] == pytest.approx(errors[1]["dct_relative_error"])
+
+
+def test_learn_from_the_rows_of_a_table(run: Run) -> None:
+    frame = pd.DataFrame(
+        np.random.default_rng(0).random((50, 16)), columns=list("abcdefghijklmnop")
+    )
+    frame.insert(0, "id", np.arange(50) * 1e6)
+    frame.insert(1, "name", "text")
+    frame.loc[3, "c"] = np.nan
+    frame.to_csv("table.csv", index=False)
+    report = json.loads(run("learn", "table.csv", "--exclude", "id", *LEARN).stdout)
+    assert (report["n_signals"], report["n_features"]) == (50, 16)
+    report = json.loads(run("learn", "table.csv", *LEARN, "--force").stdout)
+    assert report["n_features"] == 17
+
+
+def test_fill_excludes_columns(run: Run) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((80, 4)).cumsum(axis=1), columns=list("abcd"))
+    frame = frame.mask(rng.random(frame.shape) < 0.2)
+    plain = frame.copy()
+    frame.insert(0, "id", np.where(rng.random(80) < 0.1, np.nan, rng.random(80) * 1e9))
+    frame.to_csv("table.csv", index=False)
+    plain.to_csv("plain.csv", index=False)
+    report = json.loads(
+        run("fill", "table.csv", "-o", "out.csv", "--exclude", "id", "--json").stdout
+    )
+    assert report["n_features"] == 4
+    run("fill", "plain.csv", "-o", "expected.csv")
+    out = pd.read_csv("out.csv")
+    assert out["id"].equals(pd.read_csv("table.csv")["id"])
+    assert out.drop(columns="id").equals(pd.read_csv("expected.csv"))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("learn sound.wav -o new", "--window must be given for the samples of 'sound.wav'"),
+        ("learn line.npy -o new", "fost learn --window N cuts recordings into signals"),
+        ("learn sound.wav -o new --window 901", "--window must be at most the 900 samples of"),
+        ("learn sound.wav -o new --hop 3", "--hop needs --window"),
+        ("learn image.png -o new --window 3", "--window is for recordings, not for images"),
+        ("learn signals.npy -o new --window 3", "the rows of 'signals.npy' are signals already"),
+        ("learn sound.wav -o new --window 8 --exclude a", "--exclude is for .csv files"),
+        (
+            "learn table.csv -o new --exclude z",
+            "must be a column of 'table.csv', got 'z'",
+        ),
+        ("learn table.csv -o new --exclude a", "no columns of numbers besides the excluded ones"),
+        (
+            "learn table.csv -o new --missing mask.npy",
+            "is for arrays with signals in rows",
+        ),
+        ("fill table.csv -o out.csv --exclude z", "its columns are a"),
+        ("fill signals.npy -o out.npy --exclude a", "--exclude is for tables, not for arrays"),
+    ],
+)
+def test_wrong_options_are_named(fail: Fail, line: str, words: str) -> None:
+    wavfile.write("sound.wav", 8000, recording())
+    np.save("line.npy", np.arange(30.0))
+    np.save("mask.npy", np.zeros((2, 1), bool))
+    Path("table.csv").write_text("a\n1\n2\n")
+    assert words in fail(*line.split())
