@@ -187,11 +187,19 @@ def denoise(
     noise = check_choice(noise, "noise", ("gaussian", "poisson", "impulse"))
     gain = None if gain is None else check_number(gain, "gain", above=0)
     if noise == "impulse":
-        options = {"transform": transform, "patch_shape": patch_shape, "tile": tile}
-        options |= {"random_state": random_state, "verbose": verbose}
-        x = _without_impulses(x, channel_axis, out if not sigma else None, options)
+        filled = _fill_impulses(
+            x,
+            channel_axis,
+            transform=transform,
+            patch_shape=patch_shape,
+            random_state=random_state,
+            tile=tile,
+            out=None if sigma else out,
+            verbose=verbose,
+        )
         if not sigma:
-            return x
+            return filled
+        x = filled
     configure = partial(
         DenoiseConfig.from_arguments,
         sigma=sigma,
@@ -230,16 +238,14 @@ def denoise(
     return writer.array
 
 
-def _without_impulses(
-    x: object, channel_axis: int | None, out: object, options: dict[str, Any]
-) -> Any:
-    """An array in memory whose salt and pepper is filled."""
+def _fill_impulses(x: object, channel_axis: int | None, **options: Any) -> Any:
+    """An array without salt and pepper; the array itself is in memory."""
     if is_dask(x):
         raise ValueError('x must not be a Dask array for noise="impulse"')
     reader = open_reader(x, "x", channel_axis)
     samples = check_finite(reader.read(tuple(slice(0, n) for n in reader.spatial_shape)), "x")
     mask = find_impulses(samples, channel_axis)
-    return inpaint(samples, mask, channel_axis=channel_axis, out=out, **options)
+    return inpaint(samples, mask, channel_axis=channel_axis, **options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -322,7 +328,7 @@ class DenoiseConfig:
         anscombe = None
         if self.poisson:
             sigma, largest = self.sigma or 0.0, max(map(abs, ends))
-            anscombe = AnscombeTransform.of(parts, self.gain, sigma, largest)
+            anscombe = AnscombeTransform.of(parts, self.channel_axis, self.gain, sigma, largest)
         if anscombe is not None:
             parts = [anscombe.forward(part) for part in parts]
             low, high = anscombe.forward(np.array(ends))

@@ -184,7 +184,7 @@ def _white_sigma(split: Sequence[Numbers], clipped: Sequence[Sequence[float]]) -
     found = []
     for ends, planes in zip(clipped, zip(*split, strict=True), strict=True):
         found += [_high_frequency_energies(plane, np.isin(plane, ends)) for plane in planes]
-    energies, unclipped = (np.concatenate(each) for each in zip(*found, strict=True))
+    energies, unclipped, _ = (np.concatenate(each) for each in zip(*found, strict=True))
     if unclipped.sum() >= _MIN_PATCHES:
         energies = energies[unclipped]
     shape = PATCH_SHAPES[split[0].ndim - 1]
@@ -205,21 +205,22 @@ def _clipping_values(planes: Sequence[Numbers]) -> list[float]:
 
 def _high_frequency_energies(
     plane: Numbers, clipped: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The energy of each patch at high frequencies, and whether no sample of it is clipped."""
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
+    """Per patch: the energy at high frequencies, whether no sample is clipped, and the mean."""
     shape = PATCH_SHAPES[plane.ndim]
     padded = [pad_to(each, shape) for each in (plane, clipped)]
     grid = PatchGrid(padded[0].shape, shape, tuple(k // 2 for k in shape))
     high = (slice(None), *(slice(k // 2, None) for k in shape))
     transform = DCT(shape)
-    energies, unclipped = [], []
+    energies, unclipped, means = [], [], []
     blocks = (patch_blocks(each[None], grid) for each in padded)
     for (_, rows), (_, flags) in zip(*blocks, strict=True):
-        centred = rows - rows.mean(axis=1, keepdims=True)
+        means.append(rows.mean(axis=1))
+        centred = rows - means[-1][:, None]
         coefficients = transform.forward(centred).reshape(-1, *shape)[high]
         energies.append(np.square(coefficients, dtype=np.float64).reshape(len(rows), -1).sum(1))
         unclipped.append(~flags.any(axis=1))
-    return np.concatenate(energies), np.concatenate(unclipped)
+    return np.concatenate(energies), np.concatenate(unclipped), np.concatenate(means)
 
 
 # The table of the unbiased inverse covers these mean counts, equidistant in their square roots.
@@ -230,27 +231,43 @@ _N_NODES = 32
 # Larger counts are not resolved by float64. Gaussian noise of more than this many standard
 # deviations of the largest count has 1e6 times its variance.
 _MAX_COUNT, _LARGE_SIGMA = 1e12, 1e3
-# Iterations of the estimate of the gain, and how far it may be from the spacing of the samples.
-_N_GAIN_ITERATIONS, _SPACING_TOLERANCE = 8, 1.5
+_TINY = float(np.finfo(np.float64).tiny)
+# The estimate of the gain uses the brightest half of the patches, which have the largest counts.
+_BRIGHT_FRACTION = 0.5
+# How far the estimate may be from the spacing of the samples, unless their mean is below this many
+# counts.
+_SPACING_TOLERANCE, _SMALL_COUNT = 1.25, 20.0
 
 
-def estimate_gain(parts: Sequence[Numbers], sigma: float, largest: float) -> float:
-    """The value of a single count: the gain for which the transformed noise has variance 1.
+def estimate_gain(parts: Sequence[Numbers], sigma: float, channel_axis: int | None) -> float:
+    """The value of a single count: the ratio of variance and mean in the quietest patches.
 
-    If all samples are multiples of a value near the estimate, the gain is that value.
+    If all samples are multiples of one value, the gain is that value, provided that it is near the
+    estimate or that counts are small.
     """
-    gain = largest / 255 if largest > 0 else 1.0
-    for _ in range(_N_GAIN_ITERATIONS):
-        forward = AnscombeTransform(gain, sigma).forward
-        level = _white_sigma([forward(part)[None] for part in parts], [[]])
-        # The noise of the transform is proportional to the square root of the true gain.
-        gain *= min(max(level, 0.1), 10.0) ** 2
+    found = []
+    for part in parts:
+        for plane in split_channels(as_float(part), channel_axis):
+            # Zeros are common counts, and not a sign of clipping.
+            ends = [end for end in _clipping_values([plane]) if end > 0]
+            found.append(_high_frequency_energies(plane, np.isin(plane, ends)))
+    energies, unclipped, means = (np.concatenate(each) for each in zip(*found, strict=True))
+    if unclipped.sum() >= _MIN_PATCHES:
+        energies, means = energies[unclipped], means[unclipped]
+    bright = (means > 0) & (means >= np.quantile(means, 1 - _BRIGHT_FRACTION))
+    if not bright.any():
+        return 1.0
+    shape = PATCH_SHAPES[parts[0].ndim - (channel_axis is not None)]
+    scale = chi2.ppf(QUIET_FRACTION, prod(k - k // 2 for k in shape))
+    gain = float(np.quantile((energies / scale - sigma**2)[bright] / means[bright], QUIET_FRACTION))
     if sigma == 0:
         values = np.unique(np.concatenate([np.unique(part) for part in parts]).astype(np.float64))
         spacing = float(np.diff(values).min(initial=np.inf))
         counts = values / spacing
-        regular = np.abs(counts - np.rint(counts)).max() < 1e-3
-        if regular and 1 / _SPACING_TOLERANCE < gain / spacing < _SPACING_TOLERANCE:
+        regular = len(values) > 1 and np.abs(counts - np.rint(counts)).max() < 1e-3
+        near = 1 / _SPACING_TOLERANCE < gain / spacing < _SPACING_TOLERANCE
+        mean = float(np.mean([part.mean() for part in parts]))
+        if regular and (near or mean < _SMALL_COUNT * spacing):
             return spacing
     return gain
 
@@ -271,15 +288,22 @@ class AnscombeTransform:
 
     @classmethod
     def of(
-        cls, parts: Sequence[Numbers], gain: float | None, sigma: float, largest: float
+        cls,
+        parts: Sequence[Numbers],
+        channel_axis: int | None,
+        gain: float | None,
+        sigma: float,
+        largest: float,
     ) -> AnscombeTransform | None:
         """The transform for parts of an array whose largest magnitude is given.
 
         None if the variance of the counts is negligible beside that of the Gaussian noise.
         """
+        if sigma > _LARGE_SIGMA * largest:
+            return None
         if gain is None:
-            gain = estimate_gain(parts, sigma, largest)
-        gain = max(gain, largest / _MAX_COUNT)
+            gain = estimate_gain(parts, sigma, channel_axis)
+        gain = max(gain, largest / _MAX_COUNT, _TINY)
         if sigma / gain > _LARGE_SIGMA * np.sqrt(max(largest / gain, 1.0)):
             return None
         return cls(gain, sigma)
