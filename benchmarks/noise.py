@@ -18,6 +18,7 @@ import io
 import json
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,7 @@ from scipy.ndimage import gaussian_filter, median_filter
 from skimage import data
 from skimage import io as image_files
 from skimage.color import rgb2gray
-from skimage.restoration import (
-    denoise_nl_means,
-    denoise_tv_chambolle,
-    denoise_wavelet,
-    estimate_sigma,
-)
+from skimage.restoration import denoise_nl_means, denoise_wavelet
 
 from fost import restoration
 from fost.images import psnr
@@ -62,48 +58,53 @@ def to_bytes(image: Array) -> NDArray[np.uint8]:
     return np.clip(np.rint(image), 0, 255).astype(np.uint8)
 
 
-def white(image: Array, sigma: float, rng: np.random.Generator) -> Array:
+def white(image: Array, rng: np.random.Generator, sigma: float) -> Array:
     return to_bytes(image + sigma * rng.standard_normal(image.shape))
 
 
-def blurred(image: Array, width: float, rng: np.random.Generator) -> Array:
+def blurred(image: Array, rng: np.random.Generator, width: float) -> Array:
     noise = gaussian_filter(rng.standard_normal(image.shape), width)
     return to_bytes(image + 20 * noise / noise.std())
 
 
-def compressed(image: Array, sigma: float, quality: int, rng: np.random.Generator) -> Array:
+def compressed(image: Array, rng: np.random.Generator, sigma: float, quality: int) -> Array:
     from PIL import Image
 
     file = io.BytesIO()
-    Image.fromarray(white(image, sigma, rng)).save(file, "JPEG", quality=quality)
+    Image.fromarray(white(image, rng, sigma)).save(file, "JPEG", quality=quality)
     return np.asarray(Image.open(file))
 
 
-def striped(image: Array, axis: int, sigma: float, rng: np.random.Generator) -> Array:
+def striped(image: Array, rng: np.random.Generator, axis: int, sigma: float) -> Array:
     offsets = 20 * rng.standard_normal(image.shape[axis])
-    return white(image + np.expand_dims(offsets, 1 - axis), sigma, rng)
+    return white(image + np.expand_dims(offsets, 1 - axis), rng, sigma)
 
 
-def salted(image: Array, density: float, rng: np.random.Generator) -> Array:
+def counted(image: Array, rng: np.random.Generator, peak: float) -> Array:
+    return rng.poisson(image / 255 * peak).astype(np.uint16)
+
+
+def amplified(image: Array, rng: np.random.Generator) -> Array:
+    return to_bytes(12.75 * rng.poisson(image / 12.75))
+
+
+def salted(image: Array, rng: np.random.Generator, density: float) -> Array:
     draws = rng.random(image.shape)
     return to_bytes(np.where(draws < density / 2, 0, np.where(draws > 1 - density / 2, 255, image)))
 
 
-# Each case has a function that makes the noisy array, and the value of white in it.
+# Functions that make the noisy array, and the value of white in it.
 CASES: dict[str, tuple[Callable[[Array, np.random.Generator], Array], float]] = {
-    **{f"white {s}": (lambda x, rng, s=s: white(x, s, rng), 255) for s in (5, 10, 25, 50)},
-    **{f"blurred {w}": (lambda x, rng, w=w: blurred(x, w, rng), 255) for w in (0.6, 1.0, 2.0)},
-    "JPEG 50": (lambda x, rng: compressed(x, 15, 50, rng), 255),
-    "JPEG 75": (lambda x, rng: compressed(x, 15, 75, rng), 255),
-    "JPEG 50, no noise": (lambda x, rng: compressed(x, 0, 50, rng), 255),
-    "rows": (lambda x, rng: striped(x, 0, 0, rng), 255),
-    "columns, white 10": (lambda x, rng: striped(x, 1, 10, rng), 255),
-    **{
-        f"counts to {p}": (lambda x, rng, p=p: rng.poisson(x / 255 * p).astype(np.uint16), p)
-        for p in (2, 4, 10)
-    },
-    "counts, gain 12.75": (lambda x, rng: to_bytes(12.75 * rng.poisson(x / 12.75)), 255),
-    **{f"impulse {d}": (lambda x, rng, d=d: salted(x, d, rng), 255) for d in (0.1, 0.3)},
+    **{f"white {s}": (partial(white, sigma=s), 255) for s in (5, 10, 25, 50)},
+    **{f"blurred {w}": (partial(blurred, width=w), 255) for w in (0.6, 1.0, 2.0)},
+    "JPEG 50": (partial(compressed, sigma=15, quality=50), 255),
+    "JPEG 75": (partial(compressed, sigma=15, quality=75), 255),
+    "JPEG 50, no noise": (partial(compressed, sigma=0, quality=50), 255),
+    "rows": (partial(striped, axis=0, sigma=0), 255),
+    "columns, white 10": (partial(striped, axis=1, sigma=10), 255),
+    **{f"counts to {p}": (partial(counted, peak=p), p) for p in (2, 4, 10)},
+    "counts, gain 12.75": (amplified, 255),
+    **{f"impulse {d}": (partial(salted, density=d), 255) for d in (0.1, 0.3)},
 }
 
 
@@ -116,6 +117,8 @@ def by_fost(noisy: Array, case: str) -> Array:
 
 
 def by_skimage(noisy: Array, case: str) -> Iterator[Array]:
+    others: Any = importlib.import_module("skimage.restoration")
+    tv, level_of = others.denoise_tv_chambolle, others.estimate_sigma
     image = noisy.astype(np.float64)
     top = float(image.max())
     if case.startswith("impulse"):
@@ -130,9 +133,9 @@ def by_skimage(noisy: Array, case: str) -> Iterator[Array]:
     for strength in STRENGTHS:
         level = 15 * strength * top / 255
         yield denoise_nl_means(image, 5, 6, 0.8 * level, sigma=level, fast_mode=True)
-        yield top * denoise_tv_chambolle(image / top, 0.15 * strength)
+        yield top * tv(image / top, 0.15 * strength)
     yield denoise_wavelet(image, rescale_sigma=True)
-    yield denoise_wavelet(image, sigma=3 * float(estimate_sigma(image)), rescale_sigma=True)
+    yield denoise_wavelet(image, sigma=3 * float(level_of(image)), rescale_sigma=True)
 
 
 def by_opencv(cv2: Any, noisy: Array, case: str) -> Iterator[Array]:
@@ -188,7 +191,7 @@ def main() -> None:
     print(f"{len(crops)} images ({', '.join(crops)}), {asked.seeds} seeds")
     rows: list[dict[str, Any]] = []
     for case in (name for name in CASES if name.startswith(tuple(asked.cases))):
-        own = [
+        own: list[dict[str, Any]] = [
             {"case": case, "image": name, "seed": seed, **compare(clean, case, seed, cv2)}
             for name, clean in crops.items()
             for seed in range(asked.seeds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
@@ -95,7 +96,9 @@ def denoise_command(
         error_prefix(f"cannot denoise {str(path)!r}"),
     ):
         if estimated:
-            level = restoration.estimate_sigma(samples.array, channel_axis=samples.channel_axis)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # `denoise` repeats them
+                level = restoration.estimate_sigma(samples.array, channel_axis=samples.channel_axis)
         restoration.denoise(
             samples.array,
             sigma,

@@ -41,7 +41,7 @@ _CLIPPED_FRACTION = 0.005
 _MIN_PATCHES = 64
 # A warning is due if the middle frequencies of quiet patches have this many times the noise level,
 # and more than this fraction of the largest magnitude.
-_DOUBTFUL_RATIO, _DOUBTFUL_NOISE = 3.0, 0.02
+_DOUBTFUL_RATIO, _DOUBTFUL_NOISE = 2.0, 0.02
 
 
 @overload
@@ -146,11 +146,13 @@ def estimate_noise(parts: Sequence[Numbers], channel_axis: int | None) -> NoiseE
         planes = [plane for each in split for plane in each]
         ends = sorted({end for each in clipped for end in each})
         found = estimate_spectrum(planes, ends)
-        before_jpeg = None if found.is_white else jpeg_sigma(planes, ends)
-        if before_jpeg is not None:
-            sigma = max(sigma, before_jpeg)
-        elif not found.is_white and found.is_homogeneous:
+        coloured = found.is_homogeneous and not found.is_white
+        suspect = found.may_be_compressed and not coloured
+        before_jpeg = jpeg_sigma(planes, ends) if suspect else None
+        if coloured:
             sigma, spectrum = found.sigma, found.normalized
+        elif before_jpeg is not None:
+            sigma = max(sigma, before_jpeg)
         elif not found.is_white and found.middle > max(_DOUBTFUL_RATIO * sigma, _DOUBTFUL_NOISE):
             warn(
                 "the estimated noise level may be far too low: middle frequencies have more "
@@ -167,7 +169,9 @@ def _without_thin_axes(planes: Numbers) -> Numbers:
     if not thin or len(thin) == len(shape):
         return planes
     long = [k for k in range(1, planes.ndim) if k not in thin]
-    return planes.transpose(0, *thin, *long).reshape(-1, *(planes.shape[k] for k in long))
+    # Patches of fewer axes may be longer.
+    shape = tuple(planes.shape[k] for k in long)
+    return _without_thin_axes(planes.transpose(0, *thin, *long).reshape(-1, *shape))
 
 
 def _stripe_axis(planes: Numbers) -> int | None:

@@ -16,9 +16,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from math import prod
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d, median_filter
 from scipy.stats import chi2
@@ -43,6 +45,7 @@ _QUIETEST_FRACTION, _HOMOGENEOUS = 0.02, 0.8
 # Ratio of the standard deviations at middle and high frequencies: at most 1.26 for white noise, at
 # least 2.5 for noise that a Gaussian of 0.6 pixels has blurred.
 _WHITE_RATIO = 1.6
+_JPEG_RATIO = 1.3
 # Coloured noise with a larger share of the variance of an array could be a regular texture.
 _MAX_SHARE = 0.5
 # Variances and eigenvalues below these fractions of the largest one are raised to it.
@@ -52,12 +55,14 @@ _TINY = float(np.finfo(np.float32).tiny)
 _MAX_PATCH_SIZE = 1024
 # Points of the power spectral density along each axis, per frequency of a patch.
 _POINTS_PER_FREQUENCY = 8
-# Mean differences at the borders of JPEG blocks, relative to the median of other positions: 1.2 or
-# more with noise of 15 and qualities of up to 75, less than 1.05 in images without compression.
-_JPEG_SIDE, _JPEG_CONTRAST = 8, 1.1
-# Quantisation increases the noise at middle frequencies. This fraction of it is the level with the
-# best results for the three images, with noise of 15 and qualities of 50 and 75.
-_JPEG_FACTOR = 0.95
+# High frequencies in most grids of blocks, relative to the grid of JPEG compression: 5 or more with
+# noise of 15 and qualities of up to 75, less than 1.2 in images without compression.
+_JPEG_SIDE, _JPEG_CONTRAST = 8, 2.0
+# Blocks of each grid along each axis: at most and at least.
+_JPEG_BLOCKS, _MIN_JPEG_BLOCKS = 16, 6
+# Frequencies that quantisation keeps, relative to the sampling rate, and the noise before
+# compression relative to that of these frequencies.
+_JPEG_BAND, _JPEG_FACTOR = (0.15, 0.46), 0.9
 # Stripes: all lines of samples along an axis have offsets. In this fraction of lines, the signs of
 # the offsets agree in all but one of the segments.
 _STRIPED_LINES, _N_SEGMENTS = 0.6, 8
@@ -127,7 +132,7 @@ class SpectrumEstimate:
     @property
     def sigma(self) -> float:
         """The standard deviation of the noise."""
-        return float(np.sqrt(self.variances.sum() / (self.variances.size - 1)))
+        return float(np.sqrt(self._complete.mean()))
 
     @property
     def middle(self) -> float:
@@ -144,17 +149,27 @@ class SpectrumEstimate:
         return self.high <= _WHITE_RATIO * self.middle <= _WHITE_RATIO**2 * self.high
 
     @property
+    def may_be_compressed(self) -> bool:
+        """Whether high frequencies are weaker than middle ones, as under JPEG compression."""
+        return self.middle > _JPEG_RATIO * self.high
+
+    @property
     def is_homogeneous(self) -> bool:
         return self.homogeneity >= _HOMOGENEOUS and self.share <= _MAX_SHARE
 
     @property
     def normalized(self) -> NoiseSpectrum:
-        """The spectrum of such noise of variance 1. The neighbours of the mean provide its own."""
+        """The spectrum of such noise of variance 1."""
+        return NoiseSpectrum(self._complete / self._complete.mean())
+
+    @property
+    def _complete(self) -> NDArray[np.float64]:
+        """The variances with that of the mean, which is the mean of its neighbours."""
         ndim = self.variances.ndim
         variances = self.variances.copy()
         near = [tuple(int(k == axis) for k in range(ndim)) for axis in range(ndim)]
         variances[(0,) * ndim] = np.mean([variances[place] for place in near])
-        return NoiseSpectrum(variances / variances.mean())
+        return variances
 
 
 def estimate_spectrum(planes: Sequence[Numbers], clipped: Sequence[float]) -> SpectrumEstimate:
@@ -176,30 +191,42 @@ def estimate_spectrum(planes: Sequence[Numbers], clipped: Sequence[float]) -> Sp
 def jpeg_sigma(planes: Sequence[Numbers], clipped: Sequence[float]) -> float | None:
     """The noise of images before JPEG compression, or None without signs of that.
 
-    The quantisation removes noise at high frequencies. Quiet patches are chosen by the others.
+    The quantisation removes noise at high frequencies, so lower frequencies provide the estimate.
     """
-    if planes[0].ndim != 2 or not all(
-        _has_jpeg_blocks(planes, axis) and planes[0].shape[axis] >= 8 * _JPEG_SIDE
-        for axis in (0, 1)
-    ):
+    if not all(_is_jpeg(plane) for plane in planes):
         return None
     shape = PATCH_SHAPES[2]
     limit = max(1, _MAX_PATCHES // len(planes))
     found = np.concatenate([_energies(plane, shape, limit, clipped) for plane in planes])
     if len(found) < _MIN_PATCHES:
         return None
-    middle = _bands(shape)[0].ravel()
-    variances, _ = _quietest_spectrum(found[:, middle])
+    low = (_radii(shape) > _JPEG_BAND[0]) & (_radii(shape) < _JPEG_BAND[1])
+    variances, homogeneity = _quietest_spectrum(found[:, low.ravel()])
+    if homogeneity < _HOMOGENEOUS:
+        return None
     return _JPEG_FACTOR * float(np.sqrt(variances.mean()))
 
 
-def _has_jpeg_blocks(planes: Sequence[Numbers], axis: int) -> bool:
-    """Whether every eighth difference along an axis is larger on average, at the same place."""
-    n = _JPEG_SIDE * ((planes[0].shape[axis] - 1) // _JPEG_SIDE)
-    lines = [np.moveaxis(plane, axis, -1) for plane in planes]
-    differences = np.mean([np.abs(np.diff(each, axis=-1)).mean(axis=0)[:n] for each in lines], 0)
-    means = np.sort(differences.reshape(-1, _JPEG_SIDE).mean(axis=0))
-    return bool(means[-1] > _JPEG_CONTRAST * means[-2] > 0)
+def _is_jpeg(plane: Numbers) -> bool:
+    """Whether the blocks of one of 64 grids have much smaller high frequencies than most others.
+
+    Quantisation sets most of these coefficients to zero, in blocks that are aligned with its grid.
+    """
+    counts = [min(_JPEG_BLOCKS, n // _JPEG_SIDE - 1) for n in plane.shape]
+    if plane.ndim != 2 or min(counts) < _MIN_JPEG_BLOCKS:
+        return False
+    windows = sliding_window_view(plane, (_JPEG_SIDE, _JPEG_SIDE))
+    steps = [
+        _JPEG_SIDE * np.linspace(0, n // _JPEG_SIDE - 2, count).astype(int)
+        for n, count in zip(plane.shape, counts, strict=True)
+    ]
+    transform, high = DCT((_JPEG_SIDE, _JPEG_SIDE)), _bands((_JPEG_SIDE, _JPEG_SIDE))[1].ravel()
+    medians = []
+    for offsets in product(range(_JPEG_SIDE), repeat=2):
+        rows, columns = (step + k for step, k in zip(steps, offsets, strict=True))
+        blocks = windows[np.ix_(rows, columns)].reshape(-1, _JPEG_SIDE**2)
+        medians.append(float(np.median(np.abs(transform.forward(blocks)[:, high]))))
+    return _JPEG_CONTRAST * min(medians) < float(np.median(medians))
 
 
 def is_striped(plane: Numbers, axis: int) -> bool:
@@ -269,7 +296,14 @@ def _quietest_spectrum(energies: NDArray[np.float64]) -> tuple[NDArray[np.float6
 @lru_cache
 def _bands(shape: tuple[int, ...]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Middle frequencies, and high frequencies along all axes."""
-    places = np.indices(shape) / np.reshape(shape, (-1,) + (1,) * len(shape))
-    high = (places >= 0.5).all(axis=0)
-    radius = np.sqrt(np.square(places).sum(axis=0))
-    return (radius > 0.28) & (radius < 0.63) & ~high, high
+    high = np.asarray((_frequencies(shape) >= 0.5).all(axis=0))
+    return (_radii(shape) > 0.28) & (_radii(shape) < 0.63) & ~high, high
+
+
+def _frequencies(shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """The frequencies of DCT coefficients along each axis, up to 1."""
+    return np.asarray(np.indices(shape) / np.reshape(shape, (-1,) + (1,) * len(shape)))
+
+
+def _radii(shape: tuple[int, ...]) -> NDArray[np.float64]:
+    return np.asarray(np.sqrt(np.square(_frequencies(shape)).sum(axis=0)))
