@@ -35,7 +35,7 @@ from fost.images import psnr
 
 Array = NDArray[Any]
 NAMES = ("chelsea", "coffee", "rocket", "clock")
-STRENGTHS = (0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0)  # times 15 grey levels
+STRENGTHS = (0.5, 1.0, 1.5, 2.5)  # times 15 grey levels
 OPTIONS: dict[str, dict[str, Any]] = {
     "counts": {"noise": "poisson"},
     "impulse": {"noise": "impulse"},

@@ -110,7 +110,7 @@ def denoise_arrays(fuzz: Fuzz) -> None:
 def denoise_counts_and_impulses(fuzz: Fuzz) -> None:
     given, array, ndim, axis = some_samples(fuzz)
     sigma = None if fuzz.chance(0.5) else fuzz.number("sigma", 0, 0.2, least=0)
-    gain = None if fuzz.chance(0.5) else fuzz.number("gain", 0.01, 10, above=0)
+    gain = None if fuzz.chance(0.5) else fuzz.number("gain", 0.01, 10, least=0)
     fuzz.bad = [b for b in fuzz.bad if b not in ("sigma=None", "gain=None")]
     options = {
         "noise": fuzz.choice("noise", ("poisson", "impulse")),
