@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from fost import _core as _core  # validates environment variables on import
 
 if TYPE_CHECKING:
-    from fost import baselines, diagnostics, images, imputation, restoration
+    from fost import baselines, diagnostics, export, images, imputation, restoration
     from fost._threads import get_num_threads, set_num_threads
     from fost.coding.atoms import Atoms
     from fost.coding.omp import omp
@@ -75,6 +75,7 @@ __all__ = [
     "Wavelet",
     "baselines",
     "diagnostics",
+    "export",
     "get_num_threads",
     "images",
     "imputation",
@@ -125,7 +126,7 @@ _LATE = {
         "load",
     ),
 }
-_LATE_MODULES = ("baselines", "diagnostics", "images", "imputation", "restoration")
+_LATE_MODULES = ("baselines", "diagnostics", "export", "images", "imputation", "restoration")
 _PLACES = {name: module for module, names in _LATE.items() for name in names}
 
 

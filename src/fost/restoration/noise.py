@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import Literal, overload
 from warnings import warn
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 from scipy.stats import binom, chi2, poisson
 
+from fost._cache import lazy_property
 from fost._typing import Mask, Numbers
 from fost._validation import check_flag
 from fost._warnings import external_stacklevel
@@ -330,7 +330,7 @@ class AnscombeTransform:
         found = np.where(values > transformed[-1], np.maximum(beyond, _TABLE_END), inside)
         return np.asarray(self.gain * found)
 
-    @cached_property
+    @lazy_property
     def _table(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean counts, and the means of the transforms of such counts."""
         counts = np.square(np.linspace(0, np.sqrt(_TABLE_END), _TABLE_SIZE))
