@@ -307,11 +307,15 @@ def shrink_patches(
     level: float,
     pilot: Array | None = None,
     sharpness: float = 1.0,
+    deviations: Array | None = None,
 ) -> tuple[Array, Array]:
     """Patches shrunk in the domains of U_1, U_2, ... (columns are atoms) and added up.
 
-    One after another; in the mean over the domains those count most that suit a patch best.
+    One after another; in the mean over the domains those count most that suit a patch best. The
+    deviations of coloured noise have one row per domain.
     """
+    if deviations is None:
+        deviations = np.ones((len(matrices), len(matrices[0])))
 
     def window_at(place: tuple[int, ...]) -> tuple[slice, ...]:
         return tuple(slice(k, k + n) for k, n in zip(place, shape, strict=True))
@@ -324,17 +328,17 @@ def shrink_patches(
     for place in places:
         patch, mean = patch_at(array, place)
         parts, part_weights, costs = [], [], []
-        for U in matrices:
+        for U, d in zip(matrices, deviations, strict=True):
             c = U.T @ patch
             if pilot is None:
-                gains = (np.abs(c) > level).astype(float)
-                costs.append(np.minimum(1, (c / level) ** 2).sum())
+                gains = (np.abs(c) > level * d).astype(float)
+                costs.append(np.minimum(1, (c / (level * d)) ** 2).sum())
             else:
                 squares = (U.T @ patch_at(pilot, place)[0]) ** 2
-                gains = squares / (squares + level)
+                gains = squares / (squares + level * d**2)
                 costs.append(gains.sum())
             parts.append(U @ (gains * c))
-            part_weights.append(1 / (1 + np.sum(gains**2)))
+            part_weights.append(1 / (1 + np.sum(gains**2 * d**2)))
         excess = sharpness * (np.array(costs) - min(costs))
         beliefs = np.maximum(0, 1 - excess / 8) ** 8
         shares = beliefs / beliefs.sum() * part_weights
@@ -378,8 +382,13 @@ def filter_groups(
     steps: tuple[int, ...],
     reach: tuple[int, ...],
     most: int,
+    shape: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Blocks filtered under the Gaussian of the pilots of those like them, and added up."""
+    """Blocks filtered under the Gaussian of the pilots of those like them, and added up.
+
+    The covariance of the noise is the variance times `shape`, by default the identity matrix.
+    """
+    noise = variance * (np.eye(window.size) if shape is None else shape)
     sums, weights = np.zeros(images.shape), np.zeros(images.shape[1:])
     lasts = [extent - k for extent, k in zip(images.shape[1:], window.shape, strict=True)]
     starts = [
@@ -396,7 +405,7 @@ def filter_groups(
             Y = np.array([images[c][where].ravel() for where in windows], dtype=np.float64)
             mean = P.mean(axis=0)
             C = (P - mean).T @ (P - mean) / len(P)
-            gain = np.linalg.solve(C + variance * np.eye(len(C)), C)
+            gain = np.linalg.solve(C + noise, C)
             estimates = mean + (Y - mean) @ gain
             for where, estimate in zip(windows, estimates, strict=True):
                 sums[c][where] += window * estimate.reshape(window.shape)

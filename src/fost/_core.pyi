@@ -43,6 +43,7 @@ class Coder:
         tops: NDArray[np.int32],
         lefts: NDArray[np.int32],
         level: float,
+        deviations: Numbers | None,
         sharpness: float,
         sums: Numbers,
         weights: Numbers,
@@ -227,6 +228,7 @@ def filter_groups(
     reach: Sequence[int],
     most: int,
     level: float,
+    inverse: Numbers | None,
     sums: Numbers,
     weights: Numbers,
 ) -> None: ...

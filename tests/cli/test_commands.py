@@ -474,7 +474,10 @@ def test_denoise_passes_its_options_on(run: Run, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(restoration, "denoise", stand_in)
     run("denoise", "image.png", "-o", "out.png")
     assert seen["image"].dtype == np.uint8
-    assert seen["sigma"] == restoration.estimate_sigma(seen["image"])
+    assert seen["sigma"] is None  # `denoise` estimates the noise with its spectrum
     assert (seen["transform"], seen["stride"]) == (None, 1)
+    assert (seen["noise"], seen["gain"]) == ("gaussian", None)
+    run("denoise", "image.png", "-o", "out.png", "-f", "--noise", "poisson", "--gain", "2.5")
+    assert (seen["noise"], seen["gain"], seen["sigma"]) == ("poisson", 2.5, None)
     run("denoise", "image.png", "-o", "out.png", "-f", "--sigma", "12.5", "--stride", "3")
     assert (seen["sigma"], seen["stride"]) == (12.5, 3)

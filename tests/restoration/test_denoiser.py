@@ -43,6 +43,18 @@ def test_results_are_not_clipped_and_scale_with_the_input():
     np.testing.assert_array_equal(denoiser(np.zeros((40, 40)), 1), 0)
 
 
+@pytest.mark.parametrize("dtype", ["?", "u1", ">i2", "u2", "i8", "f4", ">f8"])
+def test_results_have_the_type_of_the_array(dtype):
+    """The same rule as for `denoise`, which also clips to the range."""
+    noisy = 100 * (np.random.default_rng(0).random((40, 40)) > 0.4) + 20.6
+    array = noisy.astype(dtype)
+    ours = Denoiser(array.shape)(array, 30.0)
+    assert ours.dtype == denoise(array, 30.0).dtype == array.dtype.newbyteorder("=")
+    # Rounding to integers changes samples by half a step at most.
+    assert np.abs(ours - Denoiser(array.shape)(array.astype(float), 30.0)).max() <= 0.5 + 1e-3
+    np.testing.assert_array_equal(Denoiser(array.shape)(array, 0), array)
+
+
 def test_colour_images():
     array = np.random.default_rng(0).random((40, 40, 3)).astype(np.float32)
     ours = Denoiser(array.shape, channel_axis=2)(array, 0.1)

@@ -32,17 +32,31 @@ def tasks(draw):
 
 
 @settings(max_examples=40)
-@given(seeds, tasks(), dtypes, st.sampled_from([0, 1, 4]))
-def test_equals_the_reference(isa, seed, task, dtype, contrast):
+@given(seeds, tasks(), dtypes, st.sampled_from([0, 1, 4]), st.booleans())
+def test_equals_the_reference(isa, seed, task, dtype, contrast, coloured):
     """Small integers have exact distances, so both find the same blocks, including ties."""
     shape, block, steps, reach, most = task
     rng = np.random.default_rng(seed)
     pilots = rng.integers(-contrast, contrast + 1, shape).astype(dtype)
     images = (pilots + rng.standard_normal(shape)).astype(dtype)
+    noise = None
+    if coloured:  # eigenvalues from 1 to 2
+        factor = rng.standard_normal((np.prod(block), 3))
+        noise = factor @ factor.T
+        noise = np.eye(len(noise)) + noise / np.linalg.norm(noise, 2)
     ours = filter_groups(
-        images, pilots, block, 0.8, stride=steps, search_radius=reach, group_size=most
+        images,
+        pilots,
+        block,
+        0.8,
+        stride=steps,
+        search_radius=reach,
+        group_size=most,
+        inverse=None if noise is None else np.linalg.inv(noise),
     )
-    theirs = reference.filter_groups(images, pilots, window(block), 0.8**2, steps, reach, most)
+    theirs = reference.filter_groups(
+        images, pilots, window(block), 0.8**2, steps, reach, most, noise
+    )
     assert ours[0].dtype == ours[1].dtype == dtype
     # Systems of 40 equations with a condition of at most 40 * 81 * 16 / (40 * 0.64) = 2000.
     rtol = 1e-9 if dtype == np.float64 else 1e-3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fost.restoration import denoise, estimate_sigma
-from fost.restoration.noise import AnscombeTransform
+from fost.restoration.noise import AnscombeTransform, estimate_gain, find_impulses
 
 skimage_data = pytest.importorskip("skimage.data")
 
@@ -59,14 +59,93 @@ def test_denoising_of_poisson_noise(peak):
     white = denoise(counted.astype(float), np.sqrt(clean.mean()))
     errors = [np.square(each - clean).mean() for each in (ours, white)]
     assert errors[0] < errors[1] < np.square(counted - clean).mean()
-    assert denoise(counted, noise="poisson").dtype == np.uint16
+    # Mean counts are floats; rounding would lose 5 dB for a peak of 2.
+    counts = denoise(counted, noise="poisson")
+    assert counts.dtype == np.float32
+    np.testing.assert_allclose(counts, ours, atol=1e-3 * peak)
+    rounded = np.empty_like(counted)
+    assert denoise(counted, noise="poisson", out=rounded) is rounded
+    np.testing.assert_allclose(rounded, counts, atol=0.5 + 1e-3 * peak)
     with_noise = counted * 3.0 + np.random.default_rng(1).standard_normal(clean.shape)
     both = denoise(with_noise, 1.0, noise="poisson", gain=3.0)
     assert np.square(both / 3 - clean).mean() < 1.5 * errors[0]
 
 
+@pytest.mark.parametrize(("peak", "gain"), [(2, 1.0), (30, 0.3), (100, 12.75)])
+@pytest.mark.parametrize("sigma", [0.0, 0.5])
+def test_the_gain_is_estimated(peak, gain, sigma):
+    """Counts without Gaussian noise are multiples of the gain; else a tenth of patches decides."""
+    clean = peak * (0.1 + skimage_data.camera()[:160, :160] / 255)
+    rng = np.random.default_rng(0)
+    noisy = gain * (rng.poisson(clean) + sigma * rng.standard_normal(clean.shape))
+    found = estimate_gain([noisy], gain * sigma, None)
+    assert found == pytest.approx(gain, rel=1e-9 if sigma == 0 else 0.25)  # 0.15 at most
+
+
+def test_the_estimated_gain_is_almost_as_good_as_the_true_one():
+    clean = skimage_data.camera()[100:228, 100:228].astype(float)
+    noisy = 12.75 * np.random.default_rng(0).poisson(clean / 12.75)
+    noisy = np.clip(np.rint(noisy), 0, 255).astype(np.uint8)
+    given, found = (denoise(noisy, noise="poisson", gain=gain) for gain in (12.75, None))
+    assert np.square(found - clean).mean() < 1.1 * np.square(given - clean).mean()
+
+
+@pytest.mark.parametrize("sigma", [1e10, 1e160, 1e300])
+def test_gaussian_noise_far_above_the_counts(sigma):
+    array = np.random.default_rng(0).poisson(3.0, 300).astype(float)
+    found = denoise(array, sigma, noise="poisson")
+    assert np.isfinite(found).all()
+    assert np.std(found) < 0.5 * np.std(array)  # almost constant
+
+
+@pytest.mark.parametrize("array", [np.zeros(300), np.full((20, 20), 7), np.full((5, 9, 9), 1e-300)])
+def test_constant_counts_are_unchanged(array):
+    np.testing.assert_allclose(denoise(array, noise="poisson"), array, rtol=1e-2, atol=0.05)
+
+
+def salted(image, density, rng):
+    draws = rng.random(image.shape)
+    noisy = np.where(draws < density / 2, 0, np.where(draws > 1 - density / 2, 255, image))
+    return noisy.astype(image.dtype)
+
+
+@pytest.mark.parametrize("density", [0.05, 0.3, 0.7])
+def test_impulses_are_found(density):
+    image = np.clip(skimage_data.camera()[:160, :160], 1, 254)
+    noisy = salted(image, density, np.random.default_rng(0))
+    mask = find_impulses(noisy, None)
+    assert not mask[noisy == image].any()
+    assert mask[noisy != image].mean() > 0.99
+
+
+def test_saturated_regions_are_not_impulses():
+    image = np.full((80, 80), 128, np.uint8)
+    image[20:60, 20:60] = 255
+    noisy = salted(image, 0.1, np.random.default_rng(0))
+    mask = find_impulses(noisy, None)
+    assert mask[25:55, 25:55][noisy[25:55, 25:55] == 255].mean() == 0
+    assert mask[noisy == 0].mean() > 0.99
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_impulse_noise_is_removed(colour):
+    image = skimage_data.astronaut()[:96, 200:296] if colour else skimage_data.camera()[:96, :96]
+    noisy = salted(image, 0.1, np.random.default_rng(0))
+    axis = -1 if colour else None
+    found = denoise(noisy, noise="impulse", channel_axis=axis)
+    assert found.dtype == np.uint8
+    errors = [np.square(each.astype(float) - image).mean() for each in (found, noisy)]
+    assert errors[0] < 0.01 * errors[1]  # 0.003
+    same = denoise(noisy, 0, noise="impulse", channel_axis=axis, out=np.empty_like(noisy))
+    np.testing.assert_array_equal(same, found)
+    white = np.clip(image + 10 * np.random.default_rng(1).standard_normal(image.shape), 1, 254)
+    mixed = salted(np.rint(white), 0.1, np.random.default_rng(0))
+    cleaned = denoise(mixed, 10, noise="impulse", channel_axis=axis)
+    assert np.square(cleaned - image).mean() < 0.6 * np.square(white - image).mean()
+
+
 def test_invalid_arguments_are_rejected():
-    with pytest.raises(ValueError, match="noise must be one of 'gaussian', 'poisson', got 'rice'"):
+    with pytest.raises(ValueError, match=r"noise must be one of .*'impulse', got 'rice'"):
         denoise(np.ones(9), noise="rice")
     with pytest.raises(ValueError, match="gain must be"):
         denoise(np.ones(9), noise="poisson", gain=0)

@@ -32,8 +32,8 @@ from tests.cases import (
 AXES = {1: (40, 3000), 2: (6, 40), 3: (4, 12)}
 
 
-@given(seeds, st.integers(1, 3), dtypes, st.booleans(), st.booleans())
-def test_arrays_of_any_axes_equal_the_reference(isa, seed, ndim, dtype, bank, guided):
+@given(seeds, st.integers(1, 3), dtypes, st.booleans(), st.booleans(), st.booleans())
+def test_arrays_of_any_axes_equal_the_reference(isa, seed, ndim, dtype, bank, guided, coloured):
     rng = np.random.default_rng(seed)
     longest, widest = AXES[ndim]
     shape = tuple(int(k) for k in rng.integers(1, longest + 1, ndim))
@@ -50,14 +50,16 @@ def test_arrays_of_any_axes_equal_the_reference(isa, seed, ndim, dtype, bank, gu
     grid = PatchGrid.over(size, shape, stride)
     places = list(product(*grid.starts))
     pilot = (array + 0.1 * rng.standard_normal(size)).astype(dtype)
+    deviations = rng.uniform(0.2, 2, (len(members), transform.n_features)) if coloured else None
+    noise = None if deviations is None else deviations.astype(dtype).ravel()
     if guided:
-        ours, level = wiener(array, pilot, transform, grid, 0.5), 0.5**2
+        ours, level = wiener(array, pilot, transform, grid, 0.5, noise), 0.5**2
         sharpness = shrinkage._WIENER_SHARPNESS
     else:
-        ours, level = hard_threshold(array, transform, grid, 0.7), 0.7
+        ours, level = hard_threshold(array, transform, grid, 0.7, noise), 0.7
         sharpness = shrinkage._THRESHOLD_SHARPNESS
     theirs = reference.shrink_patches(
-        array, matrices, shape, places, level, pilot if guided else None, sharpness
+        array, matrices, shape, places, level, pilot if guided else None, sharpness, deviations
     )
     assert ours[0].dtype == dtype
     means = [sums / weights for sums, weights in (ours, theirs)]
@@ -70,7 +72,8 @@ def test_arrays_of_any_axes_equal_the_reference(isa, seed, ndim, dtype, bank, gu
             window = tuple(slice(k, k + n) for k, n in zip(place, shape, strict=True))
             patch = array[window].astype(np.float64).ravel()
             coefficients = [U.T @ (patch - patch.mean()) for U in matrices]
-            if np.abs(np.abs(coefficients) - level).min() <= doubt:
+            levels = level if deviations is None else level * deviations
+            if np.abs(np.abs(coefficients) - levels).min() <= doubt:
                 off[window] = False
     assert not off.any()
 

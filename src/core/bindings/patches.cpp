@@ -36,7 +36,8 @@ void shrink_array(const Coder& coder, const Packed<const T, nb::ndim<3>>& volume
                   const std::optional<Packed<const T, nb::ndim<3>>>& pilot, int depth, int height,
                   int width, const Packed<const std::int32_t, Line>& fronts,
                   const Packed<const std::int32_t, Line>& tops,
-                  const Packed<const std::int32_t, Line>& lefts, T level, T sharpness,
+                  const Packed<const std::int32_t, Line>& lefts, T level,
+                  const std::optional<Packed<const T, Line>>& deviations, T sharpness,
                   const Packed<T, nb::ndim<3>>& sums, const Packed<T, nb::ndim<3>>& weights) {
   const auto same = [&](const auto& other) {
     return other.shape(0) == volume.shape(0) && other.shape(1) == volume.shape(1) &&
@@ -45,6 +46,7 @@ void shrink_array(const Coder& coder, const Packed<const T, nb::ndim<3>>& volume
   const Index pitch = volume.shape(2);
   const BlockGrid<T> grid = {volume.data(),
                              pointer(pilot),
+                             pointer(deviations),
                              Index(volume.shape(1)) * pitch,
                              pitch,
                              depth,
@@ -53,7 +55,8 @@ void shrink_array(const Coder& coder, const Packed<const T, nb::ndim<3>>& volume
                              positions(fronts),
                              positions(tops),
                              positions(lefts)};
-  require(grid.size() == coder.n && same(sums) && same(weights) && (!pilot || same(*pilot)),
+  require(grid.size() == coder.n && same(sums) && same(weights) && (!pilot || same(*pilot)) &&
+              (!deviations || Index(deviations->shape(0)) == coder.n_atoms()),
           "shapes do not agree");
   const WeightedSums<T> out = {sums.data(), weights.data()};
   const ReleasedGil released;
@@ -75,6 +78,7 @@ void shrink_and_step_array(const Coder& coder, const Packed<T, nb::ndim<3>>& est
   };
   const Index rows = Index(estimate.shape(0)) * Index(estimate.shape(1)), pitch = estimate.shape(2);
   const BlockGrid<T> grid = {estimate.data(),
+                             nullptr,
                              nullptr,
                              Index(estimate.shape(1)) * pitch,
                              pitch,
@@ -100,11 +104,23 @@ template <class T>
 void filter_groups_array(const Volumes<const T>& images, const Volumes<const T>& pilots,
                          const Volume<const T>& guide, const Volume<const T>& window,
                          const Extents& steps, const Extents& reach, int most, T level,
+                         const std::optional<Packed<const T, nb::ndim<2>>>& inverse,
                          const Volumes<T>& sums, const Volume<T>& weights) {
-  GroupTask<T> task = {
-      images.data(), pilots.data(), guide.data(), static_cast<int>(images.shape(0)), {}, {}, {}, {},
-      most,          level,         window.data()};
-  bool valid = images.shape(0) >= 1 && most >= 1 && level > 0 &&
+  GroupTask<T> task = {images.data(),
+                       pilots.data(),
+                       guide.data(),
+                       static_cast<int>(images.shape(0)),
+                       {},
+                       {},
+                       {},
+                       {},
+                       most,
+                       level,
+                       pointer(inverse),
+                       window.data()};
+  const bool fits =
+      !inverse || (inverse->shape(0) == window.size() && inverse->shape(1) == window.size());
+  bool valid = fits && images.shape(0) >= 1 && most >= 1 && level > 0 &&
                pilots.shape(0) == images.shape(0) && sums.shape(0) == images.shape(0);
   for (int axis = 0; axis < 3; ++axis) {
     const std::size_t extent = guide.shape(axis);
@@ -125,8 +141,8 @@ void filter_groups_array(const Volumes<const T>& images, const Volumes<const T>&
 template <class T> void bind_blocks(nb::module_& m, nb::class_<Coder>& coder) {
   coder.def("shrink", &shrink_array<T>, "volume"_a.noconvert(), "pilot"_a.noconvert().none(),
             "depth"_a, "height"_a, "width"_a, "fronts"_a.noconvert(), "tops"_a.noconvert(),
-            "lefts"_a.noconvert(), "level"_a, "sharpness"_a, "sums"_a.noconvert(),
-            "weights"_a.noconvert());
+            "lefts"_a.noconvert(), "level"_a, "deviations"_a.noconvert().none(), "sharpness"_a,
+            "sums"_a.noconvert(), "weights"_a.noconvert());
   coder.def("shrink_on", &shrink_and_step_array<T>, "estimate"_a.noconvert(),
             "velocity"_a.noconvert(), "missing"_a.noconvert(), "depth"_a, "height"_a, "width"_a,
             "fronts"_a.noconvert(), "tops"_a.noconvert(), "lefts"_a.noconvert(), "level"_a,
@@ -137,7 +153,7 @@ template <class T> void bind_blocks(nb::module_& m, nb::class_<Coder>& coder) {
         "momentum"_a);
   m.def("filter_groups", &filter_groups_array<T>, "images"_a.noconvert(), "pilots"_a.noconvert(),
         "guide"_a.noconvert(), "window"_a.noconvert(), "steps"_a, "reach"_a, "most"_a, "level"_a,
-        "sums"_a.noconvert(), "weights"_a.noconvert());
+        "inverse"_a.noconvert().none(), "sums"_a.noconvert(), "weights"_a.noconvert());
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ template <class T> struct GroupTask {
   Index reach[3];    // search radius around the reference block
   int most;          // maximum number of blocks in a group
   T level;           // variance of the noise
+  const T* inverse;  // of the noise covariance of a block, divided by the variance; null if white
   const T* window;   // weight of each entry of a block in the sums
 };
 

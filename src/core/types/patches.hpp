@@ -27,6 +27,7 @@ struct Positions {
 template <class T> struct BlockGrid {
   const T* volume;
   const T* pilot;            // a pilot estimate of the same size, or null
+  const T* deviations;       // noise per coefficient and member, or null for white noise
   Index slice, pitch;        // from one slice and one row to the next, in all volumes
   int depth, height, width;  // of a block
   Positions fronts, tops, lefts;

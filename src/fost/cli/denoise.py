@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +15,13 @@ from fost.cli import options
 from fost.cli.console import output_files, show, with_output
 from fost.cli.errors import UserError, error_prefix, writing
 from fost.cli.models import load_model
-from fost.io.arrays import Samples, check_conversion, create_samples, open_samples
+from fost.io.arrays import (
+    Samples,
+    check_conversion,
+    create_samples,
+    file_format,
+    open_samples,
+)
 
 if TYPE_CHECKING:
     from fost.transforms import Coder
@@ -26,6 +34,14 @@ class Quality(StrEnum):
     fast = "fast"
 
 
+class Noise(StrEnum):
+    """The values of `noise` of `fost.restoration.denoise`."""
+
+    gaussian = "gaussian"
+    poisson = "poisson"
+    impulse = "impulse"
+
+
 def denoise_command(
     paths: options.SamplesFiles,
     output: options.OutputOrFolder,
@@ -33,6 +49,8 @@ def denoise_command(
     transform: options.TransformFile = None,
     stride: options.Count = None,
     quality: Quality | None = None,
+    noise: Noise = Noise.gaussian,
+    gain: float | None = None,
     volume: options.Volume = False,
     channel_axis: options.ChannelAxis = None,
     threads: options.Threads = None,
@@ -43,7 +61,8 @@ def denoise_command(
     """Remove noise from an image, a signal or a volume.
 
     The result has the type and the range of the input. Signals and volumes may be larger than
-    memory.
+    memory. Poisson noise of integers becomes floats in .npy and .zarr files; other files keep the
+    type.
 
     Parameters
     ----------
@@ -55,12 +74,19 @@ def denoise_command(
     quality : best|fast
         best filters groups of similar patches, fast filters each patch alone. The default is
         best, but fast with --transform or --stride.
+    noise : gaussian|poisson|impulse
+        poisson is for photon counts, impulse for salt and pepper.
+    gain : G
+        The value of a single count, for --noise poisson; estimated if not given.
     """
     from fost import restoration
 
     if sigma is not None and not 0 <= sigma < float("inf"):
         raise UserError(f"--sigma must be a nonnegative number, got {sigma}")
+    if gain is not None and not 0 < gain < float("inf"):
+        raise UserError(f"--gain must be a positive number, got {gain}")
     options.set_threads(threads)
+    estimated = sigma is None and noise == Noise.gaussian
     reports = []
     for path, target in output_files(paths, output, force):
         samples = open_input(path, target, volume, channel_axis)
@@ -68,14 +94,20 @@ def denoise_command(
         start, level = time.perf_counter(), sigma
         with (
             writing(target),
-            create_samples(target, samples) as out,
+            create_samples(target, _result(samples, target, noise)) as out,
             error_prefix(f"cannot denoise {str(path)!r}"),
         ):
-            if level is None:
-                level = restoration.estimate_sigma(samples.array, channel_axis=samples.channel_axis)
+            if estimated:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # `denoise` repeats them
+                    level = restoration.estimate_sigma(
+                        samples.array, channel_axis=samples.channel_axis
+                    )
             restoration.denoise(
                 samples.array,
-                level,
+                sigma,
+                noise=noise,
+                gain=gain,
                 transform=coder,
                 stride=stride or 1,
                 channel_axis=samples.channel_axis,
@@ -84,10 +116,24 @@ def denoise_command(
                 out=out,
                 verbose=show_progress(quiet),
             )
-        lines = {"noise level": f"{level:.3g}" + (", estimated" if sigma is None else "")}
-        facts = {"sigma": level, "estimated": sigma is None}
+        lines = {} if noise == Noise.gaussian else {"noise": str(noise)}
+        if level is not None:
+            lines["noise level"] = f"{level:.3g}" + (", estimated" if estimated else "")
+        facts = {"noise": str(noise), "sigma": level, "estimated": estimated}
         reports.append(report_restored(samples, lines, facts, target, start, as_json, quiet))
     show_reports(reports, as_json)
+
+
+def _result(samples: Samples, output: Path, noise: Noise) -> Samples:
+    """Samples of the type of the result: mean counts are floats where the file can hold them."""
+    import numpy as np
+
+    from fost._validation import float_type
+
+    if noise != Noise.poisson or file_format(output) != "array" or samples.dtype.kind not in "biu":
+        return samples
+    zero = np.zeros((), float_type(samples.dtype))
+    return replace(samples, array=np.broadcast_to(zero, samples.shape))
 
 
 def open_input(

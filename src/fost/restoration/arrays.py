@@ -228,10 +228,17 @@ def value_range(array: Numbers) -> tuple[float, float]:
     return low, float(array.max(where=finite, initial=-np.inf))
 
 
+def convert_type(values: Numbers, dtype: DType) -> Numbers:
+    """Floats as another type: rounded and clipped for integers, compared with 0.5 for booleans."""
+    if dtype.kind == "b":
+        return np.asarray(values >= 0.5)
+    return values.astype(dtype, copy=False) if dtype.kind == "f" else _round(values, dtype)
+
+
 def _round(values: Numbers, dtype: DType) -> Numbers:
     """Values rounded to an integer type, whose largest 64-bit values are not exact floats."""
     info = np.iinfo(dtype)
-    rounded = np.rint(values)
+    rounded = np.maximum(np.rint(values), float(info.min))
     above = rounded >= float(info.max)
     out = np.where(above, 0, rounded).astype(dtype)
     out[above] = info.max

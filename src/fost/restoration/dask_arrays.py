@@ -34,7 +34,6 @@ from fost.restoration.masks import (
     has_observed,
     is_nan,
 )
-from fost.restoration.noise import sigma_of_parts
 from fost.restoration.tiling import MAX_SAMPLES, ArrayReader, insert_channels, training_regions
 from fost.streams.dask import explained_errors, threads_per_task
 
@@ -53,10 +52,11 @@ def check_dask(
 
 def denoise_dask(x: da.Array, config: DenoiseConfig, random: np.random.Generator) -> da.Array:
     """`denoise` for a Dask array."""
-    ends = _value_range(x, config.anscombe is not None)
+    ends = _value_range(x, config.poisson)
+    dtype = config.result_type(x.dtype)
     parts = _training_parts(x, config.channel_axis, MAX_SAMPLES)
-    denoiser = dask.delayed(_fit_denoiser, pure=False)(config, parts, x.dtype, ends, random)
-    return _map_chunks(_denoise_chunk, (x,), denoiser, config.margin, config.channel_axis)
+    denoiser = dask.delayed(_fit_denoiser, pure=False)(config, parts, dtype, ends, random)
+    return _map_chunks(_denoise_chunk, (x,), denoiser, config.margin, config.channel_axis, dtype)
 
 
 def inpaint_dask(
@@ -87,12 +87,12 @@ def inpaint_dask(
     return _map_chunks(_inpaint_chunk, (x, flags), inpainter, config.margin, channel_axis)
 
 
-def estimate_dask_sigma(x: da.Array, channel_axis: int | None) -> float:
-    """`estimate_sigma` for a Dask array, computed immediately."""
+def read_dask_parts(x: da.Array, channel_axis: int | None) -> list[Numbers]:
+    """The parts of a Dask array from which its noise is estimated, computed immediately."""
     check_dask(x, channel_axis)
     with explained_errors():
         (parts,) = dask.compute(_training_parts(x, channel_axis, MAX_SAMPLES))
-    return sigma_of_parts([check_finite(part, "x") for part in parts], channel_axis)
+    return [check_finite(np.asarray(part), "x") for part in parts]
 
 
 def _training_parts(x: da.Array, channel_axis: int | None, max_samples: int) -> list[da.Array]:
@@ -108,17 +108,18 @@ def _map_chunks(
     model: Delayed,
     margin: tuple[int, ...],
     channel_axis: int | None,
+    dtype: DType | None = None,
 ) -> da.Array:
     """Apply a function to the chunks of arrays of equal shape, with their margins.
 
-    The result has the type of the first array.
+    The result has the type of the first array, unless `dtype` is given.
     """
     first, depth = arrays[0], list(margin)
     if channel_axis is not None:
         depth.insert(channel_axis % first.ndim, 0)
     # An axis that is not longer than both margins becomes a single chunk.
     single = {k: -1 for k, d in enumerate(depth) if d == 0 or first.shape[k] <= 2 * d}
-    dtype = first.dtype.newbyteorder("=")
+    dtype = (dtype or first.dtype).newbyteorder("=")
     return da.map_overlap(
         function,
         *(array.rechunk(single) for array in arrays),

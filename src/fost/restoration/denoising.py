@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -30,11 +30,13 @@ from fost._validation import (
     check_real,
     check_sizes,
     check_verbose,
+    float_type,
 )
 from fost.restoration.arrays import (
     ArrayFormat,
     check_finite,
     check_samples,
+    convert_type,
     crop_to,
     decorrelate,
     join_channels,
@@ -43,7 +45,14 @@ from fost.restoration.arrays import (
     split_channels,
 )
 from fost.restoration.group_filtering import GROUP_FILTERS, refine_by_groups
-from fost.restoration.noise import AnscombeTransform, sigma_of_parts
+from fost.restoration.inpainting import inpaint
+from fost.restoration.noise import (
+    AnscombeTransform,
+    NoiseEstimate,
+    estimate_noise,
+    find_impulses,
+)
+from fost.restoration.noise_spectrum import remove_stripes
 from fost.restoration.patch_grid import Sizes, check_stride, resolve_patch_shape
 from fost.restoration.patch_specs import (
     LearnedPatchSpec,
@@ -65,6 +74,8 @@ from fost.transforms import Coder
 # The largest normalised noise level. Nothing of the array is left beyond it, and squares of larger
 # levels could overflow.
 _MAX_SIGMA = 1e8
+# The normalised noise level that remains in an array of stripes without other noise.
+_MIN_STRIPED_SIGMA = 1e-6
 # Margins around tiles by quality and number of axes, chosen by tools/measure_seams.py: seams are
 # much smaller than the remaining noise. The margin for "fast" is two passes over the longest
 # patches; groups reach farther.
@@ -85,7 +96,7 @@ def denoise(
     second_pass: bool = True,
     quality: str | None = None,
     noise: str = "gaussian",
-    gain: float = 1.0,
+    gain: float | None = None,
     random_state: RandomState = 0,
     tile: Sizes | None = None,
     out: object = None,
@@ -105,8 +116,8 @@ def denoise(
         An array larger than memory is also accepted: a memory map, an array of Zarr or HDF5, a
         path to a ``.npy`` or ``.zarr`` file, or a Dask array.
     sigma : float, optional
-        The standard deviation of the white noise, in the units of `x`. The default is the result
-        of `estimate_sigma`, or 0 with ``noise="poisson"``.
+        The standard deviation of the white noise, in the units of `x`. By default, the noise is
+        estimated, with its spectrum, as by `estimate_sigma`; with ``noise="poisson"``, it is 0.
     transform : Transform or Bank, optional
         A transform of patches in rows, for example the result of `fost.learn`, instead of
         transforms that are learned from `x`. A bank averages over its members, with larger
@@ -128,12 +139,16 @@ def denoise(
         "best" filters groups of similar patches, "fast" processes each patch alone. The
         documentation compares quality and time. The default is "best", but "fast" if `transform`,
         `stride`, `patch_shape` or `second_pass` is given.
-    noise : {"gaussian", "poisson"}
+    noise : {"gaussian", "poisson", "impulse"}
+        "gaussian" without `sigma` also removes coloured noise and stripes, see `estimate_sigma`.
         "poisson" is for photon or particle counts: a sample is `gain` times a Poisson count, plus
         white noise of standard deviation `sigma`. The generalised Anscombe transform makes this
         noise white; its exact unbiased inverse is applied to the result.
-    gain : float
-        The value of a single count, for ``noise="poisson"``.
+        "impulse" is for salt and pepper: isolated samples with the smallest or the largest value
+        are filled by `inpaint`. White noise is then removed if `sigma` is given.
+    gain : float, optional
+        The value of a single count, for ``noise="poisson"``. By default, it is estimated: the
+        transformed noise has variance 1.
     random_state : int, Generator, RandomState or None
         Seed for the choice of training patches.
     tile : int or sequence of int, optional
@@ -141,14 +156,17 @@ def denoise(
         default is about 16 million samples. The noise level and the transforms are the same in
         all tiles.
     out : ndarray, memory map or array of Zarr, optional
-        Where to store the result, of the shape and type of `x`.
+        Where to store the result, of the shape and type of `x`. For ``noise="poisson"``, it may
+        also have the type of the result.
     verbose : bool
         Show progress on stderr.
 
     Returns
     -------
     ndarray
-        Of the shape, type and range of `x`. The range is that of the type, or of the values for
+        Of the shape, type and range of `x`; integers are rounded. With ``noise="poisson"``, the
+        result of integers is float32, or float64 for more than 16 bits, since mean counts are
+        often small. The range is that of the type, or of the values for
         floats and for integers of more than 16 bits. Returns `out` if it is given. The result of a
         Dask array is a lazy Dask array, whose chunks are processed with a margin.
 
@@ -166,12 +184,22 @@ def denoise(
     >>> bool(np.std(restored - clean) < 0.25 * np.std(noisy - clean))
     True
     """
-    gain = check_number(gain, "gain", above=0)
-    anscombe = None
-    if check_choice(noise, "noise", ("gaussian", "poisson")) == "poisson":
-        anscombe = AnscombeTransform(
-            gain, 0.0 if sigma is None else check_number(sigma, "sigma", 0)
+    noise = check_choice(noise, "noise", ("gaussian", "poisson", "impulse"))
+    gain = None if gain is None else check_number(gain, "gain", above=0)
+    if noise == "impulse":
+        filled = _fill_impulses(
+            x,
+            channel_axis,
+            transform=transform,
+            patch_shape=patch_shape,
+            random_state=random_state,
+            tile=tile,
+            out=None if sigma else out,
+            verbose=verbose,
         )
+        if not sigma:
+            return filled
+        x = filled
     configure = partial(
         DenoiseConfig.from_arguments,
         sigma=sigma,
@@ -181,7 +209,8 @@ def denoise(
         patch_shape=patch_shape,
         second_pass=second_pass,
         quality=quality,
-        anscombe=anscombe,
+        poisson=noise == "poisson",
+        gain=gain,
     )
     if is_dask(x):
         from fost.restoration.dask_arrays import check_dask, denoise_dask
@@ -196,17 +225,27 @@ def denoise(
     if tile is not None:
         sides = check_each(tile, "tile", len(shape))
     tiles = list(iterate_tiles(shape, sides, config.margin))
-    writer = ArrayWriter(out, reader)
+    writer = ArrayWriter(out, reader, config.result_type(reader.dtype))
     total = 1 + len(tiles) * config.n_passes(reader.n_channels)
     with steps("denoising, step", total, verbose) as done:
-        ends = reader.value_range(required=anscombe is not None)
+        ends = reader.value_range(required=config.poisson)
         parts = [reader.read(part) for part in reader.regions(MAX_SAMPLES)]
-        denoiser = config.fit(parts, reader.dtype, ends, random)
+        denoiser = config.fit(parts, writer.array.dtype, ends, random)
         done()
         for each in tiles:
             clean = denoiser(reader.read(each.outer), done)
             writer.write(each.core, clean[insert_channels(each.inner, channel_axis)])
     return writer.array
+
+
+def _fill_impulses(x: object, channel_axis: int | None, **options: Any) -> Any:
+    """An array without salt and pepper; the array itself is in memory."""
+    if is_dask(x):
+        raise ValueError('x must not be a Dask array for noise="impulse"')
+    reader = open_reader(x, "x", channel_axis)
+    samples = check_finite(reader.read(tuple(slice(0, n) for n in reader.spatial_shape)), "x")
+    mask = find_impulses(samples, channel_axis)
+    return inpaint(samples, mask, channel_axis=channel_axis, **options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +260,8 @@ class DenoiseConfig:
     channel_axis: int | None
     second_pass: bool
     quality: str
-    anscombe: AnscombeTransform | None
+    poisson: bool
+    gain: float | None
 
     @classmethod
     def from_arguments(
@@ -235,7 +275,8 @@ class DenoiseConfig:
         patch_shape: Sizes | None,
         second_pass: bool,
         quality: str | None,
-        anscombe: AnscombeTransform | None,
+        poisson: bool,
+        gain: float | None,
     ) -> DenoiseConfig:
         """Validate the arguments of `denoise` for arrays with `ndim` spatial axes."""
         shape = resolve_patch_shape(patch_shape, transform, ndim)
@@ -253,8 +294,13 @@ class DenoiseConfig:
             channel_axis=channel_axis,
             second_pass=second_pass,
             quality=check_choice(quality, "quality", ("best", "fast")),
-            anscombe=anscombe,
+            poisson=poisson,
+            gain=gain,
         )
+
+    def result_type(self, dtype: DType) -> DType:
+        """The type of the result for arrays of this type: mean counts are floats."""
+        return float_type(dtype) if self.poisson and dtype.kind in "biu" else dtype
 
     @property
     def margin(self) -> tuple[int, ...]:
@@ -277,18 +323,25 @@ class DenoiseConfig:
         ends: tuple[float, float],
         random: np.random.Generator,
     ) -> TileDenoiser:
-        """Learn from parts of an array of this type with these extreme values."""
+        """Learn from parts of an array with these extreme values; `dtype` is that of the result."""
         form = result = ArrayFormat.from_range(dtype, *ends, "x")
-        sigma = self.sigma
-        if self.anscombe is not None:
-            parts = [self.anscombe.forward(part) for part in parts]
-            low, high = self.anscombe.forward(np.array(ends))
+        anscombe = None
+        if self.poisson:
+            sigma, largest = self.sigma or 0.0, max(map(abs, ends))
+            anscombe = AnscombeTransform.of(parts, self.channel_axis, self.gain, sigma, largest)
+        if anscombe is not None:
+            parts = [anscombe.forward(part) for part in parts]
+            low, high = anscombe.forward(np.array(ends))
             form = ArrayFormat.from_range(low.dtype, float(low), float(high), "x")
-            sigma = 1.0
-        elif sigma is None:
-            sigma = sigma_of_parts(parts, self.channel_axis)
-        level = min(sigma / form.scale, _MAX_SIGMA)
-        denoiser = TileDenoiser(self, result, form, level, ())
+            noise = NoiseEstimate(1.0, len(self.patch_shape))
+        elif self.sigma is None:
+            noise = estimate_noise(parts, self.channel_axis)
+        else:
+            noise = NoiseEstimate(self.sigma, len(self.patch_shape))
+        level = min(noise.sigma / form.scale, _MAX_SIGMA)
+        if noise.stripes is not None:
+            level = max(level, _MIN_STRIPED_SIGMA)
+        denoiser = TileDenoiser(self, result, form, level, noise, anscombe, ())
         if level == 0:
             return denoiser
         split = [denoiser.planes(part) for part in parts]
@@ -299,8 +352,8 @@ class DenoiseConfig:
                 continue
             padded = [pad_to(plane, self.patch_shape) for plane in planes]
             shapes = self.patch_shape, self.stride, self.only_this_shape
-            specs.append(learn_patch_specs(padded, level, *shapes, random))
-        return TileDenoiser(self, result, form, level, tuple(specs))
+            specs.append(learn_patch_specs(padded, level, *shapes, random, noise.spectrum))
+        return replace(denoiser, specs=tuple(specs))
 
 
 @dataclass(frozen=True)
@@ -311,25 +364,27 @@ class TileDenoiser:
     result: ArrayFormat  # of the array
     form: ArrayFormat  # after the Anscombe transform, if any
     sigma: float  # normalised
+    noise: NoiseEstimate
+    anscombe: AnscombeTransform | None
     specs: tuple[list[LearnedPatchSpec], ...]  # by channel
 
     def __call__(self, samples: Numbers, done: Callable[[], None] = lambda: None) -> Numbers:
         """A part of the array without noise; `done` is called after each pass."""
-        config = self.config
+        config, spectrum, anscombe = self.config, self.noise.spectrum, self.anscombe
         if self.sigma == 0:
             return samples.copy()
-        anscombe = config.anscombe
         noisy = self.planes(samples if anscombe is None else anscombe.forward(samples))
         clean: list[Numbers] = []
         for plane, specs in zip(noisy, self.specs, strict=True):
             padded = pad_to(plane, config.patch_shape)
-            passes = config.stride, config.second_pass, done
+            passes = config.stride, config.second_pass, done, spectrum
             clean.append(crop_to(denoise_patches(padded, self.sigma, specs, *passes), plane.shape))
         if config.quality == "best" and len(clean) == 3:  # groups are found in luma
-            clean = list(refine_by_groups(noisy, np.stack(clean), self.sigma, done))
+            clean = list(refine_by_groups(noisy, np.stack(clean), self.sigma, done, spectrum))
         elif config.quality == "best":
             for k, pilot in enumerate(clean):
-                clean[k] = refine_by_groups(noisy[k][None], pilot[None], self.sigma, done)[0]
+                pair = noisy[k][None], pilot[None]
+                clean[k] = refine_by_groups(*pair, self.sigma, done, spectrum)[0]
         found = self.form.denormalize(join_channels(recorrelate(clean), config.channel_axis))
         if anscombe is None:
             return found
@@ -338,15 +393,18 @@ class TileDenoiser:
     def planes(self, samples: Numbers) -> Numbers:
         """Normalised channels, three of them as luma and chroma."""
         unit = self.form.normalize_for_restoration(samples, self.sigma)
-        return decorrelate(split_channels(unit, self.config.channel_axis))
+        channels, stripes = split_channels(unit, self.config.channel_axis), self.noise.stripes
+        if stripes is not None:
+            channels = np.stack([remove_stripes(plane, stripes) for plane in channels])
+        return decorrelate(channels)
 
 
 class Denoiser:
     """Removes noise of any level from arrays of one shape, with transforms that are kept.
 
     Plug-and-play methods denoise in every step of a solver. The transforms are learned in the
-    first call, and the noise level is an argument of each call. Results are floats that are not
-    clipped to any range.
+    first call, and the noise level is an argument of each call. Results have the type of their
+    arrays, as those of `denoise`. Floats are not clipped to any range; integers are rounded.
 
     Parameters
     ----------
@@ -404,12 +462,13 @@ class Denoiser:
         """The shape of the arrays."""
         return self._shape
 
-    def __call__(self, x: ArrayLike, sigma: float) -> Floats:
+    def __call__(self, x: ArrayLike, sigma: float) -> Numbers:
         """Remove white noise of standard deviation `sigma`.
 
-        The result is float32 or float64, as `x`; computations are in float32.
+        The result has the type of `x`; computations are in float32.
         """
         samples = check_finite(check_real(x, "x"), "x")
+        dtype = np.asarray(x).dtype.newbyteorder("=")
         if samples.shape != self._shape:
             raise ValueError(
                 f"x must have the shape {self._shape} of this denoiser, got {samples.shape}"
@@ -418,7 +477,7 @@ class Denoiser:
         # Scaling avoids overflow and underflow of squares.
         scale = float(max(np.abs(samples).max(), sigma))
         if sigma == 0 or scale == 0:
-            return samples.copy()
+            return samples.astype(dtype)
         channels = split_channels((samples / scale).astype(np.float32), self._channel_axis)
         planes = [pad_to(plane, self._patch_shape) for plane in decorrelate(channels)]
         if not self._specs:
@@ -431,7 +490,7 @@ class Denoiser:
         result: Floats = join_channels(recorrelate(clean), self._channel_axis)
         result = result.astype(samples.dtype)
         result *= scale
-        return result
+        return convert_type(result, dtype)
 
     def _learn(self, plane: Floats, sigma: float) -> list[LearnedPatchSpec]:
         if self._transform is not None:

@@ -5,7 +5,9 @@ modelled as a sample of one Gaussian. Its mean m and covariance C are those of t
 blocks of the pilot, an estimate without noise. The Wiener filter under this Gaussian maps a block
 y to
 
-.. math:: m + C (C + \sigma^2 I)^{-1} (y - m).
+.. math:: m + C (C + \sigma^2 S)^{-1} (y - m),
+
+where S is the covariance of coloured noise of variance 1, or the identity matrix for white noise.
 
 Each pass uses the result of the previous one as its pilot.
 """
@@ -20,6 +22,7 @@ import numpy as np
 
 from fost import _core
 from fost._typing import Floats
+from fost.restoration.noise_spectrum import NoiseSpectrum
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,13 @@ _NEGLIGIBLE_NOISE = 1e-7
 
 
 def refine_by_groups(
-    images: Floats, pilots: Floats, sigma: float, done: Callable[[], None] = lambda: None
+    images: Floats,
+    pilots: Floats,
+    sigma: float,
+    done: Callable[[], None] = lambda: None,
+    spectrum: NoiseSpectrum | None = None,
 ) -> Floats:
-    """Improve a first estimate of arrays with white noise.
+    """Improve a first estimate of arrays with white or coloured noise.
 
     Parameters
     ----------
@@ -76,6 +83,8 @@ def refine_by_groups(
         The standard deviation of the noise.
     done : callable
         Called after each pass.
+    spectrum : NoiseSpectrum, optional
+        The spectrum of coloured noise.
 
     Returns
     -------
@@ -98,6 +107,7 @@ def refine_by_groups(
             stride=tuple(max(1, 3 * k // 4) for k in block_shape),
             search_radius=(config.search_radius,) * len(shape),
             group_size=_GROUP_SIZE,
+            inverse=None if spectrum is None else spectrum.inverse_covariance(block_shape),
         )
         sums /= weights
         pilots = sums
@@ -114,6 +124,7 @@ def filter_groups(
     stride: tuple[int, ...],
     search_radius: tuple[int, ...],
     group_size: int,
+    inverse: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """One pass over all groups of an array, as weighted sums and weights.
 
@@ -136,6 +147,8 @@ def filter_groups(
         The largest distance of a similar block along each axis.
     group_size : int
         Blocks in a group.
+    inverse : ndarray, optional
+        The inverse of the covariance S of a block of coloured noise.
 
     Returns
     -------
@@ -158,6 +171,7 @@ def filter_groups(
         group_size,
         # A positive variance, since constant blocks would divide 0 by 0.
         max(sigma**2, float(np.finfo(images.dtype).tiny)),
+        None if inverse is None else np.ascontiguousarray(inverse, images.dtype),
         sums,
         weights,
     )

@@ -23,6 +23,7 @@ from fost.learning import Structure
 from fost.learning.bank import BankOf
 from fost.learning.learn import LearningOptions, learn_part
 from fost.learning.rotations import Rotations
+from fost.restoration.noise_spectrum import NoiseSpectrum
 from fost.restoration.patch_grid import DEFAULT_PATCH_SHAPES, PatchGrid
 from fost.restoration.shrinkage import hard_threshold, weighted_mean, wiener
 from fost.transforms import DCT, Coder, Transform, load
@@ -89,6 +90,7 @@ def learn_patch_specs(
     stride: tuple[int, ...],
     only_this_shape: bool,
     random: np.random.Generator,
+    spectrum: NoiseSpectrum | None = None,
 ) -> list[LearnedPatchSpec]:
     """Transforms learned from the DCT-thresholded estimates of arrays of equal shape."""
     ndim, sides = len(patch_shape), arrays[0].shape
@@ -98,7 +100,9 @@ def learn_patch_specs(
         specs += [spec for spec in others if spec.fits(sides)]
     level = _THRESHOLDS[ndim] * sigma
     grid = PatchGrid(sides, patch_shape, stride)
-    smooth = [weighted_mean([hard_threshold(k, DCT(patch_shape), grid, level)]) for k in arrays]
+    dct = DCT(patch_shape)
+    deviations = None if spectrum is None else spectrum.deviations(patch_shape, dct)
+    smooth = [weighted_mean([hard_threshold(k, dct, grid, level, deviations)]) for k in arrays]
     learned = []
     for spec in specs:
         transform: Coder | None = None
@@ -119,6 +123,7 @@ def denoise_patches(
     stride: tuple[int, ...],
     second_pass: bool,
     done: Callable[[], None] = lambda: None,
+    spectrum: NoiseSpectrum | None = None,
 ) -> Numbers:
     """An array without noise: hard thresholding, then empirical Wiener shrinkage.
 
@@ -130,10 +135,20 @@ def denoise_patches(
         for each in specs
         if each.spec.fits(array.shape)
     ]
-    clean = weighted_mean(hard_threshold(array, *pair, level) for pair in pairs)
+    deviations = [
+        None if spectrum is None else spectrum.deviations(grid.patch_shape, transform)
+        for transform, grid in pairs
+    ]
+    clean = weighted_mean(
+        hard_threshold(array, *pair, level, each)
+        for pair, each in zip(pairs, deviations, strict=True)
+    )
     done()
     if second_pass:
-        clean = weighted_mean(wiener(array, clean, *pair, sigma) for pair in pairs)
+        clean = weighted_mean(
+            wiener(array, clean, *pair, sigma, each)
+            for pair, each in zip(pairs, deviations, strict=True)
+        )
         done()
     return clean
 

@@ -32,7 +32,13 @@ Positions = NDArray[np.int32]
 WeightedSums = tuple[Numbers, Numbers]
 
 
-def hard_threshold(array: Numbers, transform: Coder, grid: PatchGrid, level: float) -> WeightedSums:
+def hard_threshold(
+    array: Numbers,
+    transform: Coder,
+    grid: PatchGrid,
+    level: float,
+    deviations: Numbers | None = None,
+) -> WeightedSums:
     """Hard thresholding: coefficients of magnitude at most `level` are set to zero.
 
     A patch that keeps k numbers, including its mean, has weight 1 / k. The cost of a member of a
@@ -47,13 +53,18 @@ def hard_threshold(array: Numbers, transform: Coder, grid: PatchGrid, level: flo
     grid : PatchGrid
         The positions of the patches.
     level : float
+    deviations : ndarray, optional
+        The standard deviations of coloured noise for all coefficients of all members, which
+        multiply the level. The weight of a patch is then 1 / (1 + sum of the kept variances).
 
     Returns
     -------
     sums, weights : ndarray of the shape of the array
         The weighted sums of all patches that cover a sample, and the sums of their weights.
     """
-    return hard_threshold_at(array, transform, grid.patch_shape, grid.starts, level)
+    level = _positive(level, array)
+    places, settings = (grid.patch_shape, grid.starts), (level, _THRESHOLD_SHARPNESS)
+    return _shrink(transform, array, None, *places, *settings, deviations=deviations)
 
 
 def hard_threshold_at(
@@ -96,15 +107,22 @@ def hard_threshold_step(
 
 
 def wiener(
-    array: Numbers, pilot: Numbers, transform: Coder, grid: PatchGrid, sigma: float
+    array: Numbers,
+    pilot: Numbers,
+    transform: Coder,
+    grid: PatchGrid,
+    sigma: float,
+    deviations: Numbers | None = None,
 ) -> WeightedSums:
     """Empirical Wiener shrinkage: each coefficient is multiplied by g = p^2 / (p^2 + sigma^2).
 
     p is the same coefficient of the pilot, an estimate of the array without noise. The weight
-    of a patch is 1 / (1 + sum of g^2). The cost of a member of a bank is the sum of g.
+    of a patch is 1 / (1 + sum of g^2). The cost of a member of a bank is the sum of g. The
+    deviations of coloured noise multiply sigma, and the terms of the weight by their squares.
     """
     level = _positive(sigma**2, array)
-    return _shrink(transform, array, pilot, grid.patch_shape, grid.starts, level, _WIENER_SHARPNESS)
+    places, settings = (grid.patch_shape, grid.starts), (level, _WIENER_SHARPNESS)
+    return _shrink(transform, array, pilot, *places, *settings, deviations=deviations)
 
 
 def weighted_mean(parts: Iterable[WeightedSums]) -> Numbers:
@@ -127,14 +145,18 @@ def _shrink(
     level: float,
     sharpness: float,
     out: WeightedSums | None = None,
+    deviations: Numbers | None = None,
 ) -> WeightedSums:
     """Weighted sums of all shrunk patches and the weights, added to `out` if that is given."""
     sums = out or (np.zeros_like(array), np.zeros_like(array))
     guide = None if pilot is None else _as_volume(pilot)
     sides, positions = _volume_patches(patch_shape, starts)
     plan, volumes = transform._plan, _as_volumes(sums)
+    if deviations is not None:
+        deviations = np.ascontiguousarray(deviations, array.dtype)
+    settings = level, deviations, sharpness
     with blas_threads(plan):
-        plan.shrink(_as_volume(array), guide, *sides, *positions, level, sharpness, *volumes)
+        plan.shrink(_as_volume(array), guide, *sides, *positions, *settings, *volumes)
     return sums
 
 

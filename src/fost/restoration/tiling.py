@@ -172,13 +172,14 @@ def open_reader(x: object, name: str, channel_axis: int | None) -> ArrayReader:
 class ArrayWriter:
     """Writes a restored array part by part, to the array of a caller or to a new one."""
 
-    def __init__(self, out: object, reader: ArrayReader) -> None:
-        shape, dtype = reader.shape, reader.dtype.newbyteorder("=")
+    def __init__(self, out: object, reader: ArrayReader, dtype: DType | None = None) -> None:
+        shape, own = reader.shape, reader.dtype.newbyteorder("=")
+        dtype = own if dtype is None else dtype.newbyteorder("=")
         self._channel_axis = reader.channel_axis
         if out is None:
             self.array: WritableArray = np.empty(shape, dtype)
         else:
-            self.array = _check_out(out, shape, dtype)
+            self.array = _check_out(out, shape, dtype, own)
             if reader.shares_memory(out):
                 raise ValueError(f"out must not share memory with {reader.name}")
         self._mapping = mapping_of(self.array) if isinstance(self.array, np.ndarray) else None
@@ -190,12 +191,13 @@ class ArrayWriter:
             release_pages(self._mapping)
 
 
-def _check_out(out: object, shape: tuple[int, ...], dtype: DType) -> WritableArray:
+def _check_out(out: object, shape: tuple[int, ...], dtype: DType, other: DType) -> WritableArray:
+    """`out`, of the type of the result or of the array."""
     if is_dask(out) or not (isinstance(out, np.ndarray) or is_sliced(out)):
         raise TypeError(
             f"out must be an array, a memory map or an array of Zarr, got {type(out).__name__}"
         )
-    if tuple(out.shape) != shape or out.dtype != dtype:
+    if tuple(out.shape) != shape or out.dtype not in (dtype, other):
         raise ValueError(
             f"out must have shape {shape} and type {dtype}, got {tuple(out.shape)} and {out.dtype}"
         )

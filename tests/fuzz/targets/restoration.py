@@ -107,6 +107,24 @@ def denoise_arrays(fuzz: Fuzz) -> None:
 
 
 @target(2)
+def denoise_counts_and_impulses(fuzz: Fuzz) -> None:
+    given, array, ndim, axis = some_samples(fuzz)
+    sigma = None if fuzz.chance(0.5) else fuzz.number("sigma", 0, 0.2, least=0)
+    gain = None if fuzz.chance(0.5) else fuzz.number("gain", 0.01, 10, least=0)
+    fuzz.bad = [b for b in fuzz.bad if b not in ("sigma=None", "gain=None")]
+    options = {
+        "noise": fuzz.choice("noise", ("poisson", "impulse")),
+        "channel_axis": some_axis(fuzz, axis),
+        "patch_shape": some_patch(fuzz, ndim),
+        "tile": some_tile(fuzz, ndim),
+    }
+    restored = fuzz.call(restoration.denoise, given, sigma, gain=gain, **options)
+    fuzz.expect(restored.shape == array.shape and np.isfinite(restored).all(), "finite samples")
+    kept = options["noise"] == "impulse" or array.dtype.kind == "f"
+    fuzz.expect(kept == (restored.dtype.newbyteorder("=") == array.dtype), "floats for counts")
+
+
+@target(2)
 def denoise_images(fuzz: Fuzz) -> None:
     transform, patch = some_transform(fuzz)
     image, pixels = some_image(fuzz, "x", axes=False)
@@ -220,8 +238,10 @@ def inpaint_images(fuzz: Fuzz) -> None:
 @target(3)
 def estimate_sigma(fuzz: Fuzz) -> None:
     given, _, _, axis = some_samples(fuzz)
-    sigma = fuzz.call(restoration.estimate_sigma, given, channel_axis=some_axis(fuzz, axis))
-    fuzz.expect(isinstance(sigma, float) and 0 <= sigma < np.inf, f"a noise level, {sigma}")
+    options = {"channel_axis": some_axis(fuzz, axis), "spectrum": fuzz.flag()}
+    sigma = fuzz.call(restoration.estimate_sigma, given, **options)
+    fuzz.expect(isinstance(sigma, np.ndarray) == bool(options["spectrum"]), "a spectrum on request")
+    fuzz.expect(np.all((sigma >= 0) & (sigma < np.inf)), f"a noise level, {sigma}")
 
 
 @target(5)

@@ -20,7 +20,8 @@ namespace FOST_NAMESPACE {
 // Whether this algorithm applies to a program and to blocks whose rows have N samples.
 template <class T, int N>
 bool strips_apply(const Program<T>& program, const BlockGrid<T>& grid, const Workspace<T>& work) {
-  if (!program.n_stages || grid.pilot || grid.width != N || work.width != WIDTH<T>) return false;
+  if (!program.n_stages || grid.pilot || grid.deviations) return false;
+  if (grid.width != N || work.width != WIDTH<T>) return false;
   const Stage<T>& first = program.stages[0];
   if (first.kind != StageKind::cosine || first.is_transposed || !first.count) return false;
   for (int a = 0; a < first.count; ++a)

@@ -137,7 +137,7 @@ void filter_at(const GroupTask<T>& task, const Index* at, const GroupSums<T>& ou
     centre_rows(count, n, memory, memory.pilots);
     gather_blocks(task, task.images + c * size, count, n, memory);
     centre_rows(count, n, memory, memory.blocks);
-    filter_group(n, count, task.level, memory);
+    filter_group(n, count, task.level, task.inverse, memory);
     const View<T> rows = {memory.rows, count, n, n, 1};
     store_tile(memory.blocks, static_cast<int>(memory.pitch), rows, 0, count);
     add_blocks(task, count, n, memory, out.sums + c * size, c ? nullptr : out.weights);

@@ -6,6 +6,7 @@
 //     P (P^T P + k v I)^-1 P^T Y,
 //
 // a system of k equations for any block size: an adapted transform per group, without eigenvectors.
+// Under coloured noise of covariance v S, it is P (P^T S^-1 P + k v I)^-1 P^T S^-1 Y.
 // NumPy twin: tests/reference.py, filter_groups.
 #pragma once
 
@@ -109,12 +110,17 @@ template <class T> void solve(int count, T* system, Index pitch, T least, T* fac
 
 // Replaces memory.blocks by the estimate from memory.pilots and memory.blocks, both n x pitch with
 // zeros in the columns from `count` on.
-template <class T> void filter_group(Index n, int count, T level, const GroupMemory<T>& memory) {
+template <class T>
+void filter_group(Index n, int count, T level, const T* inverse, const GroupMemory<T>& memory) {
   const Index pitch = memory.pitch, width = 2 * pitch;
-  product(n, count, memory.pilots, pitch, Index(1), memory.pilots, pitch, pitch, memory.system,
-          width, true);
-  product(n, count, memory.pilots, pitch, Index(1), memory.blocks, pitch, pitch,
-          memory.system + pitch, width, false);
+  const T* left = memory.pilots;
+  if (inverse) {  // S^-1 P, in memory that is free here
+    product(n, n, inverse, Index(1), n, memory.pilots, pitch, pitch, memory.rows, pitch, false);
+    left = memory.rows;
+  }
+  product(n, count, left, pitch, Index(1), memory.pilots, pitch, pitch, memory.system, width, true);
+  product(n, count, left, pitch, Index(1), memory.blocks, pitch, pitch, memory.system + pitch,
+          width, false);
   T energy = 0;
   for (int k = 0; k < count; ++k) {
     const T square = memory.system[k * width + k];

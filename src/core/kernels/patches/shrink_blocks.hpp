@@ -74,11 +74,12 @@ void shrink(const CoderProgram<T>& program, const BlockGrid<T>& grid, T level, T
             const FilterMemory<T>& memory, const Workspace<T>& work) {
   const bool has_pilot = grid.pilot != nullptr;
   if (program.count) {
-    const BankFilter<T> filter = {program, memory, level, sharpness, has_pilot};
+    const BankFilter<T> filter = {program, memory, level, sharpness, has_pilot, grid.deviations};
     shrink_with<T>(filter, grid, out, memory, work);
   } else if (!shrink_strips<T, 8>(program.base, grid, level, out, state, memory, work) &&
              !shrink_strips<T, 16>(program.base, grid, level, out, state, memory, work)) {
-    const TransformFilter<T> filter = {program.base, level, has_pilot, memory.guides};
+    const TransformFilter<T> filter = {program.base, level, has_pilot, memory.guides,
+                                       grid.deviations};
     shrink_with<T>(filter, grid, out, memory, work);
   }
 }

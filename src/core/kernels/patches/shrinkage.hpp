@@ -4,6 +4,7 @@
 //   1. load_blocks: adjacent blocks are in adjacent lanes, so with a stride of one a feature of all
 //      of them is a contiguous part of a row: no transposition and no gather.
 //   2. shrink_by_threshold, c <- c if |c| > t, else 0; or wiener_shrink, c <- c g / (g + sigma^2).
+//      Under coloured noise, t and sigma are multiplied by the deviation d of each coefficient.
 //   3. BlockAdder: sums += w (block + mean), weights += w, with w = 1 / (number of kept
 //      coefficients).
 //
@@ -143,44 +144,85 @@ void shrink_by_threshold(int n, T* tile, int width, T threshold, PerLane<T>& wei
   for (int k = 0; k < UNROLL; ++k) weights.v[k] = weight_of<T>(kept[k]);
 }
 
-// Wiener filter with the squared coefficients g of a pilot estimate in place of the true ones: c <-
-// c g / (g + level), with weights 1 / (1 + sum of squared factors).
+// Hard thresholding of coloured noise: c is kept if |c| > threshold d. The weight of a block is
+// 1 / (1 + sum of d^2 over its kept coefficients).
 template <class T>
-void wiener_shrink(int n, T* tile, const T* guide, int width, T level, PerLane<T>& weights) {
+void shrink_by_deviations(int n, T* tile, int width, T threshold, const T* deviations,
+                          PerLane<T>& weights) {
+  const Vec<T> zero = {}, one = zero + T(1);
+  PerLane<T> kept;
+  for (int k = 0; k < UNROLL; ++k) kept.v[k] = one;
+  for (int i = 0; i < n; ++i) {
+    const Vec<T> least = zero + threshold * deviations[i];
+    const Vec<T> variance = zero + deviations[i] * deviations[i];
+    for (int k = 0; k < UNROLL; ++k) {
+      T* at = tile + i * static_cast<Index>(width) + k * LANES<T>;
+      const Vec<T> c = load(at);
+      store(at, absolute(c) > least ? c : zero);
+      kept.v[k] += absolute(c) > least ? variance : zero;
+    }
+  }
+  for (int k = 0; k < UNROLL; ++k) weights.v[k] = one / kept.v[k];
+}
+
+// Wiener filter with the squared coefficients g of a pilot estimate in place of the true ones: c <-
+// c g / (g + level d^2), with weights 1 / (1 + sum of d^2 times the squared factors). White noise
+// has d = 1.
+template <class T>
+void wiener_shrink(int n, T* tile, const T* guide, int width, T level, const T* deviations,
+                   PerLane<T>& weights) {
   const Vec<T> one = Vec<T>{} + T(1);
   PerLane<T> kept;
   for (int k = 0; k < UNROLL; ++k) kept.v[k] = one;
-  for (int i = 0; i < n; ++i)
+  const auto shrink = [&](int i, T variance) {
     for (int k = 0; k < UNROLL; ++k) {
       const Index at = i * static_cast<Index>(width) + k * LANES<T>;
-      const Vec<T> square = load(guide + at), factor = square / (square + level);
+      const Vec<T> square = load(guide + at), factor = square / (square + level * variance);
       store(tile + at, load(tile + at) * factor);
-      kept.v[k] += factor * factor;
+      kept.v[k] += factor * factor * variance;
     }
+  };
+  if (deviations)
+    for (int i = 0; i < n; ++i) shrink(i, deviations[i] * deviations[i]);
+  else
+    for (int i = 0; i < n; ++i) shrink(i, T(1));
   for (int k = 0; k < UNROLL; ++k) weights.v[k] = one / kept.v[k];
 }
 
 // The cost of a block in a transform under a threshold: the energy removed by it, plus threshold^2
 // per kept coefficient, in units of threshold^2.
-template <class T> void threshold_costs(int n, const T* tile, int width, T threshold,
-                                        PerLane<T>& costs) {
+template <class T>
+void threshold_costs(int n, const T* tile, int width, T threshold, const T* deviations,
+                     PerLane<T>& costs) {
   const Vec<T> one = Vec<T>{} + T(1);
   costs = {};
-  for (int i = 0; i < n; ++i)
+  const auto add = [&](int i, T scale) {
     for (int k = 0; k < UNROLL; ++k) {
-      const Vec<T> c = load(tile + i * static_cast<Index>(width) + k * LANES<T>) * (1 / threshold);
+      const Vec<T> c = load(tile + i * static_cast<Index>(width) + k * LANES<T>) * scale;
       costs.v[k] += c * c < one ? c * c : one;
     }
+  };
+  if (deviations)
+    for (int i = 0; i < n; ++i) add(i, 1 / (threshold * deviations[i]));
+  else
+    for (int i = 0; i < n; ++i) add(i, 1 / threshold);
 }
 
 // The same for the Wiener filter: the transmitted noise, in units of the noise variance.
-template <class T> void wiener_costs(int n, const T* guide, int width, T level, PerLane<T>& costs) {
+template <class T>
+void wiener_costs(int n, const T* guide, int width, T level, const T* deviations,
+                  PerLane<T>& costs) {
   costs = {};
-  for (int i = 0; i < n; ++i)
+  const auto add = [&](int i, T variance) {
     for (int k = 0; k < UNROLL; ++k) {
       const Vec<T> square = load(guide + i * static_cast<Index>(width) + k * LANES<T>);
-      costs.v[k] += square / (square + level);
+      costs.v[k] += square / (square + variance);
     }
+  };
+  if (deviations)
+    for (int i = 0; i < n; ++i) add(i, level * deviations[i] * deviations[i]);
+  else
+    for (int i = 0; i < n; ++i) add(i, level);
 }
 
 // The weight of a transform whose cost exceeds the least one by `excess`: (1 - excess / 8)^8, which

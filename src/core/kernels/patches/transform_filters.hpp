@@ -19,7 +19,8 @@ template <class T> struct TransformFilter {
   Program<T> program;
   T level;
   bool has_pilot;
-  T* guide;  // n x width, squared coefficients of the pilot
+  T* guide;             // n x width, squared coefficients of the pilot
+  const T* deviations;  // of coloured noise, per coefficient, or null
 
   // Blocks of the pilot are in work.tile.
   void read_pilot(const Workspace<T>& work) const {
@@ -41,7 +42,9 @@ template <class T> struct TransformFilter {
   void shrink_lanes(T* tile, const T* squares, T* weights, int width) const {
     PerLane<T> lanes;
     if (has_pilot)
-      wiener_shrink(program.n, tile, squares, width, level, lanes);
+      wiener_shrink(program.n, tile, squares, width, level, deviations, lanes);
+    else if (deviations)
+      shrink_by_deviations(program.n, tile, width, level, deviations, lanes);
     else
       shrink_by_threshold(program.n, tile, width, level, lanes);
     store_lanes(lanes, weights);
@@ -56,6 +59,7 @@ template <class T> struct BankFilter {
   FilterMemory<T> memory;
   T level, sharpness;
   bool has_pilot;
+  const T* deviations;  // of coloured noise, per member and coefficient, or null
 
   void read_pilot(const Workspace<T>& work) const {
     each_member(work, [&](int b, const T* tile) {
@@ -70,9 +74,10 @@ template <class T> struct BankFilter {
       for (int lane = 0; lane < width; lane += WIDTH<T>) {
         PerLane<T> lanes;
         if (has_pilot)
-          wiener_costs(program.base.n, memory.guides + b * size(work) + lane, width, level, lanes);
+          wiener_costs(program.base.n, memory.guides + b * size(work) + lane, width, level,
+                       deviations_of(b), lanes);
         else
-          threshold_costs(program.base.n, tile + lane, width, level, lanes);
+          threshold_costs(program.base.n, tile + lane, width, level, deviations_of(b), lanes);
         store_lanes(lanes, memory.member_weights + b * width + lane);
       }
     });
@@ -104,6 +109,10 @@ template <class T> struct BankFilter {
     return static_cast<Index>(program.base.n) * work.width;
   }
 
+  const T* deviations_of(int b) const {
+    return deviations ? deviations + b * static_cast<Index>(program.base.n) : nullptr;
+  }
+
   // Applies the base once, then calls use(b, coefficients in member b).
   template <class Use> void each_member(const Workspace<T>& work, const Use& use) const {
     Prefetch none(nullptr, 0);
@@ -121,7 +130,8 @@ template <class T> struct BankFilter {
     bool any = false;
     for (int l = 0; l < width; ++l) any |= member_weight[l] > 0;
     if (!any) return;
-    const TransformFilter<T> filter = {program.members[b].program, level, has_pilot, nullptr};
+    const TransformFilter<T> filter = {program.members[b].program, level, has_pilot, nullptr,
+                                       deviations_of(b)};
     copy_tile<T>(memory.coefficients + b * size(work), work.tile, size(work));
     for (int lane = 0; lane < width; lane += WIDTH<T>)
       filter.shrink_lanes(work.tile + lane, memory.guides + b * size(work) + lane,
