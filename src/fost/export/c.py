@@ -96,7 +96,7 @@ def to_c(
     >>> import fost, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "cosine.h")
     >>> fost.export.to_c(fost.DCT((8, 8)), path, name="cosine")
-    CSize(tables=240, stack=256)
+    CSize(tables=215, stack=256)
     >>> "static inline int cosine_encode(" in open(path).read()
     True
     """
