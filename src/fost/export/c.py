@@ -96,7 +96,7 @@ def to_c(
     >>> import fost, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "cosine.h")
     >>> fost.export.to_c(fost.DCT((8, 8)), path, name="cosine")
-    CSize(tables=240, stack=256)
+    CSize(tables=215, stack=256)
     >>> "static inline int cosine_encode(" in open(path).read()
     True
     """
@@ -150,12 +150,7 @@ def c_source(
         **_number_texts(quantised),
         **_self_test(coder, real, index, quantised),
     }
-    parts = [
-        templates.HEADER,
-        "\n".join(declared),
-        templates.STEPS,
-        templates.PLACES,
-    ]
+    parts = [templates.HEADER, "\n".join(declared), templates.STEPS, templates.PLACES]
     uses_rotate = tables.unrolled or (quantised is not None and "turn" in tables.kinds)
     kinds = dict.fromkeys([*(["rotate"] if uses_rotate else []), *tables.kinds])
     if quantised is None:
@@ -209,16 +204,15 @@ class _Tables:
     def add(self, step: Step | LiftingStep) -> None:
         kind, lines = "multiply", (1, 0, 1, 0, 1)
         if isinstance(step, RotationStep | LiftingStep):
-            kind, n = "rotate", step.length * step.stride
             if step.outer == 1:
                 lines = 1, 0, step.stride, 1, step.stride
             elif step.stride == 1:
                 lines = 1, 0, step.outer, step.length, 1
             else:
-                lines = step.outer, n, step.stride, 1, step.stride
+                lines = step.outer, step.length * step.stride, step.stride, 1, step.stride
             pairs = self._place("pairs", step.pairs.ravel())
             count, numbers = len(step.pairs), self._numbers(step)
-            kind = self._kind(step, lines[2], numbers)
+            kind = self._kind(step, lines[2], f"{pairs}_{numbers}")
         else:
             table = step.vectors if isinstance(step, ReflectorStep) else step.matrix
             kind = "reflect" if isinstance(step, ReflectorStep) else kind
@@ -227,11 +221,11 @@ class _Tables:
             self.kinds.append(kind)
         self.rows.append([self.kinds.index(kind), *lines, count, pairs, numbers])
 
-    def _kind(self, step: RotationStep | LiftingStep, lines: int, numbers: int) -> str:
+    def _kind(self, step: RotationStep | LiftingStep, lines: int, tables: str) -> str:
         """The function of a table; short lines get one of their own."""
         if step.length > _MAX_UNROLLED or lines == 1:
             return "turn" if lines == step.stride == 1 else "rotate"
-        kind, entries = f"line{numbers}", range(step.length)
+        kind, entries = f"line{step.length}_{tables}", range(step.length)
         body = self._rotations(step) if isinstance(step, RotationStep) else self._lifts(step)
         self.unrolled[kind] = Template(templates.UNROLLED).safe_substitute(
             kind=kind,
