@@ -186,7 +186,7 @@ def angle_coefficients(A: Array, D: Array, i: int, j: int) -> Array:
     t = np.arange(5) * 2 * np.pi / 5
     traces = []
     for c, s in zip(np.cos(t), np.sin(t), strict=True):
-        J = symmetric_product([(i, j)], [(c, s)], len(A))
+        J = symmetric_product(np.array([[i, j]]), np.array([[c, s]]), len(A))
         traces.append(np.trace(J.T @ A @ J @ D) / 2)
     basis = np.stack([np.cos(t), np.sin(t), np.cos(2 * t), np.sin(2 * t), np.ones(5)], axis=1)
     return np.linalg.solve(basis, np.array(traces))[:4]

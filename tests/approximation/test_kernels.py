@@ -112,6 +112,7 @@ def test_steps_never_increase_the_error_until_rotations_are_dropped():
     assert (np.diff(errors) <= 1e-12 * errors[0]).all()
     n_rotations = len(search)
     search.drop(5)
-    assert len(search) == n_rotations - 5 and search.error >= errors[-1]
+    assert len(search) == n_rotations - 5
+    assert search.error >= errors[-1]
     U = twin.symmetric_product(search.pairs, search.angles, 24)
     np.testing.assert_allclose(U.T @ symmetric(24) @ U, search.rotated, atol=1e-10)

@@ -121,7 +121,7 @@ def _fit(
     free: tuple[str, ...],
 ) -> Approximation:
     """Alternate between order and signs, which are an assignment problem, and a sweep."""
-    target = Q if base is None else base.forward(Q.T).T
+    target = Q if base is None else np.asarray(base.forward(Q.T).T, np.float64)
     random = np.random.default_rng(0)  # only for Reflectors(order="random")
     problem = Problem(as_training_data(Q), base, 1, random, max_iter=_MAX_SWEEPS, tol=_TOL)
     structure = structure.fit_to(problem)
@@ -140,11 +140,14 @@ def _fit(
         if last - error <= _TOL:
             break
     assert isinstance(current, Transform)
-    return Approximation(with_base(base, current), order, signs, float(np.sqrt(error)))  # type: ignore[arg-type]
+    return Approximation(with_base(base, current), order, signs, float(np.sqrt(error)))
 
 
 def _matched(
-    Q: NDArray[np.float64], U: NDArray[np.float64], weights: NDArray[np.float64], free: tuple[str, ...]
+    Q: NDArray[np.float64],
+    U: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    free: tuple[str, ...],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The order and signs of the columns of Q that are closest to those of U."""
     products = U.T @ Q

@@ -120,7 +120,9 @@ def eigh(
         raise ValueError(
             f"either n_rotations or tol must be given, got n_rotations={n_rotations}, tol={tol}"
         )
-    most = check_rotations(max(n**2, 4096) if n_rotations is None else n_rotations, "n_rotations", n)
+    most = check_rotations(
+        max(n**2, 4096) if n_rotations is None else n_rotations, "n_rotations", n
+    )
     tol = 0.0 if tol is None else check_number(tol, "tol", above=0)
     check_base(base, n, "S")
     effort = check_choice(effort, "effort", EFFORTS)
@@ -170,7 +172,7 @@ def _decompose(
     centred = float(np.linalg.norm(rotated - np.trace(rotated) / n * np.eye(n)))
     return EighResult(
         w=np.ldexp(np.diagonal(A), exponent),
-        U=with_base(base, U),  # type: ignore[arg-type]
+        U=with_base(base, U),
         error=error / total if total else 0.0,
         centred_error=error / centred if centred else 0.0,
         interrupted=interrupted,

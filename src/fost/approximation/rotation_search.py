@@ -90,7 +90,8 @@ class RotationSearch:
         partners, scores = np.empty((len(self), 2), np.int32), np.empty((len(self), 2))
         _core.propose_rotations(self._A, self._D, self.pairs, self.angles, partners, scores)
         used = np.zeros(len(self.S), bool)
-        places, pairs = [], []
+        places: list[int] = []
+        pairs: list[tuple[int, int]] = []
         for candidate in np.argsort(-scores, axis=None, kind="stable"):
             place, side = divmod(int(candidate), 2)
             i, j = self.pairs[place, side], partners[place, side]
@@ -111,7 +112,11 @@ class RotationSearch:
     def drop(self, count: int) -> None:
         """Remove the `count` rotations with the smallest gains in the last sweep."""
         kept = np.sort(np.argsort(-self._gains, kind="stable")[: len(self) - count])
-        self.pairs, self.angles, self._gains = self.pairs[kept], self.angles[kept], self._gains[kept]
+        self.pairs, self.angles, self._gains = (
+            self.pairs[kept],
+            self.angles[kept],
+            self._gains[kept],
+        )
         self.rotated[...] = conjugated(self.S, chain(self.pairs, self.angles, len(self.S)))
         self._update_weights()
 

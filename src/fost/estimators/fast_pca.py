@@ -108,8 +108,8 @@ class FastPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             name = "min(n_signals, n_features)"
             count = check_integer(self.n_components, "n_components", 1, most, name)
         auto = isinstance(self.n_rotations, str) and self.n_rotations == "auto"
-        n_rotations = ceil(n * log2(n)) if auto else check_rotations(
-            self.n_rotations, "n_rotations", n
+        n_rotations = (
+            ceil(n * log2(n)) if auto else check_rotations(self.n_rotations, "n_rotations", n)
         )
         bases: list[Transform | None]
         if isinstance(self.base, str) and self.base == "auto":
@@ -118,7 +118,7 @@ class FastPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 bases.append(DCT((isqrt(n), isqrt(n))))
         else:
             check_base(self.base, n, "X")
-            bases = [self.base]  # type: ignore[list-item]
+            bases = [self.base]
         with single_threaded_blas:
             self.mean_ = rows.mean(axis=0, dtype=np.float64)
             centred = rows - self.mean_
@@ -178,7 +178,8 @@ class FastPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         coefficients = np.zeros((len(rows), self.n_features_in_), rows.dtype)
         coefficients[:, self.selected_] = rows
-        return self.transform_.inverse(coefficients) + self.mean_.astype(rows.dtype)
+        signals: Floats = self.transform_.inverse(coefficients) + self.mean_.astype(rows.dtype)
+        return signals
 
     @property
     def components_(self) -> NDArray[np.float64]:

@@ -166,27 +166,15 @@ inline AngleGain angle_gain(const PaddedMatrix& a, const PaddedMatrix& d, int i,
   return {p, q, h * u + ai[j] * di[j], h * di[j] - ai[j] * u};
 }
 
-// Maximises f from the current (c, s): the best of nine starts, then Newton steps that are halved
-// until they do not decrease f. Returns the gain over no rotation.
-inline double best_angle(const AngleGain& f, double& c, double& s) {
-  constexpr double R = 0.70710678118654752440;
-  constexpr double STARTS[8][2] = {{1, 0},  {R, R},   {0, 1},  {-R, R},
-                                   {-1, 0}, {-R, -R}, {0, -1}, {R, -R}};
+// Newton steps from (c, s) to a maximum of f, halved until they increase f; returns its value.
+inline double climb(const AngleGain& f, double& c, double& s) {
+  const double bound =
+      __builtin_fabs(f.p) + __builtin_fabs(f.q) + 4 * (__builtin_fabs(f.r) + __builtin_fabs(f.v));
   double gain = f(c, s);
-  for (const auto& start : STARTS) {
-    const double other = f(start[0], start[1]);
-    if (other > gain) {
-      gain = other;
-      c = start[0];
-      s = start[1];
-    }
-  }
   for (int step = 0; step < 20; ++step) {
     const double c2 = c * c - s * s, s2 = 2 * c * s;
     const double slope = f.q * c - f.p * s + 2 * (f.v * c2 - f.r * s2);
     const double curvature = f.p * c + f.q * s + 4 * (f.r * c2 + f.v * s2);
-    const double bound =
-        __builtin_fabs(f.p) + __builtin_fabs(f.q) + 4 * (__builtin_fabs(f.r) + __builtin_fabs(f.v));
     if (__builtin_fabs(slope) <= 1e-15 * bound) break;
     double t = slope / (curvature > 0.1 * bound ? curvature : 0.1 * bound);
     bool better = false;
@@ -201,6 +189,28 @@ inline double best_angle(const AngleGain& f, double& c, double& s) {
       }
     }
     if (!better) break;
+  }
+  return gain;
+}
+
+// Maximises f: climbs from the current (c, s) and from the largest of eight angles around the
+// circle. f has at most two maxima. Returns the gain over no rotation.
+inline double best_angle(const AngleGain& f, double& c, double& s) {
+  constexpr double R = 0.70710678118654752440;
+  constexpr double CIRCLE[8][2] = {{1, 0},  {R, R},   {0, 1},  {-R, R},
+                                   {-1, 0}, {-R, -R}, {0, -1}, {R, -R}};
+  double values[8];
+  for (int k = 0; k < 8; ++k) values[k] = f(CIRCLE[k][0], CIRCLE[k][1]);
+  double gain = climb(f, c, s);
+  for (int k = 0; k < 8; ++k) {
+    if (values[k] < values[(k + 1) % 8] || values[k] <= values[(k + 7) % 8]) continue;
+    double x = CIRCLE[k][0], y = CIRCLE[k][1];
+    const double other = climb(f, x, y);
+    if (other > gain) {
+      gain = other;
+      c = x;
+      s = y;
+    }
   }
   const double length = __builtin_sqrt(c * c + s * s);
   c /= length;
