@@ -107,7 +107,7 @@ def approximate(
     w = np.ones(n) if weights is None else check_parameters(weights, "weights", (n,))
     if w.min() < 0 or not w.any():
         raise ValueError(f"weights must be nonnegative and not all zero, got {w.min():g}")
-    if isinstance(free, str) or not all(name in _FREEDOMS for name in free):
+    if not isinstance(free, list | tuple) or not all(name in _FREEDOMS for name in free):
         raise ValueError(f"free must be a sequence of 'order' and 'signs', got {free!r}")
     with single_threaded_blas:
         return _fit(matrix, structure, base, w / w.max(), tuple(free))

@@ -17,7 +17,6 @@ from fost._threads import single_threaded_blas
 from fost._validation import check_choice, check_number, check_parameters, check_verbose
 from fost._warnings import external_stacklevel
 from fost.approximation.rotation_search import (
-    EFFORTS,
     RotationSearch,
     chain,
     conjugated,
@@ -27,6 +26,8 @@ from fost.learning.rotations import check_rotations
 from fost.learning.state import InterruptedWarning
 from fost.transforms import Transform, with_base
 
+# The searches of each effort; the best chain is kept.
+_SEARCHES = {"greedy": ("greedy",), "grow": ("grow",), "full": ("insert", "grow")}
 # S is symmetric if max|S - S^T| is at most this times max|S|: more than rounding to float32 causes.
 _SYMMETRY_TOLERANCE = 1e-6
 # Relative errors below this are rounding errors, which further rotations cannot reduce.
@@ -92,8 +93,8 @@ def eigh(
         signals.
     effort : {"grow", "greedy", "full"}
         ``"greedy"`` appends Jacobi rotations with the largest gain. ``"grow"`` lengthens the chain
-        by an eighth and optimises all angles, repeatedly. ``"full"`` also inserts rotations between
-        others and replaces those that gain least. It has the smallest error and takes longest.
+        by an eighth and optimises all angles, repeatedly. ``"full"`` also inserts rotations
+        between others and replaces those that gain least, which takes longest.
     verbose : bool
         Show progress on stderr.
 
@@ -125,7 +126,7 @@ def eigh(
     )
     tol = 0.0 if tol is None else check_number(tol, "tol", above=0)
     check_base(base, n, "S")
-    effort = check_choice(effort, "effort", EFFORTS)
+    effort = check_choice(effort, "effort", tuple(_SEARCHES))
     verbose = check_verbose(verbose)
     with single_threaded_blas:
         return _decompose(checked, most, n_rotations is None, tol, base, effort, verbose)
@@ -146,18 +147,29 @@ def _decompose(
     S = np.ldexp(S, -exponent)
     rotated = S if base is None else conjugate_by(base, S)
     total = float(np.linalg.norm(rotated))
-    search = RotationSearch(rotated)
     allowed = max(tol, _ROUNDING) * total
-    best, least, interrupted = (search.pairs, search.angles), search.error, False
-    if n >= 2 and least > allowed:
-        steps = search.steps(n_rotations, effort, lambda: search.error <= allowed, allowed)
+    search = RotationSearch(rotated)
+    best, interrupted = (search.pairs, search.angles), False
+    # The smallest error, and the shortest chain among those that are accurate enough.
+    least = (max(search.error, allowed), 0)
+    if n >= 2 and search.error > allowed:
         try:
-            with progress("rotations", None if until_tol else n_rotations, verbose) as advance:
-                for _ in steps:
-                    error = search.error
-                    if error < least:
-                        best, least = (search.pairs, search.angles.copy()), error
-                    advance(len(search), f"relative error {100 * error / total:.3f} %")
+            for build in _SEARCHES[effort]:
+                search = RotationSearch(rotated)
+                steps = search.steps(
+                    n_rotations,
+                    build,
+                    effort == "full",
+                    lambda s=search: s.error <= allowed,
+                    allowed,  # type: ignore[misc]
+                )
+                with progress("rotations", None if until_tol else n_rotations, verbose) as advance:
+                    for _ in steps:
+                        error = search.error
+                        if (max(error, allowed), len(search)) < least:
+                            best = (search.pairs, search.angles.copy())
+                            least = (max(error, allowed), len(search))
+                        advance(len(search), f"relative error {100 * error / total:.3f} %")
         except KeyboardInterrupt:
             interrupted = True
             warnings.warn(

@@ -1,7 +1,7 @@
 r"""Chains of rotations that diagonalise a symmetric matrix approximately.
 
-Minimises :math:`\|S - U \operatorname{diag}(w) U^T\|_F` over chains U of g rotations. With w free the
-best w is the diagonal of :math:`A = U^T S U`, and the error is the off-diagonal part of A. With w
+Minimises :math:`\|S - U \operatorname{diag}(w) U^T\|_F` over chains U of g rotations. With w free
+the best w is the diagonal of :math:`A = U^T S U`, and the error is the off-diagonal part of A. With w
 fixed the same steps maximise :math:`\sum_i w_i A_{ii}`.
 
 1. `append` adds rotations at the end, each with the largest gain (Jacobi).
@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 from fost import _core
 from fost.transforms import Givens
 
-EFFORTS = ("greedy", "grow", "full")
-# "grow" appends this part of the chain before each sweep. "full" starts with n / 2 rotations and
-# inserts n / 8 before each sweep. Then it drops a quarter of the chain and inserts n / 4 before
+# "grow" appends this part of the chain before each sweep, "insert" starts with n / 2 rotations and
+# inserts n / 8 before each sweep. Refinement drops a quarter of the chain and inserts n / 4 before
 # each sweep, four times. The numbers were chosen on graphs that are part of no table.
 _GROWTH = 8
-_FULL_START, _FULL_STEP, _REFILL_STEP = 2, 8, 4
-_FULL_ROUNDS, _FULL_DROPPED = 4, 4
+_START, _STEP, _REFILL_STEP = 2, 8, 4
+_ROUNDS, _DROPPED = 4, 4
 # Scores of insertions below this, for matrices scaled to entries of about 1, are rounding errors.
 _LEAST_SCORE = 1e-14
 
@@ -121,30 +120,38 @@ class RotationSearch:
         self._update_weights()
 
     def steps(
-        self, n_rotations: int, effort: str, done: Callable[[], bool], allowed: float = 0.0
+        self,
+        n_rotations: int,
+        build: str,
+        refine: bool,
+        done: Callable[[], bool],
+        allowed: float = 0.0,
     ) -> Iterator[None]:
-        """Search chains of at most `n_rotations`; yields after each step, until `done`."""
+        """Search chains of at most `n_rotations`; yields after each step, until `done`.
+
+        `build` is "greedy", "grow" (append and sweep) or "insert" (insert and sweep).
+        """
         n = len(self.S)
-        # Insertions are blind to equal eigenvalues, so that all efforts begin with Jacobi rotations.
+        # Insertions are blind to equal eigenvalues, so all searches begin with Jacobi rotations.
         quarter = n_rotations // 4 if n_rotations < n * n else 0
-        starts = {"greedy": n, "grow": max(quarter, n), "full": n // _FULL_START}
-        added = self.append(min(max(1, starts[effort]), n_rotations), allowed)
+        starts = {"greedy": n, "grow": max(quarter, n), "insert": n // _START}
+        added = self.append(min(max(1, starts[build]), n_rotations), allowed)
         while True:
-            if effort != "greedy" and len(self):
+            if build != "greedy" and len(self):
                 self.sweep()
             yield
             rest = n_rotations - len(self)
             if not added or not rest or done():
                 break
-            if effort == "full":
-                added = self.insert(min(max(1, n // _FULL_STEP), rest))
+            if build == "insert":
+                added = self.insert(min(max(1, n // _STEP), rest))
             else:
-                growth = n if effort == "greedy" else max(1, len(self) // _GROWTH)
+                growth = n if build == "greedy" else max(1, len(self) // _GROWTH)
                 added = self.append(min(growth, rest), allowed)
-        if effort != "full" or len(self) < n_rotations or done():
+        if not refine or len(self) < n_rotations or done():
             return
-        for _ in range(_FULL_ROUNDS):
-            self.drop(n_rotations // _FULL_DROPPED)
+        for _ in range(_ROUNDS):
+            self.drop(n_rotations // _DROPPED)
             step = max(1, n // _REFILL_STEP)
             while len(self) < n_rotations and self.insert(min(step, n_rotations - len(self))):
                 self.sweep()
