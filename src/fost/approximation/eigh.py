@@ -156,13 +156,7 @@ def _decompose(
         try:
             for build in _SEARCHES[effort]:
                 search = RotationSearch(rotated)
-                steps = search.steps(
-                    n_rotations,
-                    build,
-                    effort == "full",
-                    lambda s=search: s.error <= allowed,
-                    allowed,  # type: ignore[misc]
-                )
+                steps = search.steps(n_rotations, build, effort == "full", allowed)
                 with progress("rotations", None if until_tol else n_rotations, verbose) as advance:
                     for _ in steps:
                         error = search.error

@@ -1,8 +1,8 @@
 r"""Chains of rotations that diagonalise a symmetric matrix approximately.
 
 Minimises :math:`\|S - U \operatorname{diag}(w) U^T\|_F` over chains U of g rotations. With w free
-the best w is the diagonal of :math:`A = U^T S U`, and the error is the off-diagonal part of A. With w
-fixed the same steps maximise :math:`\sum_i w_i A_{ii}`.
+the best w is the diagonal of :math:`A = U^T S U`, and the error is the off-diagonal part of A. With
+w fixed the same steps maximise :math:`\sum_i w_i A_{ii}`.
 
 1. `append` adds rotations at the end, each with the largest gain (Jacobi).
 2. `sweep` optimises the angle of each rotation while the others are fixed, backward and forward.
@@ -124,14 +124,15 @@ class RotationSearch:
         n_rotations: int,
         build: str,
         refine: bool,
-        done: Callable[[], bool],
         allowed: float = 0.0,
+        done: Callable[[], bool] | None = None,
     ) -> Iterator[None]:
-        """Search chains of at most `n_rotations`; yields after each step, until `done`.
+        """Search chains of at most `n_rotations`; yields after each step.
 
-        `build` is "greedy", "grow" (append and sweep) or "insert" (insert and sweep).
+        It ends when the error is at most `allowed` or `done` returns true. `build` is "greedy", "grow" (append and sweep) or "insert" (insert and sweep).
         """
         n = len(self.S)
+        done = done or (lambda: self.error <= allowed)
         # Insertions are blind to equal eigenvalues, so all searches begin with Jacobi rotations.
         quarter = n_rotations // 4 if n_rotations < n * n else 0
         starts = {"greedy": n, "grow": max(quarter, n), "insert": n // _START}

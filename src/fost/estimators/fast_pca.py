@@ -211,7 +211,7 @@ def _captured(
 
     best, most = (search.pairs, search.angles, np.diagonal(C).copy()), captured()
     if 0 < count < n and most < wanted:
-        for _ in search.steps(n_rotations, "insert", True, lambda: captured() >= wanted):
+        for _ in search.steps(n_rotations, "insert", True, done=lambda: captured() >= wanted):
             if captured() > most:
                 diagonal = np.diagonal(search.rotated).copy()
                 best, most = (search.pairs, search.angles.copy(), diagonal), captured()
