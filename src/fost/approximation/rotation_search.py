@@ -129,7 +129,8 @@ class RotationSearch:
     ) -> Iterator[None]:
         """Search chains of at most `n_rotations`; yields after each step.
 
-        It ends when the error is at most `allowed` or `done` returns true. `build` is "greedy", "grow" (append and sweep) or "insert" (insert and sweep).
+        It ends when the error is at most `allowed` or `done` returns true. `build` is
+        "greedy", "grow" (append and sweep) or "insert" (insert and sweep).
         """
         n = len(self.S)
         done = done or (lambda: self.error <= allowed)

@@ -1,4 +1,4 @@
-// Approximate eigenvectors of a symmetric matrix S as a chain of rotations U = J_1 J_2 ... J_g, with
+// Approximate eigenvectors of a symmetric matrix S as a chain of rotations U = J_1 J_2 ... J_g,
 // J = [[c, s], [-s, c]] on features (i, j). The squared error is
 //
 //     ||S - U diag(w) U^T||_F^2 = ||S||_F^2 + ||w||^2 - 2 tr(A D),
