@@ -136,8 +136,8 @@ def cpu_time(function: Callable[[], Any], repeats: int = 5) -> float:
 
 def against_eigtj(sizes: tuple[int, ...]) -> list[dict[str, Any]]:
     rows = []
-    for name in ("sensor", "community"):
-        for n in sizes:
+    for n in sizes:
+        for name in ("sensor", "community"):
             for part in (1.0, 0.5):
                 g = round(part * n * log2(n))
                 errors = []
