@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 
 from numpy._core._multiarray_umath import __cpu_dispatch__
 
@@ -96,7 +95,8 @@ def main() -> None:
     for name in arguments.names or BENCHMARKS:
         BENCHMARKS[name](report, quick=arguments.quick)
     report.verdicts()
-    report.write(Path(__file__).parent / "results" / f"{machine()['isa']}.json")
+    if not arguments.quick:
+        report.save()
 
 
 if __name__ == "__main__":

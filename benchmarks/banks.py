@@ -1,8 +1,13 @@
-"""What banks gain on mixed patches, and what they cost: ``python -m benchmarks.banks``.
+"""Banks and unions on mixed patches: errors and costs.
 
-Half of the patches of every picture for learning, the other half for judging. Prints the tables
-of docs/banks.md: ``--auto`` that of what AutoDictionary chooses, ``--restore`` that of restored
-pictures, ``--unions`` those of docs/unions.md, ``--large`` that of patches of 16 x 16 pixels.
+    python -m benchmarks.banks            # banks, beside K-SVD
+    python -m benchmarks.banks --unions   # unions, beside K-SVD
+    python -m benchmarks.banks --large    # unions of patches of 16 x 16 pixels
+    python -m benchmarks.banks --auto     # the choices of AutoDictionary
+    python -m benchmarks.banks --restore  # denoising and inpainting with learned dictionaries
+
+Half of the patches of each image are for training, the other half is held out. With ``--quick``
+everything is smaller, and nothing is saved.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from numpy.typing import NDArray
 
 import fost
 from benchmarks.harness import threads
+from benchmarks.results import Results
 from reproduction.data import bundled_image, find_images, signals
 from reproduction.printed import TABLE_ONE
 
@@ -28,11 +34,18 @@ LARGE, LARGE_S = 16, 16
 SIZES = (1, 2, 4, 8, 16, 32)
 BUNDLED = ("camera", "astronaut", "brick", "grass", "gravel", "moon", "coins")
 _FOLDER = Path(__file__).parents[2] / "shared" / "images"
+COLUMNS = {
+    "dictionary": "",
+    "operations": ",",
+    "ns per patch": ".0f",
+    "training error": ".2%",
+    "held-out error": ".2%",
+}
 PAPER = ("peppers", "boat", "barb", "couple", "man")
 
 
 def mixed(patch: int = 8) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Patches to learn from and to judge on; the paper's pictures where they are at hand."""
+    """Training and held-out patches; the paper's images where ../shared/images has them."""
     files = (_FOLDER / f"{name}.png" for name in PAPER)
     images = [fost.images.read(file) / 255 for file in files if file.exists()]
     images += [bundled_image(name) for name in BUNDLED]
@@ -47,8 +60,8 @@ def mixed(patch: int = 8) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     return train, test
 
 
-def restoration() -> None:
-    """Noise and missing pixels of the paper's pictures, with dictionaries of all the others."""
+def restoration(results: Results) -> None:
+    """PSNR of restored images of the paper, with dictionaries learned from all other images."""
     base = fost.DCT((8, 8))
     others = [bundled_image(name) for name in BUNDLED]
     Y = np.concatenate([_patches(image) for image in others]).astype(np.float32)
@@ -56,13 +69,13 @@ def restoration() -> None:
     single = fost.learn(Y, fost.Rotations(256), S, **options).transform
     bank = fost.learn(Y, fost.BankOf(fost.Rotations(64), 8), S, **options).transform
     random = np.random.default_rng(1)
-    print("| | DCT | DCT + 256 rotations | 8 x DCT + 64 rotations |")
-    print("|---|---:|---:|---:|")
+    names = ("DCT", "DCT + 256 rotations", "bank of 8 x (DCT + 64 rotations)")
+    table = results.table("restoration", {"image": "", **dict.fromkeys(names, ".2f")})
 
     def row(name: str, clean: NDArray[Any], restore: Callable[..., NDArray[Any]]) -> None:
         coders = (base, single, bank)
         found = (fost.images.psnr(clean, restore(transform=each)) for each in coders)
-        print(f"| {name} | " + " | ".join(f"{value:.2f}" for value in found) + " |", flush=True)
+        table.add(name, *found)
 
     for name in ("barb", "boat", "peppers"):
         clean = fost.images.read(_FOLDER / f"{name}.png") / 255
@@ -81,7 +94,7 @@ def restoration() -> None:
 
 @dataclass
 class Row:
-    """One way of coding: what it costs, and what error it leaves."""
+    """One dictionary, its costs, and its errors on training and held-out signals."""
 
     name: str
     flops: int
@@ -90,30 +103,30 @@ class Row:
     nanoseconds: float = np.inf
 
 
-def main(quick: bool = False) -> None:
+def banks(results: Results, quick: bool) -> None:
+    """Banks beside K-SVD."""
     train, test = mixed()
-    _print(list(_rows(train, test, quick)), train, test, quick)
+    _add(results, "banks", list(_rows(train, test, quick)), test, quick)
 
 
-def unions(quick: bool = False) -> None:
-    """Unions beside K-SVD on the same patches, and on the pictures of the paper's Table I."""
+def unions(results: Results, quick: bool) -> None:
+    """Unions beside K-SVD on the same patches, and on the images of the paper's Table I."""
     train, test = mixed()
     rows = [*_unions(train, test, quick), *_general(train, test, quick)]
-    _print(rows, train, test, quick)
+    _add(results, "unions", rows, test, quick)
     images = find_images(_FOLDER if _FOLDER.is_dir() else None)
-    print("\n| | SK-SVD as printed | " + " | ".join(f"8 x {g} rotations" for g in (64, 128)) + " |")
-    print("|---|---:|---:|---:|")
+    headings = ("SK-SVD, printed", *(f"8 x {g} rotations" for g in (64, 128)))
+    table = results.table("table_one", {"image": "", **dict.fromkeys(headings, ".4f")})
     for name in ("peppers", "boat", "barb", "couple"):
         if name in images:
             Y = signals(images[name])
             errors = [_learned_union(Y, 8, g)[1] for g in (64, 128)]
             cells = [np.sqrt(error * np.square(Y).mean()) for error in errors]
-            numbers = (f"{cell:.4f}" for cell in (TABLE_ONE["SK-SVD"][name], *cells))
-            print(f"| {name} | " + " | ".join(numbers) + " |", flush=True)
+            table.add(name, TABLE_ONE["SK-SVD"][name], *cells)
 
 
-def large(quick: bool = False) -> None:
-    """Patches of 16 x 16 pixels: unions beside K-SVD, and the seconds that learning them takes."""
+def large(results: Results, quick: bool) -> None:
+    """Patches of 16 x 16 pixels: unions beside K-SVD, with the CPU time of learning."""
     train, test = mixed(LARGE)
     base = fost.DCT((LARGE, LARGE))
     structure = fost.UnionOf(fost.Rotations(LARGE * LARGE), 2 if quick else 8)
@@ -136,13 +149,13 @@ def large(quick: bool = False) -> None:
             flops = fost.diagnostics.batch_omp_flops(LARGE * LARGE, LARGE_S, count)
             errors = (-ksvd.score(train), -ksvd.score(test))
             rows.append(Row(name, flops, ksvd.dictionary_, errors))
-    _print(rows, train, test, quick, LARGE_S)
+    _add(results, "large", rows, test, quick, LARGE_S)
 
 
 def measure(rows: list[Row], Y: NDArray[Any], s: int, repeats: int) -> None:
     """Nanoseconds per signal on one thread."""
     with threads(1):
-        # By turns, so that whatever slows the machine down does so to all.
+        # Interleaved, so that other load slows all of them down alike.
         for _ in range(repeats):
             for row in rows:
                 start = time.process_time()
@@ -151,16 +164,14 @@ def measure(rows: list[Row], Y: NDArray[Any], s: int, repeats: int) -> None:
                 row.nanoseconds = min(row.nanoseconds, nanoseconds)
 
 
-def _print(
-    rows: list[Row], train: NDArray[Any], test: NDArray[Any], quick: bool, s: int = S
+def _add(
+    results: Results, name: str, rows: list[Row], test: NDArray[Any], quick: bool, s: int = S
 ) -> None:
+    """A table of costs and errors."""
     measure(rows, test, s, 3 if quick else 25)
-    print(f"{len(train):,} patches to learn from, {len(test):,} to judge on, s = {s}\n")
-    print("| | operations | ns per patch | error, own patches | error, others |")
-    print("|---|---:|---:|---:|---:|")
+    table = results.table(name, COLUMNS)
     for row in rows:
-        errors = " | ".join(f"{error:.2%}" for error in row.errors)
-        print(f"| {row.name} | {row.flops:,} | {row.nanoseconds:.0f} | {errors} |")
+        table.add(row.name, row.flops, row.nanoseconds, *row.errors)
 
 
 def _rows(train: NDArray[Any], test: NDArray[Any], quick: bool) -> Iterator[Row]:
@@ -206,23 +217,28 @@ def _general(train: NDArray[Any], test: NDArray[Any], quick: bool) -> Iterator[R
         )
 
 
-def automatic() -> None:
-    """What is chosen for a budget, with banks and without."""
+def automatic(results: Results) -> None:
+    """The choices of AutoDictionary for several limits of operations and members."""
     train, test = mixed()
-    print("| operations at most | banks of at most | chosen | error, others | seconds |")
-    print("|---:|---:|---|---:|---:|")
+    columns = {
+        "max_flops": "",
+        "max_members": "",
+        "chosen": "",
+        "held-out error": ".2%",
+        "CPU seconds": ".1f",
+    }
+    table = results.table("auto", columns)
     for budget in (700, 1000, 1500, 3072, None):
         for most in (1, 8):
             auto = fost.AutoDictionary(
                 S, (8, 8), budget, max_members=most, random_state=0, verbose=False
             )
-            start = time.process_time()  # on one thread, whatever else the machine does
+            start = time.process_time()
             with threads(1):
                 auto.fit(train)
             seconds = time.process_time() - start
-            name, error = auto.chosen_.structure, -auto.score(test)
-            allowed = f"{budget:,}" if budget else "any"
-            print(f"| {allowed} | {most} | {name} | {error:.2%} | {seconds:.1f} |", flush=True)
+            allowed = f"{budget:,}" if budget else "none"
+            table.add(allowed, str(most), auto.chosen_.structure, -auto.score(test), seconds)
 
 
 def _patches(image: NDArray[Any], patch: int = 8) -> NDArray[Any]:
@@ -242,14 +258,22 @@ def errors_of(
     return _error(coder, train, s), _error(coder, test, s)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    quick = "--quick" in sys.argv
+    results = Results("banks")
     if "--auto" in sys.argv:
-        automatic()
+        automatic(results)
     elif "--restore" in sys.argv:
-        restoration()
+        restoration(results)
     elif "--unions" in sys.argv:
-        unions(quick="--quick" in sys.argv)
+        unions(results, quick)
     elif "--large" in sys.argv:
-        large(quick="--quick" in sys.argv)
+        large(results, quick)
     else:
-        main(quick="--quick" in sys.argv)
+        banks(results, quick)
+    if not quick:
+        results.save()
+
+
+if __name__ == "__main__":
+    main()

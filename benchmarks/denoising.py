@@ -2,7 +2,7 @@
 
     python -m benchmarks.denoising [FOLDER] [--sigma 15 25 50]
 
-FOLDER has further pictures beside those of scikit-image, as .png files. The package `bm3d` takes
+FOLDER has further images beside those of scikit-image, as .png files. The package `bm3d` takes
 part where it is installed; it may be used for other than commercial ends only. One thread each: the
 process is held to one core, and its own time is measured.
 """
@@ -23,6 +23,7 @@ from skimage import data, io
 from skimage.color import rgb2gray
 
 import fost
+from benchmarks.results import Results
 from fost.images import psnr
 from fost.restoration import denoise
 
@@ -30,14 +31,14 @@ Array = NDArray[np.float64]
 Denoiser = Callable[[Array, float], Array]
 
 
-def pictures(folder: Path | None) -> Iterator[tuple[str, Array]]:
-    """Grey pictures from 0 to 1."""
+def images(folder: Path | None) -> Iterator[tuple[str, Array]]:
+    """Grey images from 0 to 1."""
     for path in sorted(folder.glob("*.png")) if folder else ():
-        picture = io.imread(path)
-        yield path.stem, rgb2gray(picture[..., :3]) if picture.ndim == 3 else picture / 255
+        image = io.imread(path)
+        yield path.stem, rgb2gray(image[..., :3]) if image.ndim == 3 else image / 255
     for name in ("camera", "astronaut", "coins", "moon"):
-        picture = getattr(data, name)()
-        yield name, rgb2gray(picture) if picture.ndim == 3 else picture / 255
+        image = getattr(data, name)()
+        yield name, rgb2gray(image) if image.ndim == 3 else image / 255
 
 
 def denoisers() -> dict[str, Denoiser]:
@@ -60,15 +61,20 @@ def main() -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     methods = denoisers()
-    print(f"{'':>16}", *(f"{name:>16}" for name in methods), sep="  ")
+    results = Results("denoising")
+    columns = {"image": "", "sigma": "g", **dict.fromkeys(methods, ".2f")}
+    columns |= {f"{name}, s": ".2f" for name in methods}
+    table = results.table("grey", columns)
     for sigma in asked.sigma:
-        rows: list[list[tuple[float, float]]] = []
-        for name, clean in pictures(asked.folder):
+        rows: list[list[float]] = []
+        for name, clean in images(asked.folder):
             noise = np.random.default_rng(0).standard_normal(clean.shape)
-            image = clean + sigma / 255 * noise
-            rows.append([_judged(method, clean, image, sigma / 255) for method in methods.values()])
-            _print(f"{name} {sigma:g}", rows[-1])
-        _print(f"mean {sigma:g}", [(float(a), float(b)) for a, b in np.mean(rows, axis=0)])
+            noisy = clean + sigma / 255 * noise
+            judged = [_judged(method, clean, noisy, sigma / 255) for method in methods.values()]
+            rows.append([value for values in zip(*judged, strict=True) for value in values])
+            table.add(name, sigma, *rows[-1])
+        table.add("mean", sigma, *np.mean(rows, axis=0))
+    results.save()
 
 
 def _judged(method: Denoiser, clean: Array, image: Array, sigma: float) -> tuple[float, float]:
@@ -76,11 +82,6 @@ def _judged(method: Denoiser, clean: Array, image: Array, sigma: float) -> tuple
     start = time.process_time()
     result = method(image, sigma)
     return psnr(clean, result), time.process_time() - start
-
-
-def _print(label: str, row: list[tuple[float, float]]) -> None:
-    cells = (f"{quality:6.2f} dB {seconds:5.2f} s" for quality, seconds in row)
-    print(f"{label:>16}", *cells, sep="  ", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""Bases and structures on a real electrocardiogram, the last table of docs/rotations.md.
+"""Bases and structures on a real electrocardiogram.
 
     python -m benchmarks.electrocardiogram ecg.dat
-    python -m benchmarks.electrocardiogram ecg.dat --coefficients   # the table of docs/sensors.md
 
 where ecg.dat is the file that ``scipy.datasets.electrocardiogram`` downloads: record 208 of the
-MIT-BIH Arrhythmia Database, five minutes at 360 Hz. Learned on the first half, judged on the
-second.
+MIT-BIH Arrhythmia Database, five minutes at 360 Hz. The first half is for training, the second is
+held out.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 import fost
+from benchmarks.results import Results
 from fost.model_selection.candidates import relative_error
 
 Array = NDArray[np.float64]
@@ -61,7 +61,7 @@ def principal_components(train: Array, signals: Array, count: int = S) -> float:
     return float(1 - np.sum((signals @ components.T) ** 2) / np.sum(signals**2))
 
 
-def by_coefficients(train: Array, held_out: Array) -> None:
+def by_coefficients(results: Results, train: Array, held_out: Array) -> None:
     """Errors of the second half by the number of coefficients, each learned for that number."""
     base: fost.Transform = fost.DCT(N)
     counts = (4, 8, 16)
@@ -92,27 +92,31 @@ def by_coefficients(train: Array, held_out: Array) -> None:
     ksvd = fost.baselines.KSVD(2 * N, 4, random_state=0)
     errors = [-ksvd.set_params(n_nonzero_coefs=s).fit(train).score(held_out) for s in counts]
     rows[f"K-SVD, {2 * N} atoms"] = (f"{2 * N * N:,}", errors)
-    print("| | learned numbers | " + " | ".join(f"s = {s}" for s in counts) + " |")
-    print("|---|" + "---:|" * (1 + len(counts)))
+    columns = {"transform": "", "parameters": "", **{f"s = {s}": ".2%" for s in counts}}
+    table = results.table("by_coefficients", columns)
     for name, (numbers, errors) in rows.items():
-        print(f"| {name} | {numbers} | " + " | ".join(f"{error:.2%}" for error in errors) + " |")
+        table.add(name, numbers, *errors)
+
+
+def by_base(results: Results, train: Array, held_out: Array) -> None:
+    """Errors of all bases and structures with the same number of coefficients."""
+    columns = {"transform": "", "operations": ",", "training": ".2%", "held out": ".2%"}
+    table = results.table("by_base", columns)
+    for name, coder in coders(train):
+        table.add(name, coder.flops, *(relative_error(Y, coder, S) for Y in (train, held_out)))
+    cost = 2 * S * (2 * N - 1)  # the inner products, and their sum of components
+    errors = (principal_components(train, Y) for Y in (train, held_out))
+    table.add(f"PCA, {S} components", cost, *errors)
 
 
 def main() -> None:
-    if len(sys.argv) < 2:
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
     train, held_out = windows(sys.argv[1])
-    if "--coefficients" in sys.argv:
-        by_coefficients(train, held_out)
-        return
-    print(f"{len(train):,} windows to learn from, {len(held_out):,} to judge\n")
-    print("| | operations | first half | second half |\n|---|---:|---:|---:|")
-    for name, coder in coders(train):
-        errors = (relative_error(Y, coder, S) for Y in (train, held_out))
-        print(f"| {name} | {coder.flops:,} | " + " | ".join(f"{e:.2%}" for e in errors) + " |")
-    errors = (principal_components(train, Y) for Y in (train, held_out))
-    cost = 2 * S * (2 * N - 1)  # the inner products, and their sum of components
-    print(f"| PCA, {S} components | {cost:,} | " + " | ".join(f"{e:.2%}" for e in errors) + " |")
+    results = Results("electrocardiogram")
+    by_base(results, train, held_out)
+    by_coefficients(results, train, held_out)
+    results.save()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 import fost
 from benchmarks.banks import Row, S, errors_of, measure, mixed
+from benchmarks.results import Results
 from reproduction.charts import PALETTE
 
 # Letters and axes, on light pages and on dark ones.
@@ -28,6 +29,14 @@ _STYLE = f"""<style>@media (prefers-color-scheme: dark) {{
 [style*="fill: {_INK}"] {{ fill: {_LIGHT_INK} !important }}
 [style*="stroke: {_INK}"] {{ stroke: {_LIGHT_INK} !important }}
 }}</style>"""
+SVG_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "svg.hashsalt": "fost",
+    **dict.fromkeys(
+        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), _INK
+    ),
+}
 SINGLE, BANK = "DCT + rotations, or dense", "bank of DCT + 64 rotations each"
 UNION, GENERAL = "union of the same, by pursuit", "K-SVD, by pursuit"
 # How dots look, and on which side their labels stand.
@@ -86,15 +95,8 @@ def learned(quick: bool) -> Iterator[Dot]:
 
 
 def drawn(dots: list[Dot]) -> str:
-    """Two panels as SVG, transparent, with letters that follow the page."""
-    style: dict[Any, Any] = {
-        "svg.fonttype": "none",
-        "font.family": "sans-serif",
-        "svg.hashsalt": "frontier",
-    }
-    inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
-    style |= dict.fromkeys(inked, _INK)
-    with mpl.rc_context(style):
+    """Two panels as SVG."""
+    with mpl.rc_context(SVG_STYLE):
         figure = Figure(figsize=(9, 4.2), layout="constrained")
         panels = figure.subplots(1, 2, sharey=True)
         for panel, (cost, label) in zip(panels, _PANELS.items(), strict=True):
@@ -102,7 +104,7 @@ def drawn(dots: list[Dot]) -> str:
             panel.set_xlabel(label)
         panels[0].set_ylabel("error on other patches, %")
         panels[0].legend(fontsize=8, frameon=False)
-        return _as_svg(figure)
+        return drawn_svg(figure)
 
 
 def _draw(panel: Axes, dots: list[Dot], cost: str) -> None:
@@ -127,9 +129,11 @@ def _draw(panel: Axes, dots: list[Dot], cost: str) -> None:
             panel.annotate(dot.label, (x, dot.error), fontsize=8, **place)
 
 
-def _as_svg(figure: Figure) -> str:
+def drawn_svg(figure: Figure) -> str:
+    """A figure as SVG: transparent, with text in the colours of light and dark pages."""
     buffer = StringIO()
-    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    with mpl.rc_context(SVG_STYLE):
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     head, rest = buffer.getvalue().split("<defs>", 1)
     lines = (line.rstrip() for line in f"{head}{_STYLE}<defs>{rest}".splitlines())
     return "\n".join(lines) + "\n"
@@ -139,9 +143,13 @@ def main(arguments: list[str]) -> None:
     quick = "--quick" in arguments
     dots = list(learned(quick))
     measure([dot.row for dot in dots], mixed()[1], S, 3 if quick else 15)
+    results = Results("frontier")
+    columns = {"family": "", "size": "", "parameters": ",", "ns": ".0f", "held-out error, %": ".2f"}
+    table = results.table("patches", columns)
     for dot in dots:
-        numbers = f"{dot.n_parameters:>8,}{dot.nanoseconds:>8.0f} ns{dot.error:>8.2f} %"
-        print(f"{dot.kind:<34}{dot.label:>6}{numbers}")
+        table.add(dot.kind, dot.label, dot.n_parameters, dot.nanoseconds, dot.error)
+    if not quick:
+        results.save()
     target = next((a for a in arguments if not a.startswith("-")), "frontier.svg")
     Path(target).write_text(drawn(dots), encoding="utf-8")
 

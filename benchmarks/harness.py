@@ -1,20 +1,20 @@
 """Timing two functions against each other on a noisy machine.
 
 Set-up and one warm-up call are not timed. Repetitions are interleaved (A, B, A, B, ...), so
-that whatever slows the machine down slows both, and what is reported is the median of the
-ratios of neighbours with their quartiles. A row may have a target, the least ratio that it is
+that other load slows both down alike. The result is the median of the ratios of neighbours, with
+quartiles. A row may have a target, the least ratio that it is
 meant to have, and then has a verdict; the rows that fell short are listed again at the end.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import platform
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,19 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import fost
+from benchmarks.results import Results
 from fost import _core
+
+SPEEDS = {
+    "case": "",
+    "against": "",
+    "fost, ns": ".4g",
+    "other, ns": ".4g",
+    "ratio": ".2f",
+    "lower quartile": ".2f",
+    "upper quartile": ".2f",
+    "target": "",
+}
 
 
 @dataclass
@@ -44,7 +56,7 @@ class Row:
 
 @dataclass
 class Report:
-    """Rows as they come, printed at once and written to a file at the end."""
+    """Rows as they come, printed at once and saved at the end."""
 
     rows: list[Row] = field(default_factory=list)
     table: str = ""
@@ -110,11 +122,15 @@ class Report:
                 f"{row.ratio:.2f}x, target {row.target}: {row.verdict}"
             )
 
-    def write(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        content = {"machine": machine(), "rows": [asdict(row) for row in self.rows]}
-        path.write_text(json.dumps(content, indent=2), encoding="utf-8")
-        print(f"\nwritten to {path}")
+    def save(self) -> None:
+        """Write a table per section to ``benchmarks/results/speed-ISA.json``."""
+        results = Results(f"speed-{machine()['isa']}")
+        for row in self.rows:
+            name = re.sub(r"\W+", "_", row.table).strip("_").lower()
+            table = results.tables.get(name) or results.table(name, SPEEDS)
+            values = [row.fost_ns, row.competitor_ns, row.ratio, row.low, row.high]
+            table.rows.append([row.case, row.competitor, *map(float, values), row.verdict])
+        results.save()
 
 
 def verdict(ratio: float, target: str) -> str:
@@ -129,7 +145,7 @@ def verdict(ratio: float, target: str) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
+    """The machine and the versions of the measurements."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),

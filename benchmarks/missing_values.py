@@ -1,4 +1,4 @@
-"""Transforms learned from images with missing pixels: the table of docs/gaps.md.
+"""Transforms learned from images with missing pixels.
 
     python -m benchmarks.missing_values FOLDER [NAMES...]
 
@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import fost
+from benchmarks.results import Results
 from fost import images, restoration
 from fost._typing import Floats
 from fost.learning import Structure
@@ -69,12 +70,14 @@ def rows(path: Path) -> Iterator[tuple[str, list[float], float]]:
 def main() -> None:
     folder, names = Path(sys.argv[1]), sys.argv[2:]
     chosen = [path for path in sorted(folder.glob("*.png")) if not names or path.stem in names]
-    print("| image | | complete | zeros for missing | missing | seconds |")
-    print("|---|---|---:|---:|---:|---:|")
+    headings = ("complete", "zeros for missing", "missing")
+    columns = {"image": "", "structure": "", **dict.fromkeys(headings, ".1%"), "seconds": ".0f"}
+    results = Results("missing_values")
+    table = results.table("learning", columns)
     for path in chosen:
         for name, errors, seconds in rows(path):
-            cells = " | ".join(f"{100 * error:.1f} %" for error in errors)
-            print(f"| {path.stem} | {name} | {cells} | {seconds:.0f} |", flush=True)
+            table.add(path.stem, name, *errors, seconds)
+    results.save()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Errors of structures at their costs, as the tables of docs/rotations.md.
 
-Run as ``python -m benchmarks.quality``; the paper's pictures join where they are at hand.
+Run as ``python -m benchmarks.quality``; the paper's images join where ../shared/images has them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import sklearn.datasets
 from numpy.typing import NDArray
 
 import fost
+from benchmarks.results import Results, Table
 from fost.model_selection.candidates import relative_error
 from reproduction.data import bundled_image
 
 Array = NDArray[np.float64]
 S = 4
+TRAINING = ("camera", "astronaut", "grass", "moon")
 IMAGES = ("camera", "astronaut", "brick", "grass", "gravel", "moon")
 PAPER = Path(__file__).parents[2] / "shared" / "images"
 
@@ -29,9 +31,11 @@ def main() -> None:
         from skimage.io import imread
 
         data[path.stem] = patches(imread(path) / 255)
-    one_picture(data)
-    generalisation(data)
-    other_signals()
+    results = Results("quality")
+    one_image(results, data)
+    other_images(results, data)
+    other_signals(results)
+    results.save()
 
 
 def patches(image: Array, side: int = 8) -> Array:
@@ -58,49 +62,51 @@ def methods(shape: tuple[int, ...]) -> dict[str, Callable[[Array, int], fost.Tra
     }
 
 
-def one_picture(data: dict[str, Array]) -> None:
-    print("\n## Learned on the picture that is coded\n")
-    print("Root mean squared error of 8 x 8 patches, 4 coefficients.\n")
-    columns = methods((8, 8))
-    header([f"{name} ({learn(data['camera'], S).flops:,})" for name, learn in columns.items()])
+def columns(
+    results: Results, table: str, first: str, transforms: dict[str, fost.Transform], spec: str
+) -> Table:
+    """A table with one column per transform, whose heading has its operations."""
+    headings = {f"{name} ({U.flops:,})": spec for name, U in transforms.items()}
+    return results.table(table, {first: "", **headings})
+
+
+def one_image(results: Results, data: dict[str, Array]) -> None:
+    """Root mean squared errors of the image that was learned from; 8 x 8 patches."""
+    table = None
     for name, Y in data.items():
-        errors = [relative_error(Y, learn(Y, S), S) for learn in columns.values()]
-        row(name, [f"{np.sqrt(e * np.mean(Y**2)):.4f}" for e in errors], errors)
+        learned = {method: learn(Y, S) for method, learn in methods((8, 8)).items()}
+        table = table or columns(results, "one_image", "image", learned, ".4f")
+        errors = (relative_error(Y, U, S) for U in learned.values())
+        table.add(name, *(np.sqrt(error * np.mean(Y**2)) for error in errors))
 
 
-def generalisation(data: dict[str, Array]) -> None:
-    names = ("camera", "astronaut", "grass", "moon")
-    print(f"\n## Learned on {', '.join(names)}, judged on other pictures\n")
-    print("Relative error.\n")
-    Y = np.concatenate([data[name] for name in names])
-    columns = {name: learn(Y, S) for name, learn in methods((8, 8)).items()}
-    header([f"{name} ({transform.flops:,})" for name, transform in columns.items()])
+def other_images(results: Results, data: dict[str, Array]) -> None:
+    """Relative errors of images that were not learned from; 8 x 8 patches."""
+    Y = np.concatenate([data[name] for name in TRAINING])
+    learned = {name: learn(Y, S) for name, learn in methods((8, 8)).items()}
+    table = columns(results, "other_images", "image", learned, ".2%")
     for name, other in data.items():
-        if name not in names:
-            errors = [relative_error(other, transform, S) for transform in columns.values()]
-            row(name, [f"{e:.2%}" for e in errors], errors)
+        if name not in TRAINING:
+            table.add(name, *(relative_error(other, U, S) for U in learned.values()))
 
 
-def other_signals() -> None:
-    print("\n## Other kinds of signals, learned on one half, judged on the other\n")
-    print("Relative error; operations in brackets.\n")
+def other_signals(results: Results) -> None:
+    """Relative errors of other kinds of signals: learned on one half, held out the other."""
     digits = np.asarray(sklearn.datasets.load_digits().data)
     kinds = {
-        "digits, 8 x 8, s = 4": (digits, (8, 8), 4),
-        "camera, 16 x 16 patches, s = 16": (patches(bundled_image("camera"), 16), (16, 16), 16),
-        "ECG-like windows, n = 128, s = 8": (electrocardiograms(4000), (128,), 8),
-        "chirps in noise, n = 128, s = 8": (chirps(4000), (128,), 8),
+        "digits": (digits, (8, 8), 4),
+        "large_patches": (patches(bundled_image("camera"), 16), (16, 16), 16),
+        "spikes": (electrocardiograms(4000), (128,), 8),
+        "chirps": (chirps(4000), (128,), 8),
     }
     for kind, (Y, shape, s) in kinds.items():
         Y = Y - Y.mean(axis=1, keepdims=True)
         order = np.random.default_rng(0).permutation(len(Y))
         train, held_out = Y[order[::2]], Y[order[1::2]]
-        print(f"\n{kind}\n")
-        columns = {name: learn(train, s) for name, learn in methods(shape).items()}
-        header([f"{name} ({transform.flops:,})" for name, transform in columns.items()])
-        for part, signals in (("train", train), ("held out", held_out)):
-            errors = [relative_error(signals, transform, s) for transform in columns.values()]
-            row(part, [f"{e:.2%}" for e in errors], errors)
+        learned = {name: learn(train, s) for name, learn in methods(shape).items()}
+        table = columns(results, kind, "signals", learned, ".2%")
+        for part, signals in (("training", train), ("held out", held_out)):
+            table.add(part, *(relative_error(signals, U, s) for U in learned.values()))
 
 
 def electrocardiograms(count: int) -> Array:
@@ -122,18 +128,6 @@ def chirps(count: int) -> Array:
     phase = 2 * np.pi * (pitch * t + glide * t**2 / 2 + rng.uniform(0, 1, (count, 1)))
     tones = np.sin(phase) + 0.5 * np.sin(2 * phase) + 0.25 * np.sin(3 * phase)
     return np.asarray(tones + 0.1 * rng.standard_normal((count, 128)))
-
-
-def header(columns: list[str]) -> None:
-    print("| | " + " | ".join(columns) + " |")
-    print("|---|" + "---:|" * len(columns))
-
-
-def row(name: str, cells: list[str], errors: list[float]) -> None:
-    """One line, the least error of a structure cheaper than Q-DLA in bold."""
-    best = int(np.argmin(errors[:-1]))
-    marked = [f"**{cell}**" if k == best else cell for k, cell in enumerate(cells)]
-    print(f"| {name} | " + " | ".join(marked) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from scipy.signal import wiener as scipy_wiener
 from skimage.restoration import denoise_nl_means, denoise_tv_chambolle, denoise_wavelet
 
 import fost
+from benchmarks.results import Results
 from fost.restoration import denoise, inpaint
 from fost.restoration.conditional_mean import fit_autoregression
 
@@ -92,9 +93,10 @@ OF_SIGNALS: dict[str, Restored] = {
 }
 
 
-def denoised_signals() -> None:
+def denoised_signals(results: Results) -> None:
     rng = np.random.default_rng(0)
-    print("| RMSE | noise | " + " | ".join(OF_SIGNALS) + " |\n|---|---:" + "|---:" * 5 + "|")
+    columns = {"signal": "", "noise": "g", **dict.fromkeys(OF_SIGNALS, ".4f")}
+    table = results.table("signals", columns)
     for name, clean in signals(rng):
         for sigma in (0.05, 0.1, 0.2):
             noisy = clean + sigma * rng.standard_normal(len(clean))
@@ -102,7 +104,7 @@ def denoised_signals() -> None:
                 min(rmse(clean, each) for each in restored(noisy, sigma))
                 for restored in OF_SIGNALS.values()
             ]
-            print(f"| {name} | {sigma} | " + " | ".join(f"{e:.4f}" for e in errors) + " |")
+            table.add(name, sigma, *errors)
 
 
 def with_gaps(n: int, length: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -114,10 +116,10 @@ def with_gaps(n: int, length: int, rng: np.random.Generator) -> NDArray[np.bool_
     return missing
 
 
-def filled_signals() -> None:
+def filled_signals(results: Results) -> None:
     rng = np.random.default_rng(0)
     names = ("linear", "cubic", "autoregressive", "fost")
-    print("| RMSE | gaps | " + " | ".join(names) + " |\n|---|---:" + "|---:" * 4 + "|")
+    table = results.table("gaps", {"signal": "", "run": "d", **dict.fromkeys(names, ".5f")})
     for name, clean in signals(rng):
         for length in (1, 5, 20):
             missing = with_gaps(len(clean), length, rng)
@@ -131,7 +133,7 @@ def filled_signals() -> None:
                 [inpaint(np.where(missing, np.nan, clean), missing)],
             ]
             errors = [min(rmse(each[missing], clean[missing]) for each in way) for way in ways]
-            print(f"| {name} | {length} | " + " | ".join(f"{e:.5f}" for e in errors) + " |")
+            table.add(name, length, *errors)
 
 
 def phantom(shape: tuple[int, int, int], rng: np.random.Generator) -> Array:
@@ -186,14 +188,15 @@ OF_VOLUMES: dict[str, Restored] = {
 }
 
 
-def denoised_volumes() -> None:
+def denoised_volumes(results: Results) -> None:
     rng, shape = np.random.default_rng(0), (32, 96, 96)
     volumes = {"phantom": phantom(shape, rng), "synthetic cells": cells(shape, rng)}
     for name in ("cells3d", "brain"):
         volume = bundled(name)
         if volume is not None:
             volumes[name] = volume
-    print("| PSNR, dB | sigma | " + " | ".join(OF_VOLUMES) + " |\n|---|---:" + "|---:" * 5 + "|")
+    columns = {"volume": "", "sigma": "d", **dict.fromkeys(OF_VOLUMES, "")}
+    table = results.table("volumes", columns)
     for name, clean in volumes.items():
         for sigma in (10, 25, 50):
             noisy = clean + sigma * rng.standard_normal(clean.shape)
@@ -204,7 +207,7 @@ def denoised_volumes() -> None:
                 seconds = (time.process_time() - start) / len(found)
                 best = max(psnr(clean, each) for each in found)
                 cells_of_row.append(f"{best:.2f} ({seconds:.1f} s)")
-            print(f"| {name} | {sigma} | " + " | ".join(cells_of_row) + " |")
+            table.add(name, sigma, *cells_of_row)
 
 
 def main() -> None:
@@ -214,7 +217,9 @@ def main() -> None:
     fost.set_num_threads(1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        parts[sys.argv[1]]()
+        results = Results("restoration")
+        parts[sys.argv[1]](results)
+        results.save()
 
 
 if __name__ == "__main__":

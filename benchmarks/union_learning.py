@@ -1,8 +1,7 @@
 """Error against the time of learning, unions and K-SVD: ``python -m benchmarks.union_learning``.
 
-Prints the table of docs/unions.md: errors on other signals after runs of more and more iterations,
-with the seconds of one processor that these took. ``--large`` is for patches of 16 x 16 pixels,
-``--ecg FILE`` for windows of an electrocardiogram (see electrocardiogram.py).
+Held-out errors after runs of several lengths, with the CPU seconds of learning. ``--large`` is for
+patches of 16 x 16 pixels, ``--ecg FILE`` for windows of an electrocardiogram.
 """
 
 from __future__ import annotations
@@ -21,13 +20,14 @@ import fost
 from benchmarks.banks import LARGE, LARGE_S, S, mixed
 from benchmarks.electrocardiogram import windows
 from benchmarks.harness import threads
+from benchmarks.results import Results
 
 Array = NDArray[Any]
 ITERATIONS = (1, 2, 5, 10, 20, 50, 100)
 
 
-def course(learn: Callable[[int], Any], test: Array, s: int) -> str:
-    """What learn(iterations) finds, and in what time."""
+def course(learn: Callable[[int], Any], test: Array, s: int) -> list[str]:
+    """Held-out error and CPU time of learn(iterations)."""
     energy = np.square(test, dtype=np.float64).sum()
     cells = []
     for iterations in ITERATIONS:
@@ -37,10 +37,18 @@ def course(learn: Callable[[int], Any], test: Array, s: int) -> str:
         left = test - coder.decode(coder.encode(test, s))
         error = np.square(left, dtype=np.float64).sum() / energy
         cells.append(f"{error:.2%}, {seconds:.1f} s")
-    return " | ".join(cells)
+    return cells
 
 
-def compare(train: Array, test: Array, s: int, base: fost.Transform, pairs: Any) -> None:
+def compare(
+    results: Results,
+    name: str,
+    train: Array,
+    test: Array,
+    s: int,
+    base: fost.Transform,
+    pairs: Any,
+) -> None:
     """Unions of so many members beside K-SVD of so many atoms."""
     g = base.n_features
     options: dict[str, Any] = {"base": base, "random_state": 0}
@@ -53,26 +61,28 @@ def compare(train: Array, test: Array, s: int, base: fost.Transform, pairs: Any)
         learner = fost.baselines.KSVD(count, s, max_iter=iterations, random_state=0)
         return learner.fit(train).dictionary_
 
-    print("| iterations | " + " | ".join(map(str, ITERATIONS)) + " |")
-    print("|---|" + "---:|" * len(ITERATIONS))
+    headings = {f"{count} iterations": "" for count in ITERATIONS}
+    table = results.table(name, {"dictionary": "", **headings})
     for members, atoms in pairs:
-        for name, learn in (
+        for label, learn in (
             (f"{members} x {g} rotations", partial(union, members)),
             (f"K-SVD, {atoms:,} atoms", partial(ksvd, atoms)),
         ):
-            print(f"| {name} | {course(learn, test, s)} |", flush=True)
+            table.add(label, *course(learn, test, s))
 
 
 def main() -> None:
-    warnings.simplefilter("ignore")  # of learning that could go on
+    warnings.simplefilter("ignore")  # few iterations do not converge
+    results = Results("union_learning")
     with threads(1):
         if "--ecg" in sys.argv:
             first, second = windows(sys.argv[sys.argv.index("--ecg") + 1])
-            compare(first, second, 8, fost.DCT(first.shape[1]), [(8, 256)])
+            compare(results, "ecg", first, second, 8, fost.DCT(first.shape[1]), [(8, 256)])
         elif "--large" in sys.argv:
-            compare(*mixed(LARGE), LARGE_S, fost.DCT((LARGE, LARGE)), [(8, 1024)])
+            compare(results, "large", *mixed(LARGE), LARGE_S, fost.DCT((LARGE, LARGE)), [(8, 1024)])
         else:
-            compare(*mixed(), S, fost.DCT((8, 8)), [(8, 128), (16, 256)])
+            compare(results, "patches", *mixed(), S, fost.DCT((8, 8)), [(8, 128), (16, 256)])
+    results.save()
 
 
 if __name__ == "__main__":

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from importlib import metadata
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks import results
 
 # Figures are drawn without a window.
 os.environ["MPLBACKEND"] = "Agg"
@@ -101,5 +106,11 @@ def as_plain_text(
         lines[k] = name_of + colon + "".join(parts)
 
 
+def show_results(app: Any, name: str, source: list[str]) -> None:
+    """Tables of benchmarks instead of the comments that name them."""
+    source[0] = results.shown(source[0])
+
+
 def setup(app: Any) -> None:
+    app.connect("source-read", show_results)
     app.connect("autodoc-process-docstring", as_plain_text, priority=400)

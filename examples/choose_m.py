@@ -50,7 +50,7 @@ def study(name: str, curves: plt.Axes, eigenvalues: plt.Axes) -> None:
     for m in MS:
         errors = f"{predicted[m]:>10.1%} {learned['QH'][m]:>8.1%} {learned['H'][m]:>8.1%}"
         mark = "  <- near what the spectrum suggests" if m == _nearest(suggested) else ""
-        counts = fost.diagnostics.operation_counts(n, m, S)
+        counts = fost.diagnostics.speed_ups(n, m, S)
         print(f"  {m:>3} {counts.reflectors:>11,} {errors}{mark}")
     print(f"  any {counts.dense:>11,} {'':>10} {'':>8} {full:>8.1%}")
     enough = min(m for m in MS if learned["H"][m] <= learned["H"][MS[-1]] + 0.005)

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import fost
 from fost.baselines import GeneralDictionary, StagewiseKSVD
-from fost.diagnostics import batch_omp_flops, operation_counts
+from fost.diagnostics import batch_omp_flops, speed_ups
 from reproduction.data import SIDE
 
 LEARNED = ("H6", "H12", "QH6", "QH12", "H32", "QH32", "Q-DLA")
@@ -22,7 +22,7 @@ PAPER_METHODS = ("1-D DCT", *LEARNED, "SK-SVD")
 CONTINUED = "SK-SVD, continued"
 OUR_METHODS = (CONTINUED, "2-D DCT", "DCT + 64 rotations", "DCT + 256 rotations", "AutoDictionary")
 # AutoDictionary may cost as much as twelve reflectors, and returns one transform, not a bank.
-AUTO_BUDGET = operation_counts(SIDE * SIDE, 12, 1).reflectors
+AUTO_BUDGET = speed_ups(SIDE * SIDE, 12, 1).reflectors
 # The numbers of iterations that reproduce Table I digit by digit. The paper states K = 100 for its
 # running times only. They were found on peppers, boat, barb and couple, and then tested on hill,
 # fingerprint and house.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fost.diagnostics import operation_counts
+from fost.diagnostics import speed_ups
 from reproduction.algorithms import LEARNED
 from reproduction.printed import FIGURE_SET, SECONDS, TABLE_IMAGES, TABLE_ONE
 from reproduction.remarks import ASYMMETRY, TOLERANCE
@@ -187,7 +187,7 @@ def _table_two(rows: Rows, compare: bool) -> Iterator[Claim]:
     pairs = [(r[f"counted_{of}"], r[f"paper_{of}"]) for r in found for of in ("dense", "cosine")]
     agree = sum(_rounds_to(*pair) for pair in pairs)
     measured = next(r["measured_dense"] for r in found if r["n_reflectors"] == 12)
-    counts = operation_counts(64, 1, 4)
+    counts = speed_ups(64, 1, 4)
     slower = [counts.omp_cholesky / counts.dense, counts.batch_omp / counts.dense]
     yield Claim(
         "Speed-ups by counts of operations",

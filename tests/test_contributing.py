@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,7 +35,7 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 def test_add_a_base(tmp_path: Path) -> None:
     """A base in one file outside of fost learns, saves, loads and encodes, also by commands."""
-    module, script = blocks("Add a base")
+    module, script, _ = blocks("Add a base")
     (tmp_path / "hartley.py").write_text(module, "utf-8")
     check = (
         "\nkept = [np.sum(U.encode(Y, 4).data**2) for U in (Hartley(64), result.transform)]\n"
@@ -94,6 +95,54 @@ def test_files_that_the_pages_name_exist() -> None:
         named += [f"src/core/{name}" for name in core]
         missing += [f"{page.name}: {name}" for name in named if not (ROOT / name).exists()]
     assert not missing
+
+
+def test_add_a_fast_base() -> None:
+    names: dict[str, type[fost.Transform]] = {}
+    exec(blocks("Add a base")[-1], names)
+    haar = names["Haar"](8)  # type: ignore[call-arg]
+    # The coarsest coefficient is the sum; the finest are differences of neighbours.
+    expected = np.zeros((8, 8))
+    for size in (2, 4, 8):
+        for start in range(0, 8, size):
+            expected[start : start + size // 2, start + size // 2] = 1 / np.sqrt(size)
+            expected[start + size // 2 : start + size, start + size // 2] = -1 / np.sqrt(size)
+    expected[:, 0] = 1 / np.sqrt(8)
+    np.testing.assert_allclose(haar.matrix, expected, atol=1e-15)
+    assert not haar._plan.uses_blas
+    Y = np.random.default_rng(0).standard_normal((50, 8))
+    np.testing.assert_allclose(haar.forward(Y), Y @ expected, atol=1e-14)
+    np.testing.assert_allclose(haar.inverse(haar.forward(Y)), Y, atol=1e-14)
+    assert fost.learn(Y, fost.Rotations(4), 2, base=haar).error < 1
+
+
+def make(*arguments: str) -> str:
+    program = shutil.which("make")
+    if program is None or not (ROOT / "Makefile").exists():
+        pytest.skip("make or the Makefile is missing")
+    done = subprocess.run(
+        [program, "--no-print-directory", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_make_prints_all_targets() -> None:
+    printed = make()
+    targets = re.findall(r"^\.PHONY: (.*)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    listed = [name for line in printed.splitlines() for name in line[:25].split()]
+    assert sorted(listed) == sorted(targets[0].split())
+
+
+def test_make_runs_some_tests() -> None:
+    assert "-m pytest tests/test_cache.py\n" in make(
+        "--dry-run", "test", "TESTS=tests/test_cache.py"
+    )
+    assert "pytest" not in make("--dry-run", "build")
 
 
 @pytest.mark.parametrize("call", ["encode", "learn"])

@@ -13,7 +13,16 @@ import numpy as np
 import pytest
 
 import fost
-from fost import baselines, diagnostics, images, imputation, learning, restoration, transforms
+from fost import (
+    baselines,
+    diagnostics,
+    export,
+    images,
+    imputation,
+    learning,
+    restoration,
+    transforms,
+)
 from tests.fuzz.__main__ import calls
 from tests.fuzz.judge import Fuzz, Refused, Wrong
 from tests.fuzz.targets import SCHEDULE, name_of
@@ -43,7 +52,8 @@ RESULTS = {
 
 
 @pytest.mark.parametrize(
-    "module", [fost, baselines, diagnostics, images, imputation, learning, restoration, transforms]
+    "module",
+    [fost, baselines, diagnostics, export, images, imputation, learning, restoration, transforms],
 )
 def test_everything_public_has_a_target(module: Any) -> None:
     sources = "\n".join(p.read_text("utf-8") for p in (ROOT / "tests/fuzz").rglob("*.py"))

@@ -72,7 +72,7 @@ INTEGERS: dict[str, Callable[[Callable[[int], Any]], Any]] = {
     "assemble": lambda k: restoration.assemble(
         restoration.patches(PICTURE, 4), (k(20), k(24)), k(4), k(4), weights=np.ones(30)
     ),
-    "operation_counts": lambda k: diagnostics.operation_counts(k(64), k(3), k(4), k(128)),
+    "speed_ups": lambda k: diagnostics.speed_ups(k(64), k(3), k(4), k(128)),
     "spectrum": lambda k: diagnostics.spectrum(DCT, Y, k(2)).truncation_loss(k(1)),
     "symmetry": lambda k: diagnostics.symmetry(DCT, Y, k(2), tol=k(1)).holds,
 }

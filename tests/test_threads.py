@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -209,6 +210,55 @@ def test_a_fork_while_another_thread_works(set_threads: SetThreads, what: str) -
         stop.set()
         for other in others:
             other.join()
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_while_another_thread_learns() -> None:
+    Y = cases.make_signals("normal", 100, 16, np.float64, np.random.default_rng(0))
+    learn = lambda signals: fost.learn(signals, fost.Rotations(4), 2, max_iter=1)  # noqa: E731
+    expected = learn(Y).transform
+    reads, inside, leave = itertools.count(), threading.Event(), threading.Event()
+
+    def blocks() -> Iterator[Any]:
+        yield Y
+        if next(reads) > 0:  # the first one is for the sizes, the second one for a cached property
+            inside.set()
+            leave.wait(60)
+
+    other = threading.Thread(target=learn, args=(blocks,))
+    other.start()
+    try:
+        assert inside.wait(60)
+        code = run_in_fork(lambda: learn(Y).transform == expected, 20)
+    finally:
+        leave.set()
+        other.join()
+    assert code is not None, "the child hangs"
+    assert code == 0
+
+
+# A daemon thread inside the core when the interpreter ends.
+EXIT = """
+import threading
+import numpy as np, fost
+Y, inside = np.ones((100_000, 64)), threading.Event()
+
+def work():
+    while True:
+        fost.DCT(64).{call}
+        inside.set()
+
+threading.Thread(target=work, daemon=True).start()
+assert inside.wait(60)
+"""
+
+
+@pytest.mark.parametrize("call", ["forward(Y)", "encode(Y, 4)"])
+def test_daemon_threads_do_not_disturb_the_end_of_the_interpreter(call: str) -> None:
+    program = [sys.executable, "-c", EXIT.format(call=call)]
+    run = subprocess.run(program, capture_output=True, text=True, timeout=120)
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 @needs_fork

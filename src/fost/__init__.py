@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from fost import _core as _core  # validates environment variables on import
 
 if TYPE_CHECKING:
-    from fost import baselines, diagnostics, images, imputation, restoration
+    from fost import baselines, diagnostics, export, images, imputation, restoration
     from fost._threads import get_num_threads, set_num_threads
     from fost.approximation.approximate import approximate
     from fost.approximation.eigh import eigh
@@ -81,6 +81,7 @@ __all__ = [
     "baselines",
     "diagnostics",
     "eigh",
+    "export",
     "get_num_threads",
     "images",
     "imputation",
@@ -134,7 +135,7 @@ _LATE = {
         "load",
     ),
 }
-_LATE_MODULES = ("baselines", "diagnostics", "images", "imputation", "restoration")
+_LATE_MODULES = ("baselines", "diagnostics", "export", "images", "imputation", "restoration")
 _PLACES = {name: module for module, names in _LATE.items() for name in names}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from functools import cached_property as lazy_property
+    from functools import cached_property as lazy_property  # noqa: TID251
 else:
 
     class lazy_property:

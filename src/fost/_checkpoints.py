@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from fost._typing import Numbers
 from fost._validation import check_integer, check_shape
+from fost._warnings import external_stacklevel
 from fost.io.atomic import open_file, write_atomically
 from fost.transforms import storage
 
@@ -54,6 +56,7 @@ class CheckpointFile:
     def __init__(self, path: str | os.PathLike[str], form: str, version: str) -> None:
         self.path = Path(os.fspath(path))
         self._format, self._version = form, version
+        self._is_reliable = True  # until the file cannot be replaced
 
     @property
     def exists(self) -> bool:
@@ -80,7 +83,10 @@ class CheckpointFile:
         return notes, arrays
 
     def write(self, notes: Notes, arrays: Arrays) -> None:
-        """Replace the file atomically."""
+        """Replace the file atomically.
+
+        If that fails, a file of this run that exists remains, and a warning says so once.
+        """
         text = json.dumps(notes, sort_keys=True, default=lambda array: array.tolist())
         header = {
             "format": self._format,
@@ -88,7 +94,19 @@ class CheckpointFile:
             "state": text,
             "checksum": storage.digest(text, arrays),
         }
-        write_atomically(self.path, safetensors.numpy.save(arrays, header))
+        had_file = self.exists
+        try:
+            write_atomically(self.path, safetensors.numpy.save(arrays, header))
+        except OSError as error:
+            if not had_file:
+                raise
+            if self._is_reliable:
+                self._is_reliable = False
+                warnings.warn(
+                    f"cannot write the checkpoint {str(self.path)!r}: {error.strerror or error}; "
+                    "learning continues, and the file keeps an earlier state",
+                    stacklevel=external_stacklevel(),
+                )
 
     @contextmanager
     def blamed(self) -> Iterator[None]:

@@ -14,13 +14,16 @@ Advance = Callable[[float, str], None]
 # Characters of a bar in a notebook, and the minimal number of seconds between updates: the server
 # drops messages of programs that send too many.
 _BAR, _PAUSE = 20, 0.1
+# Seconds between lines in log files of commands.
+_LINE_PAUSE = 5.0
 
 
 @contextmanager
 def progress(what: str, total: float | None, shown: bool | None) -> Iterator[Advance]:
     """A bar in a terminal, an updated line in a notebook, and lines elsewhere.
 
-    With ``shown=None`` bars and lines disappear at the end, and nothing is shown elsewhere.
+    With ``shown=None`` bars and the line disappear at the end, and elsewhere there is one line
+    every few seconds.
     """
     if shown is not False and _in_notebook():
         with _line(what, total, transient=shown is None) as advance:
@@ -28,8 +31,8 @@ def progress(what: str, total: float | None, shown: bool | None) -> Iterator[Adv
     elif shown is not False and sys.stderr.isatty():
         with _bar(what, total, transient=shown is None) as advance:
             yield advance
-    elif shown:
-        yield _lines(what, total)
+    elif shown is not False:
+        yield _lines(what, total, 0.0 if shown else _LINE_PAUSE)
     else:
         yield lambda done, text: None
 
@@ -95,11 +98,15 @@ def _drawn(share: float) -> str:
     return "█" * full + "░" * (_BAR - full) + " "
 
 
-def _lines(what: str, total: float | None) -> Advance:
-    start = time.perf_counter()
+def _lines(what: str, total: float | None, pause: float) -> Advance:
+    start = shown = time.perf_counter()
 
     def advance(done: float, text: str) -> None:
-        seconds = time.perf_counter() - start
+        nonlocal shown
+        now = time.perf_counter()
+        if now - shown < pause:
+            return
+        seconds, shown = now - start, now
         print(f"{_message(what, done, total, text)}  {seconds:.1f} s", file=sys.stderr, flush=True)
 
     return advance

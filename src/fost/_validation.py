@@ -221,7 +221,11 @@ def _check_features(array: Numbers, name: str, n_features: int, owner: str) -> N
         )
 
 
-class ContainsNaN(ValueError):
+class NotFinite(ValueError):
+    """Signals contain NaN or infinity."""
+
+
+class ContainsNaN(NotFinite):
     """Signals contain NaN. Functions with an argument `missing` add `hint_at_missing`."""
 
 
@@ -230,15 +234,15 @@ def not_finite(array: Numbers, name: str) -> ValueError:
     if np.isfinite(array).all():
         kind = float_type(array.dtype)
         return ValueError(f"{name} is too large: its transform overflows {kind}")
-    kind_of_error = ContainsNaN if np.isnan(array).any() else ValueError
+    kind_of_error = ContainsNaN if np.isnan(array).any() else NotFinite
     return kind_of_error(f"{name} contains NaN or infinity")
 
 
-def hint_at_missing(error: ValueError) -> ValueError:
-    """The error of `not_finite`, for a function with an argument `missing`."""
+def hint_at_missing(error: ValueError, place: str = "") -> ValueError:
+    """The error of `not_finite` with a place, for a function with an argument `missing`."""
     if not isinstance(error, ContainsNaN):
-        return error
-    return ValueError(f'{error}; if NaN means that an entry is missing, pass missing="nan"')
+        return ValueError(f"{error}{place}") if place else error
+    return ValueError(f'{error}{place}; if NaN means that an entry is missing, pass missing="nan"')
 
 
 # Numbers, names and paths

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,6 +116,96 @@ def test_errors_are_one_line(fail: Callable[..., str]) -> None:
     assert "must be a file like" in fail(
         "inpaint", "waves.npy", "--mask", "image.png", "-o", "out.npy"
     )
+
+
+def write_wav(path: str, channels: int, rate: int, n_bytes: int, data: bytes) -> None:
+    """A file of samples of `n_bytes` bytes, with a valid header."""
+    size = n_bytes * channels
+    form = struct.pack("<HHIIHH", 1, channels, rate, rate * size, size, 8 * n_bytes)
+    chunks = b"WAVEfmt " + struct.pack("<I", 16) + form + b"data" + struct.pack("<I", len(data))
+    Path(path).write_bytes(b"RIFF" + struct.pack("<I", len(chunks) + len(data)) + chunks + data)
+
+
+def test_unusual_audio(fail: Callable[..., str]) -> None:
+    write_wav("empty.wav", 1, 8000, 2, b"")
+    write_wav("stereo.wav", 2, 8000, 2, b"")
+    write_wav("rate.wav", 1, 2**32 // 3, 3, bytes(range(240)))  # 24 bits become 32
+    write_wav("many.wav", 65_535, 8000, 1, bytes(4 * 65_535))
+    for name in ("empty.wav", "stereo.wav"):
+        assert f"cannot use '{name}': it has no samples" in fail("denoise", name, "-o", "out.wav")
+        assert "it has no samples" in fail("inpaint", name, "--mask", name, "-o", "out.wav")
+    rate = fail("denoise", "rate.wav", "-o", "out.wav")
+    assert "less than 4 GiB per second, not 1,431,655,765 frames of 4 bytes" in rate
+    for command in (["denoise"], ["inpaint", "--mask", "many.wav"]):
+        assert "it has 65,535 channels" in fail(*command, "many.wav", "-o", "out.npy")
+
+
+def test_audio_as_its_own_mask(run: Run) -> None:
+    sound = np.random.default_rng(0).integers(-900, 900, 2000).astype(np.int16)
+    sound[::9] = 0
+    wavfile.write("in.wav", 8000, sound)
+    run("inpaint", "in.wav", "--mask", "in.wav", "-o", "out.wav")
+    assert not wavfile.read("out.wav")[1].any()  # zeros are all that was observed
+
+
+def damage_file(path: Path, start: int) -> None:
+    """Overwrite a compressed file from `start` on."""
+    data = bytearray(path.read_bytes())
+    data[start:] = b"\xa5" * (len(data) - start)
+    path.write_bytes(data)
+
+
+def make_damaged_zarr(path: str, array: np.ndarray, chunks: tuple[int, ...]) -> None:
+    """A Zarr array with the default codec whose chunk (1, 0, ...) is damaged."""
+    zarr = pytest.importorskip("zarr")
+    zarr.create_array(path, data=array, chunks=chunks)
+    (chunk,) = Path(path).glob("c/1" + "/0" * (array.ndim - 1))
+    damage_file(chunk, 4)
+
+
+def test_damaged_chunks_of_zarr(fail: Callable[..., str]) -> None:
+    rng = np.random.default_rng(0)
+    rows, sound = rng.standard_normal((400, 16)), rng.standard_normal(400)
+    np.save("rows.npy", rows)
+    np.save("sound.npy", sound)
+    make_damaged_zarr("rows.zarr", rows, (100, 16))
+    make_damaged_zarr("sound.zarr", sound, (100,))
+    make_damaged_zarr("mask.zarr", rng.random((400, 16)) < 0.2, (100, 16))
+    make_damaged_zarr("silence.zarr", rng.random(400) < 0.2, (100,))
+    fost.DCT(16).save("dct.safetensors", {"n_nonzero_coefs": "2"})
+    for name, *command in (
+        ("rows.zarr", "learn", "rows.zarr", "-s", "2", "-o", "out.safetensors"),
+        ("mask.zarr", "learn", "rows.npy", "--missing", "mask.zarr", "-o", "out.safetensors"),
+        ("rows.zarr", "encode", "dct.safetensors", "rows.zarr", "-o", "out.npz"),
+        ("rows.zarr", "fill", "rows.zarr", "-o", "out.npy"),
+        ("mask.zarr", "fill", "rows.npy", "--missing", "mask.zarr", "-o", "out.npy"),
+        ("sound.zarr", "denoise", "sound.zarr", "-o", "out.npy"),
+        ("sound.zarr", "inpaint", "sound.zarr", "--missing-value", "0", "-o", "out.npy"),
+        ("silence.zarr", "inpaint", "sound.npy", "--mask", "silence.zarr", "-o", "out.npy"),
+    ):
+        line = fail(*command)
+        assert f"cannot read '{name}': chunk (1" in line, command
+        assert "is damaged" in line
+
+
+def test_damaged_pages_of_tiff(fail: Callable[..., str]) -> None:
+    tifffile = pytest.importorskip("tifffile")
+    volume = slices().astype(np.uint8)
+    tifffile.imwrite("in.tif", volume, compression="zlib")
+    tifffile.imwrite("good.tif", volume)
+    with tifffile.TiffFile("in.tif") as file:
+        page = file.series[0].pages[2]
+        start, count = page.dataoffsets[0], page.databytecounts[0]
+    data = bytearray(Path("in.tif").read_bytes())
+    data[start : start + count] = b"\x81" * count
+    Path("in.tif").write_bytes(data)
+    for *command, name in (
+        ("denoise", "in.tif"),
+        ("inpaint", "--missing-value", "0", "in.tif"),
+        ("inpaint", "--mask", "in.tif", "good.tif"),
+    ):
+        line = fail(*command, name, "--volume", "-o", "out.npy")
+        assert "cannot read 'in.tif': page 2 is damaged" in line
 
 
 @pytest.fixture

@@ -22,24 +22,24 @@ def printed(value: float, like: str) -> str:
 @pytest.mark.parametrize(("m", "dense", "dct"), [*zip(MS, OVER_DENSE, OVER_DCT, strict=True)])
 def test_table_two(m: int, dense: str, dct: str) -> None:
     """All twenty numbers follow from the equations, with logarithms to base 2."""
-    found = diagnostics.operation_counts(64, m, 4)
+    found = diagnostics.speed_ups(64, m, 4)
     assert printed(found.over_dense, dense) == dense
     assert printed(found.over_dct, dct) == dct
 
 
 def test_caption_of_table_two() -> None:
-    assert diagnostics.operation_counts(64, 32, 4).over_dense == pytest.approx(1, abs=0.01)
-    assert diagnostics.operation_counts(64, 3, 4).over_dct == pytest.approx(1, abs=0.01)
+    assert diagnostics.speed_ups(64, 32, 4).over_dense == pytest.approx(1, abs=0.01)
+    assert diagnostics.speed_ups(64, 3, 4).over_dct == pytest.approx(1, abs=0.01)
     # OMP is at least s times slower than an orthonormal dictionary.
     for s in (1, 4, 16):
-        found = diagnostics.operation_counts(64, 1, s)
+        found = diagnostics.speed_ups(64, 1, s)
         assert found.omp_cholesky >= s * found.dense
 
 
 @pytest.mark.parametrize("n", [1, 2, 8, 64, 100, 1024])
 def test_counts_agree_with_transforms(n: int) -> None:
     for m in {1, n}:
-        found = diagnostics.operation_counts(n, m, 1)
+        found = diagnostics.speed_ups(n, m, 1)
         assert found.dense == fost.Dense(np.eye(n)).flops
         assert found.dct == fost.DCT(n).flops
         assert found.reflectors == fost.Householder(np.zeros((m, n))).flops
@@ -51,7 +51,7 @@ def test_counts_of_matching_pursuit() -> None:
     assert diagnostics.omp_cholesky_flops(n, s, 64) == diagnostics.omp_cholesky_flops(n, s)
     assert diagnostics.omp_cholesky_flops(n, s, 256) > diagnostics.omp_cholesky_flops(n, s)
     assert diagnostics.batch_omp_flops(n, s, 256) < diagnostics.omp_cholesky_flops(n, s, 256)
-    found = diagnostics.operation_counts(n, 12, s, 256)
+    found = diagnostics.speed_ups(n, 12, s, 256)
     assert found.n_atoms == 256
     assert found.over_omp_cholesky == found.omp_cholesky / 3072
     assert found.over_batch_omp == found.batch_omp / 3072
@@ -60,15 +60,15 @@ def test_counts_of_matching_pursuit() -> None:
 
 def test_errors_name_the_argument() -> None:
     with pytest.raises(ValueError, match="n_features must be between 1"):
-        diagnostics.operation_counts(0, 1, 1)
+        diagnostics.speed_ups(0, 1, 1)
     with pytest.raises(ValueError, match="n_reflectors must be between 1 and n_features=8, got 9"):
-        diagnostics.operation_counts(8, 9, 2)
+        diagnostics.speed_ups(8, 9, 2)
     with pytest.raises(ValueError, match="n_nonzero_coefs must be between 1 and n_features=8"):
-        diagnostics.operation_counts(8, 1, 9)
+        diagnostics.speed_ups(8, 1, 9)
     with pytest.raises(ValueError, match="n_nonzero_coefs must be between 1 and n_atoms=3"):
         diagnostics.omp_cholesky_flops(8, 4, 3)
     with pytest.raises(TypeError, match="n_reflectors must be an integer"):
-        diagnostics.operation_counts(8, 1.5, 2)  # type: ignore[arg-type]
+        diagnostics.speed_ups(8, 1.5, 2)  # type: ignore[arg-type]
 
 
 def test_mutual_coherence() -> None:

@@ -202,6 +202,14 @@ def test_errors_name_the_argument() -> None:
         fit_mixture(np.where(np.isnan(X), np.inf, X))
 
 
+@pytest.mark.parametrize("value", [0.0, 5.0, 1e-300])
+def test_constant_signals_with_missing_entries(value: float) -> None:
+    """Held-out entries are imputed without an error, which nothing is divided by."""
+    X = np.full((300, 6), value)
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    np.testing.assert_allclose(fit_mixture(X).fill(X), value, rtol=1e-6)
+
+
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_few_or_constant_signals(count: int) -> None:
     Y = random_walks(count, 6)

@@ -16,6 +16,7 @@ from PIL import Image
 
 import fost
 from fost import images
+from fost.io.images import read_with_alpha
 from tests import cases
 
 Array = np.ndarray
@@ -38,6 +39,7 @@ def make_image(dtype: Any, colours: bool) -> Array:
         (".png", np.uint8, True),
         (".PNG", np.uint8, False),
         (".png", np.uint16, False),
+        (".png", np.uint16, True),
         (".png", np.bool_, False),
         (".bmp", np.uint8, False),
         (".bmp", np.uint8, True),
@@ -105,7 +107,7 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monke
     [
         (".png", np.float32, False, "grey images of float32"),
         (".png", np.float64, True, "colour images of float64"),
-        (".png", np.uint16, True, "colour images of uint16"),
+        (".bmp", np.uint16, True, "colour images of uint16"),
         (".png", np.int32, False, "grey images of int32"),
         (".jpg", np.uint16, False, "grey images of uint16"),
         (".jpg", np.float32, True, "colour images of float32"),
@@ -185,7 +187,11 @@ def test_palettes_and_other_colours(tmp_path: Path) -> None:
     image.convert("CMYK").save(tmp_path / "cmyk.tif")
     image.convert("P", palette=Image.Palette.ADAPTIVE).save(tmp_path / "palette.tif")
     for name in ("palette.png", "palette.tif", "cmyk.tif"):
-        assert np.array_equal(images.read(tmp_path / name), array), name
+        kind = "colours in CMYK" if name == "cmyk.tif" else "a palette"
+        message = f"{name}' has {kind}, converted to red, green and blue"
+        with pytest.warns(UserWarning, match=message) as warned:
+            assert np.array_equal(images.read(tmp_path / name), array), name
+        assert [each.filename for each in warned] == [__file__]
 
 
 @pytest.mark.parametrize("compression", ["tiff_lzw", "tiff_deflate", "packbits"])
@@ -238,8 +244,10 @@ def test_several_images_in_a_file(tmp_path: Path) -> None:
     first, *others = (Image.fromarray(frame) for frame in frames)
     first.save(tmp_path / "frames.gif", save_all=True, append_images=others)
     for name in ("pages.tif", "frames.gif"):
-        with pytest.warns(UserWarning, match="has 2 images, of which the first is read"):
-            image = images.read(tmp_path / name)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*has a palette")  # every GIF has one
+            with pytest.warns(UserWarning, match="has 2 images, of which the first is read"):
+                image = images.read(tmp_path / name)
         assert np.all(image == 10)
 
 
@@ -251,23 +259,91 @@ def test_the_orientation_of_a_camera_is_applied(tmp_path: Path) -> None:
     assert np.array_equal(images.read(tmp_path / "image.png"), np.rot90(array, -1))
 
 
-def test_a_deep_colour_png_loses_bits_with_a_warning(tmp_path: Path) -> None:
-    array = np.random.default_rng(0).integers(0, 65535, (3, 4, 3)).astype(">u2")
+def png(shape: tuple[int, ...], rows: bytes, interlaced: bool = False, extra: bytes = b"") -> bytes:
+    """A PNG file with filtered rows of 16-bit channels."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         checksum = zlib.crc32(kind + content)
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", checksum)
 
-    rows = b"".join(b"\0" + row.tobytes() for row in array)
-    (tmp_path / "deep.png").write_bytes(
+    colour_type = {2: 4, 3: 2, 4: 6}[shape[2]]
+    header = struct.pack(">IIBBBBB", shape[1], shape[0], 16, colour_type, 0, 0, interlaced)
+    packed = zlib.compress(rows)
+    return (
         b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", struct.pack(">IIBBBBB", 4, 3, 16, 2, 0, 0, 0))
-        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IHDR", header)
+        + (chunk(b"tRNS", extra) if extra else b"")
+        + chunk(b"IDAT", packed[:7])
+        + chunk(b"IDAT", packed[7:])
         + chunk(b"IEND", b"")
     )
-    with pytest.warns(UserWarning, match="has 16 bits per colour, of which Pillow reads 8"):
-        image = images.read(tmp_path / "deep.png")
-    assert np.abs(image.astype(int) - (array >> 8).astype(int)).max() <= 1
+
+
+def filtered(image: Array, kinds: list[int]) -> bytes:
+    """Rows of a PNG, pixel by pixel, as its specification defines the five filters."""
+    pixels = image.astype(">u2").view(np.uint8).astype(int)
+    rows = b""
+    for i, kind in enumerate(kinds):
+        row = []
+        for j in range(pixels.shape[1]):
+            for k in range(pixels.shape[2]):
+                a = pixels[i, j - 1, k] if j else 0
+                b = pixels[i - 1, j, k] if i else 0
+                c = pixels[i - 1, j - 1, k] if i and j else 0
+                paeth = min((a, b, c), key=lambda each: abs(a + b - c - each))
+                predicted = (0, a, b, (a + b) // 2, paeth)[kind]
+                row.append((pixels[i, j, k] - predicted) % 256)
+        rows += bytes([kind, *row])
+    return rows
+
+
+@pytest.mark.parametrize("channels", [2, 3, 4])
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (12, 1), (1, 9), (12, 9), (7, 15)])
+def test_colours_of_16_bits_in_png(tmp_path: Path, height: int, width: int, channels: int) -> None:
+    rng = np.random.default_rng(0)
+    array = rng.integers(0, 65535, (height, width, channels)).astype(np.uint16)
+    kinds = [k % 5 for k in range(height)] if height > 1 else [4]
+    (tmp_path / "deep.png").write_bytes(png(array.shape, filtered(array, kinds)))
+    for _ in range(2):
+        image, alpha = read_with_alpha(tmp_path / "deep.png")
+        if channels == 3:
+            assert alpha is None
+            assert cases.same_bits(image, array)
+        else:
+            assert alpha is not None
+            assert cases.same_bits(np.dstack([image, alpha]), array)
+        images.write(tmp_path / "deep.png", array)  # by the encoder of fost, then again
+    with Image.open(tmp_path / "deep.png") as opened:  # an independent decoder of the high bytes
+        pixels = np.asarray(opened).astype(int)
+    if channels == 2:  # Pillow repeats grey as red, green and blue
+        pixels = pixels[..., [0, 3]]
+    assert np.abs(pixels - (array >> 8)).max() <= 1
+
+
+def test_deep_colours_that_only_pillow_reads_lose_bits_with_a_warning(tmp_path: Path) -> None:
+    array = np.random.default_rng(0).integers(0, 65535, (1, 1, 3)).astype(np.uint16)
+    rows = filtered(array, [0])
+    for content in (
+        png(array.shape, rows, interlaced=True),
+        png(array.shape, rows, extra=b"\0" * 6),
+    ):
+        (tmp_path / "deep.png").write_bytes(content)
+        with pytest.warns(UserWarning, match="has 16 bits per colour, of which Pillow reads 8"):
+            image = images.read(tmp_path / "deep.png")
+        assert np.abs(image.astype(int) - (array >> 8)).max() <= 1
+
+
+def test_damaged_colours_of_16_bits(tmp_path: Path) -> None:
+    array = np.random.default_rng(0).integers(0, 65535, (8, 9, 3)).astype(np.uint16)
+    whole = png(array.shape, filtered(array, [4] * 8))
+    wrong = bytearray(whole)
+    wrong[-30] ^= 1
+    short = png(array.shape, filtered(array, [4] * 8)[:-5])
+    unknown = png(array.shape, bytes([9]) + filtered(array, [4] * 8)[1:])
+    for content in (whole[:60], whole[:-20], bytes(wrong), short, unknown):
+        (tmp_path / "deep.png").write_bytes(content)
+        with pytest.raises(ValueError, match=r"cannot read '.*deep\.png': "):
+            images.read(tmp_path / "deep.png")
 
 
 def test_a_single_pixel(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 import fost
 from fost import _core
+from fost.learning import rotations
 from fost.learning.rotations import _aligned, _identities
 from fost.learning.structure import Problem
-from fost.learning.training_data import TrainingData
+from fost.learning.training_data import TrainingData, as_training_data
 from tests import reference_learning as twin
 from tests.learning.test_learn import correlated, relative_error
 
@@ -162,6 +163,38 @@ def test_the_default_start_is_reproducible():
         fost.learn(Y, fost.Rotations(8), 4, base=fost.DCT((8, 8)), max_iter=2) for _ in range(2)
     )
     assert one.transform == two.transform
+
+
+@pytest.mark.parametrize("base", [None, fost.DCT((8, 8))], ids=["no base", "base"])
+@pytest.mark.parametrize("kind", ["complete", "missing", "weighted"])
+def test_the_aligned_start_learns_from_the_leading_features(base, kind, monkeypatch, rng):
+    """It is orthonormal, better than the base, and keeps the other features of the base."""
+    monkeypatch.setattr(rotations, "_ALIGNED_FEATURES", 24)
+    Y = smooth_patches(800)
+    missing = rng.random(Y.shape) < 0.05 if kind == "missing" else None
+    weights = rng.uniform(0.5, 2, len(Y)) if kind == "weighted" else None
+    data = as_training_data(Y, missing, weights)
+    problem = Problem(data, base, 4, rng, 20, 1e-6)
+    U = _aligned(problem)
+    np.testing.assert_allclose(U.matrix.T @ U.matrix, np.eye(64), atol=1e-12)
+    assert (np.diag(U.matrix) >= 0).all()
+    coefficients = Y if base is None else base.forward(Y)
+    fixed = np.flatnonzero(np.diag(U.matrix) == 1)
+    assert len(fixed) == (0 if base is None else 64 - 24)
+    if base is not None:
+        energies = np.diag(problem.gram)
+        assert energies[fixed].max() <= np.delete(energies, fixed).min()
+    before = relative_error(Y, base or fost.DCT(64), 4)
+    assert relative_error(coefficients, U, 4) < before
+
+
+def test_long_signals_start_from_256_features():
+    """More features than Q-DLA learns from: the error still decreases, below that of the base."""
+    Y = np.cumsum(np.random.default_rng(0).standard_normal((400, 300)), axis=1)
+    base = fost.DCT(300)
+    result = fost.learn(Y, fost.Rotations(30), 8, base=base, max_iter=3, random_state=0)
+    assert np.all(np.diff(result.errors) <= 1e-12)
+    assert result.error < relative_error(Y, base, 8)
 
 
 def test_unknown_starts_are_refused():

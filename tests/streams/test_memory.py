@@ -73,6 +73,49 @@ def test_memory_stays_bounded(tmp_path: Path, n_threads: int) -> None:
     )
 
 
+# Banks and unions learn from samples, whose rows are on almost all pages of a file. The sample of a
+# union takes 12 MiB, with its copies and masks 44 in all. Pages of the file and of the mask that
+# stayed would take 80 more.
+ROOM_OF_SAMPLES = 72
+
+SAMPLE = """
+import re, sys
+import numpy as np, fost
+from fost.streams import arrays
+arrays._BLOCK_BYTES = 2**22
+def peak():
+    with open("/proc/self/status", encoding="utf-8") as file:
+        return int(re.search(r"VmHWM:\\s+(\\d+)", file.read())[1]) / 2**10
+def learn(Y, missing=None):
+    for collection in (fost.BankOf, fost.UnionOf):
+        structure = collection(fost.Reflectors(1), 2)
+        fost.learn(Y, structure, 1, missing=missing, max_iter=1, random_state=0)
+Y = np.load("rows.npy", mmap_mode="r")
+few = np.array(Y[:2000])
+learn(few)
+learn(few, np.zeros(few.shape, bool))
+before = peak()
+learn(Y)
+print("rows", Y.nbytes / 2**20, peak() - before)
+learn(Y, np.load("missing.npy", mmap_mode="r"))
+print("rows and mask", peak() - before)
+assert peak() - before < float(sys.argv[1]), peak() - before
+"""
+
+
+def test_samples_of_memory_maps_are_not_kept(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    rows = random.standard_normal((2**18, 64)).astype(np.float32)  # 64 MiB
+    np.save(tmp_path / "rows.npy", rows)
+    np.save(tmp_path / "missing.npy", random.random(rows.shape) < 0.01)  # 16 MiB
+    subprocess.run(
+        [sys.executable, "-c", SAMPLE, str(ROOM_OF_SAMPLES)],
+        env={**os.environ, "FOST_NUM_THREADS": "1"},
+        cwd=tmp_path,
+        check=True,
+    )
+
+
 # The memory that restoration in tiles may add: a tile of 288 x 288 with its margin and 2^18
 # training samples, about ten numbers each, are 21 MiB. A whole array takes 60 MiB for each
 # of its copies.

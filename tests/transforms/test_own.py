@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
-from functools import cached_property
+from functools import cached_property  # noqa: TID251
 from importlib import metadata
 from pathlib import Path
 from typing import Any

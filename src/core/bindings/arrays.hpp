@@ -5,8 +5,10 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 
 #include "types/coding.hpp"
 
@@ -21,6 +23,31 @@ template <class T, class... Shape>
 using Packed = nb::ndarray<T, nb::c_contig, nb::device::cpu, Shape...>;
 using Line = nb::ndim<1>;
 template <class T> using Lines = Packed<const T, nb::ndim<2>>;
+
+// Releases the GIL for the lifetime of this object, as nb::gil_scoped_release does. When the
+// interpreter ends, Python before 3.14 ends every other thread that asks for the GIL by
+// pthread_exit. That unwinds the stack, which aborts the process at the first function that is
+// noexcept, as those of nanobind are. Such a thread waits here instead, until the process ends.
+class ReleasedGil {
+ public:
+  ReleasedGil() : state_(PyEval_SaveThread()) {}
+  ReleasedGil(const ReleasedGil&) = delete;
+  ReleasedGil& operator=(const ReleasedGil&) = delete;
+  ~ReleasedGil() noexcept(false) {
+    UnwindGuard guard;
+    PyEval_RestoreThread(state_);
+    guard.restored = true;
+  }
+
+ private:
+  struct UnwindGuard {
+    bool restored = false;
+    ~UnwindGuard() {
+      while (!restored) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+  };
+  PyThreadState* state_;
+};
 
 inline void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);

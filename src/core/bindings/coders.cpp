@@ -19,7 +19,7 @@ Index encode_array(const Coder& coder, const Signals& y, int s, const Packed<T, 
               indptr.shape(0) == y.shape(0) + 1,
           "not enough room for the codes");
   const View<const T> from = signals<T>(y);
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return encode<T, I>(coder, from, s, values.data(), indices.data(), indptr.data());
 }
 
@@ -39,7 +39,7 @@ nb::object encode_variable_length_array(const Coder& coder, const Input<T>& y, i
   require((tol >= 0) != (threshold >= 0), "exactly one of tol and threshold must be nonnegative");
   std::optional<OwnedRows<T>> rows;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     rows = encode_variable_length<T>(coder, view<const T>(y), {s, tol, threshold});
   }
   if (!rows) return nb::none();
@@ -54,7 +54,7 @@ double accumulate_array(const Coder& coder, const Input<T>& y, int s,
   require(Index(y.shape(1)) == coder.n && s >= 1 && s <= coder.n, "shapes do not agree");
   require(Index(matrix.shape(0)) == coder.n_atoms() && Index(matrix.shape(1)) == coder.n,
           "shapes do not agree");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return accumulate<T>(coder, view<const T>(y), s, matrix.data());
 }
 
@@ -63,7 +63,7 @@ bool apply_array(const TransformPlan& plan, const Signals& y, const Output<T>& x
   require(Index(y.shape(1)) == plan.n && y.shape(0) == x.shape(0) && y.shape(1) == x.shape(1),
           "shapes do not agree");
   const View<const T> from = signals<T>(y);
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return apply<T>(plan, inverse, from, view<T>(x));
 }
 
@@ -73,7 +73,7 @@ int decode_array(const TransformPlan& plan, const Packed<const T, Line>& values,
                  const Packed<const I, Line>& indptr, const Output<T>& x) {
   const auto codes = sparse_rows<T, I>(values, indices, indptr, plan.n, x);
   require(Index(x.shape(1)) == plan.n, "shapes do not agree");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return static_cast<int>(decode<T, I>(plan, codes, view<T>(x)));
 }
 
@@ -84,14 +84,14 @@ int sum_atoms_array(const Packed<const T, nb::ndim<2>>& atoms, const Packed<cons
   const auto codes = sparse_rows<T, I>(values, indices, indptr, atoms.shape(0), x);
   require(atoms.shape(1) == x.shape(1) && (x.size() < 2 || x.shape(1) < 2 || x.stride(1) == 1),
           "shapes do not agree");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return static_cast<int>(sum_atoms<T, I>(atoms.data(), codes, view<T>(x)));
 }
 
 template <class T>
 void hash_signals_array(const Input<T>& y, const Packed<std::uint64_t, Line>& hashes) {
   require(y.shape(0) == hashes.shape(0), "shapes do not agree");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   hash_signals(view<const T>(y), hashes.data());
 }
 

@@ -35,7 +35,7 @@ void condition_array(const Packed<const double, Line>& mean,
                              log_determinant};
   const IncompleteRows signals = {rows.data(),        missing.data(),     nullptr, pointer(weights),
                                   pointer(densities), pointer(variances), every};
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   condition_rows({{gaussian, signals, Index(count), pointer(sum)}});
 }
 
@@ -80,7 +80,7 @@ void condition_members_array(const std::vector<Packed<const double, Line>>& mean
     return array ? array->data() + offset : nullptr;
   };
   std::vector<ConditioningTask> tasks;
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   const Buffer<bool> mask(Index(total * n));
   for (std::size_t r = 0; r < total; ++r) {
     std::copy_n(missing.data() + places[r] * n, n, mask.get() + r * n);
@@ -112,7 +112,7 @@ void invert_covariances_array(const Matrices& covariances,
     from.push_back(covariances[k].data());
     to.push_back(inverses[k].data());
   }
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   invert_covariances(from, static_cast<int>(n), to, log_determinants.data());
 }
 
@@ -124,7 +124,7 @@ void mahalanobis_distances_array(const Lines<float>& rows, const Lines<float>& m
               precisions.shape(2) == n && energies.shape(0) == rows.shape(0) &&
               energies.shape(1) == count,
           "shapes do not agree");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   mahalanobis_distances({static_cast<int>(n), static_cast<int>(count), rows.data(), means.data(),
                          precisions.data(), energies.data()},
                         Index(rows.shape(0)));

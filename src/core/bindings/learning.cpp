@@ -14,7 +14,7 @@ void sweep_reflectors_array(const Packed<const double, nb::ndim<2>>& statistic,
   require(statistic.shape(0) == n && statistic.shape(1) == n && order.shape(0) == m &&
               begins.shape(0) == m,
           "shapes do not agree");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   sweep_reflectors(statistic.data(), static_cast<int>(n), vectors.data(), static_cast<int>(m),
                    order.data(), begins.data());
 }
@@ -23,7 +23,7 @@ void lowest_eigenvectors_array(const Packed<const double, nb::ndim<2>>& statisti
                                const Packed<double, nb::ndim<2>>& vectors) {
   const std::size_t m = vectors.shape(0), n = vectors.shape(1);
   require(statistic.shape(0) == n && statistic.shape(1) == n, "shapes do not agree");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   lowest_eigenvectors(statistic.data(), static_cast<int>(n), vectors.data(), static_cast<int>(m));
 }
 
@@ -34,7 +34,7 @@ bool solve_procrustes_array(const Packed<const double, nb::ndim<2>>& statistic,
   require(statistic.shape(1) == n && current.shape(0) == n && current.shape(1) == n &&
               found.shape(0) == n && found.shape(1) == n,
           "shapes do not agree");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return solve_procrustes(statistic.data(), current.data(), static_cast<int>(n), found.data());
 }
 
@@ -45,7 +45,7 @@ int sweep_rotations_array(const Packed<const double, nb::ndim<2>>& statistic,
   const std::size_t n = statistic.shape(0), g = pairs.shape(0);
   require(statistic.shape(1) == n && n >= 2 && blocks.shape(0) == g && gains.shape(0) == g,
           "shapes do not agree");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return sweep_rotations(statistic.data(), static_cast<int>(n), pairs.data(), blocks.data(),
                          gains.data(), static_cast<int>(g), least);
 }

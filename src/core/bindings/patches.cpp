@@ -25,7 +25,7 @@ void momentum_step_array(const Packed<T>& estimate, const Packed<T>& velocity,
   require(velocity.size() == count && sums.size() == count && weights.size() == count &&
               missing.size() == count,
           "shapes do not agree");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   momentum_step<T>(
       {estimate.data(), velocity.data(), missing.data(), relaxation, momentum, nullptr},
       {sums.data(), weights.data()}, Index(count));
@@ -56,7 +56,7 @@ void shrink_array(const Coder& coder, const Packed<const T, nb::ndim<3>>& volume
   require(grid.size() == coder.n && same(sums) && same(weights) && (!pilot || same(*pilot)),
           "shapes do not agree");
   const WeightedSums<T> out = {sums.data(), weights.data()};
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   shrink<T>(coder, grid, level, sharpness, out);
 }
 
@@ -88,7 +88,7 @@ void shrink_and_step_array(const Coder& coder, const Packed<T, nb::ndim<3>>& est
           "shapes do not agree");
   const MomentumState<T> state = {estimate.data(), velocity.data(), missing.data(),
                                   relaxation,      momentum,        nullptr};
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   shrink_and_step<T>(coder, grid, level, sharpness, {sums.data(), weights.data()}, state, rows);
 }
 
@@ -118,7 +118,7 @@ void filter_groups_array(const Volumes<const T>& images, const Volumes<const T>&
     task.reach[axis] = std::min(reach[axis], Index(extent));
   }
   require(valid, "shapes do not agree");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   filter_groups<T>(task, {sums.data(), weights.data()});
 }
 

@@ -40,14 +40,14 @@ Index pursue_array(const Lines<T>& atoms, const std::optional<Lines<T>>& gram,
                                pointer(squares)};
   View<const bool> mask{};
   if (missing) mask = view<const bool>(*missing);
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return pursue<T, I>(dictionary, view<const T>(y), missing ? &mask : nullptr, s, tol,
                       values.data(), indices.data(), indptr.data());
 }
 
 template <class T>
 std::pair<double, double> squared_norms_array(const Lines<T>& rows) {
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return squared_norms<T>(rows.data(), Index(rows.shape(1)), Index(rows.shape(0)));
 }
 
@@ -56,7 +56,7 @@ void inner_products_array(const Lines<T>& atoms, const Packed<T, nb::ndim<2>>& g
   require(gram.shape(0) == atoms.shape(0) && gram.shape(1) >= atoms.shape(0) &&
               gram.shape(1) % PITCH == 0,
           "shapes do not agree");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   inner_products<T>(atoms.data(), static_cast<int>(atoms.shape(1)),
                     static_cast<int>(atoms.shape(0)), static_cast<int>(gram.shape(1)), gram.data());
 }
@@ -71,7 +71,7 @@ void sweep_atoms_array(const Packed<T, nb::ndim<2>>& atoms, const Packed<T, nb::
   require(atoms.shape(1) == residual.shape(1) && begins.shape(0) == atoms.shape(0) + 1 &&
               rows.shape(0) == values.shape(0) && places.shape(0) == values.shape(0),
           "shapes do not agree");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   sweep_atoms<T>({begins.data(), rows.data(), places.data(), values.data()},
                  static_cast<int>(atoms.shape(1)), order.data(), static_cast<int>(order.shape(0)),
                  atoms.data(), residual.data());
@@ -89,7 +89,7 @@ Index pursue_union_array(const Union& all, const Lines<T>& gram, const Input<T>&
   require(values.shape(0) >= y.shape(0) * s && indices.shape(0) >= y.shape(0) * s &&
               indptr.shape(0) == y.shape(0) + 1,
           "not enough room for the codes");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return pursue<T, I>(all, residuals, gram.data(), view<const T>(y), s, tol, values.data(),
                       indices.data(), indptr.data());
 }
@@ -108,7 +108,7 @@ void code_sums_array(const Packed<const T, Line>& values,
   const SparseRows<T, std::int64_t> codes = {values.data(), indices.data(), indptr.data(),
                                              Index(values.shape(0)),
                                              static_cast<std::int32_t>(atoms)};
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   code_sums<T>(codes, Index(atoms), view<const T>(y), matrix.data(), products.data());
 }
 

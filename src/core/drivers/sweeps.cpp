@@ -13,6 +13,12 @@ namespace {
 // Lanczos vectors that are kept before a restart.
 constexpr int LANCZOS_STEPS = 200;
 
+constexpr Index LANES = 8;  // upper bound over all instruction sets
+
+// Rows of whole vectors. With an odd number of cache lines per row (| LANES), the entries of a
+// column do not map to the same cache sets.
+Index padded(int n) { return (n + LANES - 1) / LANES * LANES; }
+
 // Owner of a SweepMemory.
 class SweepBuffers {
  public:
@@ -66,10 +72,7 @@ void lowest_eigenvectors(const double* statistic, int n, double* vectors, int m)
 }
 
 bool solve_procrustes(const double* statistic, const double* current, int n, double* found) {
-  constexpr Index LANES = 8;  // upper bound over all instruction sets
-  // An odd number of cache lines per row, so that the entries of a column do not map to the same
-  // cache sets.
-  const Index rows = (n + LANES - 1) / LANES * LANES, pitch = rows | LANES, size = rows * pitch;
+  const Index rows = padded(n), pitch = rows | LANES, size = rows * pitch;
   const Buffer<double> numbers(2 * size + LANES * (rows + pitch) + n);
   const Buffer<std::int32_t> integers(2 * Index(n));
   double* next = numbers.get();
@@ -89,11 +92,12 @@ bool solve_procrustes(const double* statistic, const double* current, int n, dou
 
 int sweep_rotations(const double* statistic, int n, std::int32_t* pairs, double* blocks,
                     double* gains, int g, double least) {
-  const Index size = Index(n) * n;
+  const Index pitch = padded(n) | LANES, size = n * pitch;
   const Buffer<double> matrices(3 * size), lines(2 * Index(n));
   const Buffer<std::int32_t> partners(n);
-  const RotationMemory memory = {matrices.get(), matrices.get() + size, matrices.get() + 2 * size,
-                                 lines.get(),    lines.get() + n,       partners.get()};
+  double* first = matrices.get();
+  const RotationMemory memory = {pitch,       first,           first + size,  first + 2 * size,
+                                 lines.get(), lines.get() + n, partners.get()};
   return algebra().sweep_rotations(statistic, memory, n, pairs, blocks, gains, g, least);
 }
 

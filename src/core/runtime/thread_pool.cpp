@@ -102,24 +102,22 @@ void before_fork() { pool->lock(); }
 void after_fork_in_parent() { pool->unlock(); }
 void after_fork_in_child() { pool = new Pool; }
 
-Pool& instance() {
-  static const bool made = [] {
-    pool = new Pool;
+// Made when the module is loaded: a fork during the first parallel call of another thread would
+// leave a pool that is made on demand half made in the child.
+[[maybe_unused]] const bool made = [] {
+  pool = new Pool;
 #if !defined(_WIN32)
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 #endif
-    return true;
-  }();
-  (void)made;
-  return *pool;
-}
+  return true;
+}();
 
 }  // namespace
 
 void run_on_threads(int threads, const std::function<void(int)>& work) {
   if (threads <= 1) return work(0);
   Job job{work, threads};
-  instance().run(job);
+  pool->run(job);
 }
 
 }  // namespace fost

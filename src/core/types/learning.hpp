@@ -43,8 +43,9 @@ struct PolarMemory {
   std::int32_t *order, *unused;  // n each
 };
 
-// Working memory of one sweep over rotations.
+// Working memory of one sweep over rotations. Rows of matrices are `pitch` apart.
 struct RotationMemory {
+  Index pitch;
   double *r, *rt, *scores;  // n x n each
   double *diagonal, *best;  // n each
   std::int32_t* partner;    // n

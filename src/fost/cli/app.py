@@ -14,6 +14,7 @@ from fost.cli.decode import decode_command
 from fost.cli.denoise import denoise_command
 from fost.cli.encode import encode_command
 from fost.cli.errors import CommandGroup, UserError
+from fost.cli.export import export_command
 from fost.cli.fill import fill_command
 from fost.cli.info import info_command
 from fost.cli.inpaint import inpaint_command
@@ -33,6 +34,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "info": info_command,
     "encode": encode_command,
     "decode": decode_command,
+    "export": export_command,
     "fill": fill_command,
     "inpaint": inpaint_command,
     "denoise": denoise_command,

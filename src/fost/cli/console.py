@@ -7,7 +7,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fost.cli.errors import UserError, printable
@@ -24,14 +24,27 @@ def show_written(
     quiet: bool,
 ) -> None:
     """Print a result with the file that was written and the time since `start`."""
-    seconds = time.perf_counter() - start
-    lines = {**lines, "time": f"{seconds:.1f} s", "written": str(output)}
-    facts = {**facts, "seconds": seconds, "output": output}
+    lines, facts = with_output(lines, facts, output, start)
     show(lines, facts, as_json=as_json, quiet=quiet)
 
 
+def with_output(
+    lines: Mapping[str, str], facts: Mapping[str, object], output: Path, start: float
+) -> tuple[dict[str, str], dict[str, object]]:
+    """A result with the file that was written and the time since `start`."""
+    seconds = time.perf_counter() - start
+    return (
+        {**lines, "time": f"{seconds:.1f} s", "written": str(output)},
+        {**facts, "seconds": seconds, "output": output},
+    )
+
+
 def show(
-    lines: Mapping[str, str], facts: Mapping[str, object], *, as_json: bool, quiet: bool
+    lines: Mapping[str, str],
+    facts: Mapping[str, object] | Sequence[Mapping[str, object]],
+    *,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Print a result on stdout: `lines` for people, or `facts` as JSON for programs."""
     if as_json:
@@ -59,6 +72,32 @@ def _plain(value: object) -> object:
 
 def psnr_text(psnr: float | None) -> str:
     return "infinite, the image is exact" if psnr is None else f"{psnr:.2f} dB"
+
+
+def output_files(paths: Sequence[Path], output: str, force: bool) -> list[tuple[Path, Path]]:
+    """Inputs with their outputs: `output`, or files of the same names in that folder.
+
+    Several inputs need a folder. It is created if `output` ends with a slash. Raises a UserError
+    if an output cannot or must not be written.
+    """
+    place, is_folder = Path(output), output.endswith(("/", os.sep))
+    pairs = [(path, place / path.name) for path in paths]
+    if len(paths) == 1 and not is_folder:
+        pairs = [(paths[0], place)]
+    elif not (is_folder or place.is_dir()):
+        raise UserError(f"{output!r} is no folder for {len(paths)} results; '{output}/' creates it")
+    else:
+        names = [path.name for path in paths]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise UserError(f"several inputs are called {twice!r}, which {output!r} holds once")
+        try:
+            place.mkdir(exist_ok=True)
+        except OSError as error:
+            raise UserError(f"cannot create {output!r}: {error.strerror}") from error
+    for _, target in pairs:
+        check_output(target, force)
+    return pairs
 
 
 def check_output(path: Path, force: bool) -> None:

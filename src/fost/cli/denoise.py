@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fost.cli import options
-from fost.cli.console import check_output, show_written
+from fost.cli.console import output_files, show, with_output
 from fost.cli.errors import UserError, error_prefix, writing
 from fost.cli.models import load_model
 from fost.io.arrays import Samples, check_conversion, create_samples, open_samples
@@ -27,8 +27,8 @@ class Quality(StrEnum):
 
 
 def denoise_command(
-    path: options.SamplesFile,
-    output: options.Output,
+    paths: options.SamplesFiles,
+    output: options.OutputOrFolder,
     sigma: float | None = None,
     transform: options.TransformFile = None,
     stride: options.Count = None,
@@ -60,40 +60,42 @@ def denoise_command(
 
     if sigma is not None and not 0 <= sigma < float("inf"):
         raise UserError(f"--sigma must be a nonnegative number, got {sigma}")
-    samples = open_input(path, output, volume, channel_axis, force)
     options.set_threads(threads)
-    coder, patch_shape = load_transform(transform, samples)
-    start, level = time.perf_counter(), sigma
-    with (
-        writing(output),
-        create_samples(output, samples) as out,
-        error_prefix(f"cannot denoise {str(path)!r}"),
-    ):
-        if level is None:
-            level = restoration.estimate_sigma(samples.array, channel_axis=samples.channel_axis)
-        restoration.denoise(
-            samples.array,
-            level,
-            transform=coder,
-            stride=stride or 1,
-            channel_axis=samples.channel_axis,
-            patch_shape=patch_shape,
-            quality=quality,
-            out=out,
-            verbose=show_progress(quiet),
-        )
-    lines = {"noise level": f"{level:.3g}" + (", estimated" if sigma is None else "")}
-    facts = {"sigma": level, "estimated": sigma is None}
-    report_restored(samples, lines, facts, output, start, as_json, quiet)
+    reports = []
+    for path, target in output_files(paths, output, force):
+        samples = open_input(path, target, volume, channel_axis)
+        coder, patch_shape = load_transform(transform, samples)
+        start, level = time.perf_counter(), sigma
+        with (
+            writing(target),
+            create_samples(target, samples) as out,
+            error_prefix(f"cannot denoise {str(path)!r}"),
+        ):
+            if level is None:
+                level = restoration.estimate_sigma(samples.array, channel_axis=samples.channel_axis)
+            restoration.denoise(
+                samples.array,
+                level,
+                transform=coder,
+                stride=stride or 1,
+                channel_axis=samples.channel_axis,
+                patch_shape=patch_shape,
+                quality=quality,
+                out=out,
+                verbose=show_progress(quiet),
+            )
+        lines = {"noise level": f"{level:.3g}" + (", estimated" if sigma is None else "")}
+        facts = {"sigma": level, "estimated": sigma is None}
+        reports.append(report_restored(samples, lines, facts, target, start, as_json, quiet))
+    show_reports(reports, as_json)
 
 
 def open_input(
-    path: Path, output: Path, volume: bool, channel_axis: int | None, force: bool
+    path: Path, output: Path, volume: bool, channel_axis: int | None, keep_alpha: bool = True
 ) -> Samples:
-    """Open the input of `fost denoise` or `fost inpaint` after a check of its output."""
+    """Open an input of `fost denoise` or `fost inpaint` after a check of its output."""
     check_conversion(path, output, volume)
-    check_output(output, force)
-    return open_samples(path, volume, channel_axis)
+    return open_samples(path, volume, channel_axis, keep_alpha)
 
 
 def load_transform(
@@ -118,12 +120,20 @@ def report_restored(
     start: float,
     as_json: bool,
     quiet: bool,
-) -> None:
-    """Print what was restored, and how long it took since `start`."""
+) -> dict[str, object]:
+    """Print what was restored, unless JSON is wanted, and return it."""
     shape, dtype = samples.shape, str(samples.dtype)
     if samples.format == "image":
         first = {"image": f"{shape[1]} x {shape[0]} pixels, {dtype}"}
     else:
         first = {"samples": f"{' x '.join(map(str, shape))}, {dtype}"}
     facts = {**facts, "shape": shape, "dtype": dtype}
-    show_written({**first, **lines}, facts, output, start, as_json=as_json, quiet=quiet)
+    shown, result = with_output({**first, **lines}, facts, output, start)
+    show(shown, result, as_json=False, quiet=quiet or as_json)
+    return result
+
+
+def show_reports(reports: list[dict[str, object]], as_json: bool) -> None:
+    """Print the results of all files as JSON: an object, or a list of several."""
+    if as_json:
+        show({}, reports[0] if len(reports) == 1 else reports, as_json=True, quiet=False)

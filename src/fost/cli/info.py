@@ -13,6 +13,7 @@ from fost.cli.models import Model, load_model, reference_dct
 
 if TYPE_CHECKING:
     from fost._typing import Numbers
+    from fost.export.c import CSize
     from fost.transforms import Coder, Transform
 
 # Atoms are drawn with this many pixels per entry and between atoms; the border is dark grey.
@@ -68,6 +69,7 @@ def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     gap = max(_orthonormality_gap(member) for member in members) if small else None
     s, pursuit = model.n_nonzero_coefs, isinstance(coder, Union) and small
     encode_flops = coder.encode_flops(s) if pursuit else None
+    counts, c_size = coder.operation_counts, _c_size(coder) if small else None
     parts = [repr(part) for part in (members if len(members) > 1 else Chain(members).stages)]
     facts: dict[str, object] = {
         "model": model.path,
@@ -75,10 +77,13 @@ def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
         "n_features": n,
         "patch_shape": shape,
         "flops": coder.flops,
+        "operation_counts": counts._asdict(),
         "flops_encode": encode_flops,
         "flops_dense": dense_flops(n),
         "flops_dct": dct.flops if dct else None,
         "n_parameters": coder.n_parameters,
+        "c_tables": c_size.tables if c_size else None,
+        "c_stack": c_size.stack if c_size else None,
         "orthonormality_gap": gap,
         "metadata": model.metadata,
     }
@@ -88,6 +93,7 @@ def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
         "features": f"{n}" + (f" ({options.format_shape(shape)} patches)" if shape else ""),
         "operations": f"{coder.flops:,} per signal"
         + (", for the correlations with all atoms" if pursuit else ""),
+        "  by kind": f"{counts.multiplications:,} multiplications, {counts.additions:,} additions",
         "  of a dense matrix": _ratio(dense_flops(n), coder.flops),
     }
     if pursuit:
@@ -95,6 +101,12 @@ def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     if dct:
         lines[f"  of the {'2-D ' if shape else ''}DCT"] = _ratio(dct.flops, coder.flops)
     lines["parameters"] = f"{coder.n_parameters:,}"
+    lines["memory"] = f"{counts.memory:,} numbers, for the parameters and one signal"
+    if c_size:
+        lines["as C code"] = (
+            f"about {c_size.flash:,} bytes of flash ({c_size.tables:,} of them tables), "
+            f"{c_size.stack:,} bytes of stack arrays"
+        )
     lines["max |U^T U - I|"] = f"{gap:.1e}" if gap is not None else "not computed: too large"
     if usage := model.usage:
         facts["usage"] = usage
@@ -108,6 +120,16 @@ def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
         if key in model.metadata:
             lines[label] = model.metadata[key] + ("s" if key == "signals" else "")
     return lines, facts
+
+
+def _c_size(coder: Coder) -> CSize | None:
+    """The size of the exported C code; None for coders that cannot be exported."""
+    from fost.export.c import c_size
+
+    try:
+        return c_size(coder)
+    except (TypeError, ValueError):
+        return None
 
 
 def _orthonormality_gap(transform: Transform) -> float:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fost.cli import options
-from fost.cli.denoise import load_transform, open_input, report_restored, show_progress
+from fost.cli.console import output_files
+from fost.cli.denoise import (
+    load_transform,
+    open_input,
+    report_restored,
+    show_progress,
+    show_reports,
+)
 from fost.cli.errors import UserError, error_prefix, print_line, writing
 from fost.io.arrays import Samples, create_samples, file_format, open_samples
 
@@ -33,8 +40,8 @@ class Method(StrEnum):
 
 
 def inpaint_command(
-    path: options.SamplesFile,
-    output: options.Output,
+    paths: options.SamplesFiles,
+    output: options.OutputOrFolder,
     mask: str | None = None,
     missing_value: float | None = None,
     transform: options.TransformFile = None,
@@ -57,8 +64,8 @@ def inpaint_command(
     ----------
     mask : MASK
         A file of the same size that is not black, or not 0, where pixels or samples are missing;
-        an image of more than two values is true above half of its range. 'alpha' stands for the
-        transparent pixels of FILE.
+        an image of more than two values is true above half of its range. A folder has a mask of
+        the same name for each FILE. 'alpha' stands for the transparent pixels of FILE.
     missing_value : V
         Instead of a mask: the value of missing samples, or of all channels of missing pixels. It
         may be nan.
@@ -75,38 +82,46 @@ def inpaint_command(
 
     if (mask is None) == (missing_value is None):
         raise UserError("give either --mask or --missing-value to say what is missing")
-    with warnings.catch_warnings():
-        if mask == _ALPHA:  # the alpha channel is used after all
-            warnings.filterwarnings("ignore", ".*alpha.*", UserWarning)
-        samples = open_input(path, output, volume, channel_axis, force)
     options.set_threads(threads)
-    missing = _open_mask(mask, missing_value, path, samples, volume)
-    count, size = _count(missing), prod(missing.shape)
-    what = "pixel" if samples.format == "image" else "sample"
-    if count == 0:
-        print_line(f"warning: no {what} is missing")
-    coder, patch_shape = load_transform(transform, samples)
-    start = time.perf_counter()
-    with (
-        writing(output),
-        create_samples(output, samples) as out,
-        error_prefix(f"cannot inpaint {str(path)!r}"),
-    ):
-        restoration.inpaint(
-            samples.array,
-            missing,
-            transform=coder,
-            n_nonzero_coefs=n_nonzero_coefs,
-            stride=stride,
-            channel_axis=samples.channel_axis,
-            method=method,
-            patch_shape=patch_shape,
-            out=out,
-            verbose=show_progress(quiet),
-        )
-    lines = {"filled in": f"{count:,} of {size:,} {what}s ({count / size:.1%})"}
-    facts = {"n_missing": count, f"n_{what}s": size}
-    report_restored(samples, lines, facts, output, start, as_json, quiet)
+    reports = []
+    for path, target in output_files(paths, output, force):
+        with warnings.catch_warnings():
+            if mask == _ALPHA:  # the alpha channel is used after all
+                warnings.filterwarnings("ignore", ".*alpha.*", UserWarning)
+            samples = open_input(path, target, volume, channel_axis, mask != _ALPHA)
+        missing = _open_mask(mask, missing_value, path, samples, volume)
+        count, size = _count(missing), prod(missing.shape)
+        what = "pixel" if samples.format == "image" else "sample"
+        if count == 0:
+            print_line(f"warning: no {what} is missing")
+        elif size > count > size / 2:
+            print_line(
+                f"warning: {count / size:.1%} of the {what}s of {str(path)!r} are missing; "
+                "is the mask inverted?"
+            )
+        coder, patch_shape = load_transform(transform, samples)
+        start = time.perf_counter()
+        with (
+            writing(target),
+            create_samples(target, samples) as out,
+            error_prefix(f"cannot inpaint {str(path)!r}"),
+        ):
+            restoration.inpaint(
+                samples.array,
+                missing,
+                transform=coder,
+                n_nonzero_coefs=n_nonzero_coefs,
+                stride=stride,
+                channel_axis=samples.channel_axis,
+                method=method,
+                patch_shape=patch_shape,
+                out=out,
+                verbose=show_progress(quiet),
+            )
+        lines = {"filled in": f"{count:,} of {size:,} {what}s ({count / size:.1%})"}
+        facts = {"n_missing": count, f"n_{what}s": size}
+        reports.append(report_restored(samples, lines, facts, target, start, as_json, quiet))
+    show_reports(reports, as_json)
 
 
 def _open_mask(
@@ -130,6 +145,9 @@ def _open_mask(
         with error_prefix("--mask alpha"):
             return read_alpha_mask(path)
     file = Path(mask)
+    if file.is_dir() and file.suffix.lower() != ".zarr":
+        file = file / path.name
+        mask = str(file)
     if not is_image and file_format(file, volume) == "image":
         raise UserError(f"the mask {mask!r} must be a file like that of the samples")
     marks = open_samples(file, volume)

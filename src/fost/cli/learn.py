@@ -330,7 +330,16 @@ def _learn_structure(config: LearnConfig, signals: Signals, quiet: bool) -> Lear
 
     n = signals.n_features
     rule = config.rule(n)
+    first = True
     with progress("iteration", config.max_iter, options.shown(quiet)) as advance:
+
+        def report(k: int, error: float, _: Coder) -> None:
+            nonlocal first
+            if first and k > 1 and not quiet:
+                print_line(f"resumed at iteration {k - 1:,}")
+            first = False
+            advance(k, f"relative error {error:.4%}")
+
         result = fost.learn(
             signals.rows,
             config.make_structure(n),
@@ -341,7 +350,7 @@ def _learn_structure(config: LearnConfig, signals: Signals, quiet: bool) -> Lear
             max_iter=config.max_iter,
             random_state=config.random_state,
             checkpoint=config.checkpoint,
-            callback=lambda k, error, _: advance(k, f"relative error {error:.4%}"),
+            callback=report,
         )
     error = result.error
     if rule.threshold is not None:  # without the cost of entries

@@ -40,15 +40,25 @@ ModelFile = Annotated[
     Path,
     typer.Argument(metavar="MODEL", help="A model file from fost learn.", show_default=False),
 ]
-SamplesFile = Annotated[
-    Path,
+SamplesFiles = Annotated[
+    list[Path],
     typer.Argument(
-        metavar="FILE",
-        help="An image; or a signal or volume: .npy, .zarr, .wav, TIFF with --volume.",
+        metavar="FILE...",
+        help="Images; or signals or volumes: .npy, .zarr, .wav, TIFF with --volume.",
         show_default=False,
     ),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")]
+OutputOrFolder = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE|DIR/",
+        help="The file to write, or a folder for results under the names of their inputs. A name "
+        "with a slash at its end is a folder, which is created.",
+    ),
+]
 TransformFile = Annotated[
     Path | None,
     typer.Option(
@@ -123,7 +133,7 @@ def format_shape(shape: tuple[int, int]) -> str:
 
 
 def shown(quiet: bool) -> bool | None:
-    """Whether progress is shown: never, or only in terminals and while it lasts."""
+    """Whether progress is shown: never, or while it lasts; see `fost._progress.progress`."""
     return False if quiet else None
 
 

@@ -6,6 +6,7 @@ is removed; code files store the means beside the codes. Arrays are used unchang
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,10 @@ Shape = tuple[int, int]
 DEFAULT_PATCH_SHAPE = (8, 8)
 # Bytes of an .npy file that a Dask worker reads at once.
 _CHUNK_BYTES = 2**26
+# An array is taken for transposed if it has so many features, and so many for each signal.
+_MANY_FEATURES, _FEW_SIGNALS = 1000, 10
+# Chunks of fewer rows, and more than so many of them, are slow to read.
+_FEW_ROWS, _MANY_CHUNKS = 16, 1000
 
 
 @dataclass(frozen=True)
@@ -116,10 +121,52 @@ def _array_signals(
     rows, missing = _joined(arrays, on_cluster), None
     if masks:
         missing = _joined(open_masks(masks, arrays, on_cluster), on_cluster)
-    elif as_stream(rows).total(_count_nan)[0]:
+    elif on_cluster:
+        n_nan = as_stream(rows).total(_count_nan)[0]
+        missing = "nan" if n_nan else None
+    elif sum([_inspect(path, array) for path, array in zip(paths, arrays, strict=True)]):
         missing = "nan"
     n_signals = sum(int(array.shape[0]) for array in arrays)
     return Signals(rows, n_signals, n_features, "array", patch_shape, missing)
+
+
+def _inspect(path: Path, array: SlicedArray) -> int:
+    """The number of NaN in a file, after a look for damage and unsuitable layouts."""
+    from fost.streams import as_stream
+    from fost.streams.inspection import inspect
+
+    (n_signals, n_features), chunks = array.shape, getattr(array, "chunks", None)
+    if n_features >= _MANY_FEATURES and n_features >= _FEW_SIGNALS * n_signals:
+        warnings.warn(
+            f"{str(path)!r} has only {n_signals:,} signals of {n_features:,} entries each: signals "
+            "are rows, is the array transposed?",
+            stacklevel=2,
+        )
+    if chunks is not None and chunks[0] < _FEW_ROWS and n_signals > _MANY_CHUNKS * chunks[0]:
+        warnings.warn(
+            f"the chunks of {str(path)!r} have {chunks[0]} rows, which makes reading slow; chunks "
+            "of about 1 MB are fast",
+            stacklevel=2,
+        )
+    found = inspect(as_stream(array))
+    if found.infinite is not None:
+        raise UserError(
+            f"cannot use {str(path)!r}: it contains NaN or infinity, infinity first in "
+            f"{found.infinite}"
+        )
+    if found.extreme is not None:
+        warnings.warn(
+            f"{str(path)!r} may be damaged: an entry in {found.extreme} is {found.ratio:.0e} times "
+            "as large as those of the median signal",
+            stacklevel=2,
+        )
+    if 0 < found.n_nan < found.n_entries:
+        warnings.warn(
+            f"{found.n_nan:,} of {found.n_entries:,} entries of {str(path)!r} are NaN and taken as "
+            f"missing, the first in {found.nan}",
+            stacklevel=2,
+        )
+    return found.n_nan
 
 
 def _joined(arrays: list[Any], on_cluster: bool) -> Any:
@@ -237,7 +284,7 @@ def _dask_array(path: Path, array: SlicedArray) -> Any:
 
     place, (n_signals, n_features) = str(path.resolve()), array.shape
     if path.suffix.lower() == ".zarr":
-        return da.from_zarr(place)
+        return da.from_array(open_array(place), chunks=getattr(array, "chunks", "auto"))
     step = max(1, _CHUNK_BYTES // (n_features * array.dtype.itemsize))
     parts = [
         da.from_delayed(

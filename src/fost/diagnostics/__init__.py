@@ -6,7 +6,7 @@ in rows) and signals in rows, passes over the signals once, and returns a small 
 """
 
 from fost.diagnostics.coherence import mutual_coherence
-from fost.diagnostics.flops import batch_omp_flops, omp_cholesky_flops, operation_counts
+from fost.diagnostics.flops import batch_omp_flops, omp_cholesky_flops, speed_ups
 from fost.diagnostics.local_minima import gershgorin, procrustes, symmetry
 from fost.diagnostics.reflectors import each_reflector, one_more_reflector
 from fost.diagnostics.report import report
@@ -19,10 +19,10 @@ __all__ = [
     "mutual_coherence",
     "omp_cholesky_flops",
     "one_more_reflector",
-    "operation_counts",
     "procrustes",
     "report",
     "spectrum",
+    "speed_ups",
     "symmetric_bound",
     "symmetry",
 ]

@@ -51,7 +51,7 @@ def batch_omp_flops(n_features: int, n_nonzero_coefs: int, n_atoms: int | None =
 
 
 @dataclass(frozen=True, repr=False)
-class OperationCounts(DiagnosticResult):
+class SpeedUps(DiagnosticResult):
     """Operations to encode one signal, and the speed-ups of m reflectors.
 
     Attributes
@@ -112,9 +112,9 @@ class OperationCounts(DiagnosticResult):
         )
 
 
-def operation_counts(
+def speed_ups(
     n_features: int, n_reflectors: int, n_nonzero_coefs: int, n_atoms: int | None = None
-) -> OperationCounts:
+) -> SpeedUps:
     """Operations per signal for any n, m and s, and the speed-ups of the paper's Table II.
 
     Parameters
@@ -130,14 +130,14 @@ def operation_counts(
 
     Returns
     -------
-    OperationCounts
+    SpeedUps
         The counts `reflectors`, `dense`, `dct`, `omp_cholesky` and `batch_omp`, and the speed-ups
         of the reflectors `over_dense`, `over_dct`, `over_omp_cholesky` and `over_batch_omp`.
 
     Examples
     --------
-    >>> from fost.diagnostics import operation_counts
-    >>> found = operation_counts(64, 3, n_nonzero_coefs=4)
+    >>> from fost.diagnostics import speed_ups
+    >>> found = speed_ups(64, 3, n_nonzero_coefs=4)
     >>> found.reflectors, found.dense, found.dct
     (768, 8128, 774)
     >>> round(found.over_dense), round(found.over_dct)
@@ -145,7 +145,7 @@ def operation_counts(
     """
     n, s, k = _check_sizes(n_features, n_nonzero_coefs, n_atoms)
     m = check_integer(n_reflectors, "n_reflectors", 1, n, "n_features")
-    return OperationCounts(
+    return SpeedUps(
         n_features=n,
         n_reflectors=m,
         n_nonzero_coefs=s,

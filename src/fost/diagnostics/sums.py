@@ -9,12 +9,12 @@ At the end are the base class of all results, and the formatting of numbers in t
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fost._cache import lazy_property
 from fost._threads import single_threaded_blas
 from fost._typing import Float64Array, Floats
 from fost._validation import check_integer, check_parameters, check_real
@@ -79,7 +79,7 @@ class CodingSums:
     def n_features(self) -> int:
         return self.dictionary.n_features
 
-    @cached_property
+    @lazy_property
     def reconstruction(self) -> Float64Array:
         """D X Y^T, n x n; its trace is the inner product of D X and Y."""
         return np.asarray(self.dictionary.atoms.T @ self.statistic)

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._cache import lazy_property
 from fost._threads import single_threaded_blas
 from fost._typing import Float64Array, Floats, Mask
 from fost._validation import RandomState, as_generator, check_integer, check_path
@@ -328,7 +328,7 @@ class HeldOutEntries:
         errors -= truth
         return np.asarray(np.einsum("ij,ij->i", errors, errors))
 
-    @cached_property
+    @lazy_property
     def _hidden_values(self) -> tuple[Float64Array, Float64Array]:
         """`hidden` as numbers, and the held-out values, zero elsewhere."""
         truth = np.where(self.hidden, self.signals[: len(self.hidden)], 0)
@@ -427,6 +427,8 @@ def _run_em(
     last, gain = held_out.iterate(mixture), 0.0
     factor = _RELAXATION if held_out.is_decisive else _SAFE_RELAXATION
     for _ in range(max_iter - 1):
+        if last.error == 0:  # constant data
+            break
         plain = m_step(last.mixture, last.sums, shrinkage)
         relaxed = over_relaxed(last.mixture, plain, factor)
         following = held_out.iterate(relaxed)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fost import _core
+from fost._cache import lazy_property
 from fost._threads import single_threaded_blas
 from fost._typing import Float64Array, Floats, Mask
 from fost._validation import check_flag, check_missing, check_parameters, check_signals
@@ -242,7 +243,7 @@ class Mixture:
             scores[every, best] = -np.inf
         return chosen
 
-    @cached_property
+    @lazy_property
     def _single_gaussian(self) -> Gaussian:
         """The Gaussian with the mean and the covariance of the mixture."""
         centred = np.array([member.mean for member in self.members]) - self.mean

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import product
 from math import prod
 from pathlib import Path
 from types import ModuleType
@@ -42,12 +43,16 @@ _MAX_TIFF_BYTES = 2**32 - 2**25
 
 @dataclass(frozen=True)
 class Samples:
-    """The array in a file, the axis of its channels if it has one, and the rate of audio."""
+    """The array in a file, the axis of its channels if it has one, and the rate of audio.
+
+    `alpha` is the alpha channel of an image, which is not part of the array.
+    """
 
     array: SlicedArray
     channel_axis: int | None
     format: FileFormat
     rate: int = 1
+    alpha: Numbers | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -84,7 +89,9 @@ def open_array(path: str | os.PathLike[str]) -> SlicedArray:
     return array
 
 
-def open_samples(path: Path, volume: bool = False, channel_axis: int | None = None) -> Samples:
+def open_samples(
+    path: Path, volume: bool = False, channel_axis: int | None = None, keep_alpha: bool = False
+) -> Samples:
     """Open a file in any format; `channel_axis` is for arrays, other formats tell it themselves."""
     form = file_format(path, volume)
     if form == "array":
@@ -97,8 +104,8 @@ def open_samples(path: Path, volume: bool = False, channel_axis: int | None = No
         return Samples(array, -1 if colours else None, form)
     from fost.io import images
 
-    image = images.read(path)
-    return Samples(image, None if image.ndim == 2 else -1, form)
+    image, alpha = images.read_with_alpha(path) if keep_alpha else (images.read(path), None)
+    return Samples(image, None if image.ndim == 2 else -1, form, alpha=alpha)
 
 
 def check_conversion(path: Path, output: Path, volume: bool = False) -> None:
@@ -118,21 +125,28 @@ def create_samples(path: Path, like: Samples) -> Iterator[Any]:
     """An array to be filled, which becomes the file `path` when the block ends without an error.
 
     Shape, type, channels and rate are those of `like`. Formats other than images are written
-    through a memory map or chunk by chunk.
+    through a memory map or chunk by chunk. An alpha channel is left out, with a warning, if the
+    format does not hold it.
     """
     import numpy as np
 
-    form = file_format(path, like.format == "stack")
+    form, alpha = file_format(path, like.format == "stack"), like.alpha
+    if form != "image":
+        _warn_of_alpha(path, alpha is not None)
     if path.suffix.lower() == ".zarr":
         with create_zarr(path, like.shape, like.dtype) as array:
             yield array
     elif form == "image":
         from fost.io import images
 
-        images.check_writable(path, like.dtype, like.shape[2] if len(like.shape) == 3 else None)
+        channels = like.shape[2] if len(like.shape) == 3 else None
+        images.check_writable(path, like.dtype, channels)
+        if alpha is not None and not images.holds(path, like.dtype, (channels or 1) + 1):
+            alpha = None
+        _warn_of_alpha(path, like.alpha is not None and alpha is None)
         array = np.empty(like.shape, like.dtype)
         yield array
-        images.write(path, array)
+        images.write(path, array if alpha is None else np.dstack([array, alpha]))
     else:
         special = is_special(path)  # a pipe cannot be mapped
         with (
@@ -147,6 +161,15 @@ def create_samples(path: Path, like: Samples) -> Iterator[Any]:
             if special:
                 mapped.seek(0)
                 shutil.copyfileobj(mapped, file)
+
+
+def _warn_of_alpha(path: Path, is_lost: bool) -> None:
+    if is_lost:
+        warnings.warn(
+            f"{str(path)!r} does not hold the alpha channel, which is left out",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _reserve(file: BinaryIO, form: FileFormat, like: Samples) -> int:
@@ -246,7 +269,45 @@ def open_zarr(path: str | os.PathLike[str]) -> SlicedArray:
     except Exception as error:  # the types of errors differ between versions of Zarr
         os.stat(path)  # raises the error of the system if there is no such file
         raise ValueError(f"cannot read {os.fspath(path)!r}: not a Zarr array") from error
-    return opened
+    return ZarrArray(path, opened)
+
+
+class ZarrArray:
+    """A Zarr array in a file, which names its first damaged chunk in a ValueError."""
+
+    def __init__(self, path: str | os.PathLike[str], array: Any) -> None:
+        self._path, self._array = os.fspath(path), array
+        self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
+        self.chunks, self.shards = array.chunks, getattr(array, "shards", None)
+
+    def __getitem__(self, part: Any) -> Numbers:
+        try:
+            return self._array[part]  # type: ignore[no-any-return]
+        except IndexError:
+            raise
+        except Exception as error:  # each codec has its own types of errors
+            chunk = self._damaged_chunk(part)
+            if chunk is None:
+                raise
+            raise ValueError(
+                f"cannot read {self._path!r}: chunk {chunk} is damaged "
+                f"({type(error).__name__}: {error})"
+            ) from error
+
+    def _damaged_chunk(self, part: Any) -> tuple[int, ...] | None:
+        """The index of the first chunk that cannot be read, along the first axis of a part."""
+        first = part[0] if isinstance(part, tuple) else part
+        rows = range(self.shape[0])[first] if isinstance(first, slice) else range(self.shape[0])
+        counts = [-(-n // k) for n, k in zip(self.shape, self.chunks, strict=True)]
+        counts[0] = -(-rows.stop // self.chunks[0])
+        begin = rows.start // self.chunks[0]
+        for chunk in product(range(begin, counts[0]), *map(range, counts[1:])):
+            sizes = zip(chunk, self.chunks, strict=True)
+            try:
+                self._array[tuple(slice(i * k, (i + 1) * k) for i, k in sizes)]
+            except Exception:
+                return chunk
+        return None
 
 
 @contextmanager
@@ -310,8 +371,17 @@ class TiffPages:
 
         pages = range(*part[0].indices(self.shape[0]))
         with _tifffile().TiffFile(self._path) as file:
-            found = (file.series[0].pages[k].asarray() for k in pages)
+            found = (self._page(file, k) for k in pages)
             return np.stack([page[part[1:]] for page in found])
+
+    def _page(self, file: Any, k: int) -> Numbers:
+        try:
+            return file.series[0].pages[k].asarray()  # type: ignore[no-any-return]
+        except Exception as error:  # each codec has its own types of errors
+            raise ValueError(
+                f"cannot read {os.fspath(self._path)!r}: page {k} is damaged "
+                f"({type(error).__name__}: {error})"
+            ) from error
 
 
 def reserve_stack(file: BinaryIO, shape: tuple[int, ...], dtype: DType, colours: bool) -> int:

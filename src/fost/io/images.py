@@ -1,14 +1,18 @@
 """Image files, and masks of missing pixels and samples.
 
 Images are read without conversion and written atomically: TIFF files by tifffile, all other
-formats (PNG, JPEG, WebP, BMP, GIF, ...) by Pillow. Both come with scikit-image.
+formats (PNG, JPEG, WebP, BMP, GIF, ...) by Pillow. Both come with scikit-image. Pillow has no
+colours of 16 bits, so that fost reads and writes these PNG files itself.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import struct
 import warnings
+import zlib
+from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -35,6 +39,15 @@ _JPEG_OPTIONS = {"quality": 95, "subsampling": 0}
 
 # Pillow modes that NumPy reads directly; others become RGB or RGBA.
 _PLAIN_MODES = ("L", "LA", "RGB", "RGBA", "I", "F")
+_PALETTE_MODES = ("P", "PA")
+
+_PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
+# The tag of EXIF metadata that turns an image.
+_ORIENTATION = 0x0112
+# Size, bits, colour type, compression, filter method, interlacing.
+_PNG_HEADER = ">IIBBBBB"
+# The colour types of PNG by the shape of a pixel; two and four channels end with alpha.
+_PNG_COLOUR_TYPES = {(2,): 4, (3,): 2, (4,): 6}
 
 # Entries of a mask that are counted at once.
 _BLOCK = 2**22
@@ -59,7 +72,7 @@ def read(path: str | os.PathLike[str]) -> Numbers:
     UserWarning
         If part of the file is not read: an alpha channel that is not fully opaque (the colours
         behind it are returned unchanged), all images of a file but the first, or half of the 16
-        bits of a colour PNG, which Pillow reads in 8.
+        bits of an interlaced colour PNG. Also if colours are converted from a palette or CMYK.
 
     Raises
     ------
@@ -77,23 +90,34 @@ def read(path: str | os.PathLike[str]) -> Numbers:
     array([[0, 1, 2],
            [3, 4, 5]], dtype=uint8)
     """
+    image, alpha = read_with_alpha(path, stacklevel=3)
+    if alpha is not None:
+        name = os.fspath(path)
+        warnings.warn(f"{name!r} has an alpha channel, which is ignored", UserWarning, stacklevel=2)
+    return image
+
+
+def read_with_alpha(
+    path: str | os.PathLike[str], stacklevel: int = 2
+) -> tuple[Numbers, Numbers | None]:
+    """The image in a file, and its alpha channel unless that is missing or fully opaque."""
     check_path(path, "path")
     name = os.fspath(path)
-    ignored: list[str] = []
+    notes: list[str] = []
     with open_file(path) as file:
         _require_packages()
         try:
             tiff = file.read(4) in _TIFF_MAGIC
             file.seek(0)
-            image = _read_tiff(file, ignored) if tiff else _read_pillow(file, ignored)
-            image = check_image(image, "it")
+            image, has_alpha = _read_tiff(file, notes) if tiff else _read_pillow(file, notes)
+            image, alpha = _split_alpha(check_image(image, "it"), has_alpha)
         except MemoryError:
             raise
         except Exception as error:  # damaged files cause errors of any type
             raise ValueError(f"cannot read {name!r}: {_reason(error)}") from error
-    for what in ignored:
-        warnings.warn(f"{name!r} has {what}", UserWarning, stacklevel=2)
-    return image if image.flags.writeable else image.copy()
+    for note in notes:
+        warnings.warn(f"{name!r} has {note}", UserWarning, stacklevel=stacklevel)
+    return image if image.flags.writeable else image.copy(), alpha
 
 
 def write(path: str | os.PathLike[str], image: ArrayLike, *, overwrite: bool = True) -> None:
@@ -105,8 +129,8 @@ def write(path: str | os.PathLike[str], image: ArrayLike, *, overwrite: bool = T
         Its extension selects the format. JPEG (quality 95) and WebP are lossy; the other formats
         keep all values.
     image : array-like of shape (height, width) or (height, width, channels)
-        PNG holds booleans, uint8, and uint16 without colour; TIFF holds every type of up to 64
-        bits; the others hold uint8. Values are never scaled or converted.
+        PNG holds booleans, uint8 and uint16; TIFF holds every type of up to 64 bits; the others
+        hold uint8. Values are never scaled or converted.
     overwrite : bool
         Whether an existing file may be replaced.
 
@@ -140,6 +164,15 @@ def check_writable(
     encode_image(np.zeros((1, 1) if channels is None else (1, 1, channels), dtype), path)
 
 
+def holds(path: str | os.PathLike[str], dtype: DType | str, channels: int) -> bool:
+    """Whether the format of `path` can hold images of this type with this many channels."""
+    try:
+        check_writable(path, dtype, channels)
+    except ValueError:
+        return False
+    return True
+
+
 def encode_image(image: Numbers, path: str | os.PathLike[str]) -> bytes:
     """The bytes of an image file in the format that the extension of `path` selects."""
     _require_packages()
@@ -164,6 +197,9 @@ def encode_image(image: Numbers, path: str | os.PathLike[str]) -> bytes:
             options["planarconfig"] = "contig"
         tifffile.imwrite(buffer, squeezed, **options)
         return buffer.getvalue()
+    deep = image.dtype == np.uint16 and squeezed.shape[2:] in _PNG_COLOUR_TYPES
+    if suffix == ".png" and deep:
+        return _encode_deep_png(squeezed)
     form = Image.registered_extensions().get(suffix)
     if form not in Image.SAVE:
         raise ValueError(
@@ -192,33 +228,43 @@ def _pillow_image(image: Numbers) -> Image.Image:
     return Image.fromarray(np.ascontiguousarray(image))
 
 
-def _read_pillow(file: BinaryIO, ignored: list[str]) -> Numbers:
+def _read_pillow(file: BinaryIO, notes: list[str]) -> tuple[Numbers, bool]:
+    """The pixels of a file, and whether their last channel is alpha."""
     from PIL import Image, ImageOps
 
     with Image.open(file) as opened:
-        _note_pages(getattr(opened, "n_frames", 1), ignored)
+        _note_pages(getattr(opened, "n_frames", 1), notes)
         tile = opened.tile[0] if opened.tile else ()
-        if opened.mode.startswith("RGB") and "16" in str(tile[-1:]):
-            ignored.append("16 bits per colour, of which Pillow reads 8")
+        if opened.mode in ("LA", "RGB", "RGBA") and "16" in str(tile[-1:]):
+            turned = opened.getexif().get(_ORIENTATION, 1) != 1
+            if opened.format == "PNG" and not turned and "transparency" not in opened.info:
+                file.seek(0)
+                deep = _decode_deep_png(file.read())
+                if deep is not None:
+                    return deep, deep.shape[2] != 3
+            notes.append("16 bits per colour, of which Pillow reads 8")
         opened.load()
         image = ImageOps.exif_transpose(opened)
     if image.mode == "1":  # NumPy booleans are 0 and 1, these are 0 and 255
-        return np.asarray(image.convert("L")) > 0
+        return np.asarray(image.convert("L")) > 0, False
     if image.mode.startswith("I;16"):
-        return np.asarray(image).astype(np.uint16)
+        return np.asarray(image).astype(np.uint16), False
     if image.mode not in _PLAIN_MODES:
+        kind = "a palette" if image.mode in _PALETTE_MODES else f"colours in {image.mode}"
+        if image.mode not in ("La", "RGBa", "RGBX"):
+            notes.append(f"{kind}, converted to red, green and blue")
         clear = image.mode in ("PA", "La", "RGBa") or "transparency" in image.info
         image = image.convert("RGBA" if clear else "RGB")
-    return _without_alpha(np.asarray(image), image.mode.endswith("A"), ignored)
+    return np.asarray(image), image.mode.endswith("A")
 
 
-def _read_tiff(file: BinaryIO, ignored: list[str]) -> Numbers:
+def _read_tiff(file: BinaryIO, notes: list[str]) -> tuple[Numbers, bool]:
     """Read by tifffile, or by Pillow where tifffile lacks the codec or the colour space."""
     import tifffile
 
     with tifffile.TiffFile(file) as tiff:
         page = tiff.pages.first
-        _note_pages(len(tiff.pages), ignored)
+        _note_pages(len(tiff.pages), notes)
         plain = page.photometric in (
             tifffile.PHOTOMETRIC.MINISBLACK,
             tifffile.PHOTOMETRIC.RGB,
@@ -233,34 +279,103 @@ def _read_tiff(file: BinaryIO, ignored: list[str]) -> Numbers:
                 image = None  # needs a codec of the package imagecodecs
             if image is not None:
                 image = np.moveaxis(image, 0, -1) if page.axes == "SYX" else image
-                alpha = image.ndim == 3 and image.shape[2] in (2, 4)
-                return _without_alpha(image, alpha, ignored)
+                return image, image.ndim == 3 and image.shape[2] in (2, 4)
         dtype = page.dtype
         file.seek(0)
-        image = _read_pillow(file, ignored)
-        ignored[:] = dict.fromkeys(ignored)  # both may have counted the images
+        image, alpha = _read_pillow(file, notes)
+        notes[:] = dict.fromkeys(notes)  # both may have counted the images
     if dtype is not None and image.dtype != dtype and image.dtype != np.bool_:
         raise ValueError(
             f"Pillow would read {dtype} as {image.dtype}; the package imagecodecs helps"
         )
-    return image
+    return image, alpha
 
 
-def _note_pages(count: int, ignored: list[str]) -> None:
+def _decode_deep_png(content: bytes) -> Numbers | None:
+    """The pixels of a PNG with two to four channels of 16 bits; None if it is interlaced.
+
+    Filters are inverted along diagonals: a pixel depends on its left, upper and upper left
+    neighbours only, which lie on the two diagonals before its own.
+    """
+    chunks = list(_png_chunks(content))
+    header = next(data for kind, data in chunks if kind == b"IHDR")
+    width, height, _, colour_type, _, _, interlaced = struct.unpack(_PNG_HEADER, header)
+    if interlaced:
+        return None
+    (channels,) = next(key for key, value in _PNG_COLOUR_TYPES.items() if value == colour_type)
+    n_bytes = 2 * channels  # of a pixel
+    size = height * (1 + n_bytes * width)
+    packed = b"".join(data for kind, data in chunks if kind == b"IDAT")
+    raw = zlib.decompressobj().decompress(packed, size)
+    if len(raw) < size:
+        raise ValueError(f"it ends after {len(raw):,} of {size:,} bytes of pixels")
+    rows = np.frombuffer(raw, np.uint8).reshape(height, -1)
+    filters = rows[:, 0]
+    if filters.max() > 4:
+        raise ValueError(f"it has a filter of type {filters.max()}")
+    # The pixels in rows, with zeros above and to the left.
+    pixels = np.zeros(((height + 1) * (width + 1), n_bytes), np.uint8)
+    inner = pixels.reshape(height + 1, width + 1, n_bytes)[1:, 1:]
+    inner[:] = rows[:, 1:].reshape(height, width, n_bytes)
+    kinds = filters[:, None]
+    for diagonal in range(height + width - 1):
+        top, bottom = max(0, diagonal - width + 1), min(height, diagonal + 1)
+        # Pixels from top right to bottom left have a constant distance in memory.
+        here = (np.arange(top, bottom) + 1) * width + diagonal + 2
+        left, up, corner = (pixels[here - k].astype(np.int16) for k in (1, width + 1, width + 2))
+        kind = kinds[top:bottom]
+        a, b, c = (abs(left + up - corner - each) for each in (left, up, corner))
+        paeth = np.where((a <= b) & (a <= c), left, np.where(b <= c, up, corner))
+        predictions = (np.zeros_like(left), left, up, (left + up) // 2, paeth)
+        pixels[here] += np.choose(kind, predictions).astype(np.uint8)
+    return np.ascontiguousarray(inner).view(">u2").astype(np.uint16)
+
+
+def _png_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The chunks of a PNG file with their kinds, after a check of their sums."""
+    start, kind = len(_PNG_MAGIC), b""
+    while kind != b"IEND":
+        if start + 8 > len(content):
+            raise ValueError("it is truncated")
+        length, kind = struct.unpack_from(">I4s", content, start)
+        data = content[start + 8 : start + 8 + length]
+        start += 12 + length
+        if content[start - 4 : start] != struct.pack(">I", zlib.crc32(kind + data)):
+            raise ValueError("it is truncated, or does not match its checksum")
+        yield kind, data
+
+
+def _encode_deep_png(image: Numbers) -> bytes:
+    """A PNG file of two to four channels of 16 bits, whose filter subtracts the upper pixels."""
+    height, width, _ = image.shape
+    pixels = image.astype(">u2", order="C").view(np.uint8).reshape(height, -1)
+    differences = np.diff(pixels, axis=0, prepend=np.zeros_like(pixels[:1]))
+    rows = np.insert(differences, 0, 2, axis=1)  # the type of the filter
+    colour_type = _PNG_COLOUR_TYPES[image.shape[2:]]
+    header = struct.pack(_PNG_HEADER, width, height, 16, colour_type, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes())), (b"IEND", b""))
+    return _PNG_MAGIC + b"".join(
+        struct.pack(">I4s", len(data), kind) + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
+
+
+def _note_pages(count: int, notes: list[str]) -> None:
     if count > 1:
-        ignored.append(f"{count} images, of which the first is read")
+        notes.append(f"{count} images, of which the first is read")
 
 
-def _without_alpha(image: Numbers, alpha: bool, ignored: list[str]) -> Numbers:
-    """The channels other than alpha."""
-    if alpha:
+def _split_alpha(image: Numbers, has_alpha: bool) -> tuple[Numbers, Numbers | None]:
+    """The channels other than alpha, and alpha unless it is opaque."""
+    alpha = None
+    if has_alpha:
         opaque = np.iinfo(image.dtype).max if image.dtype.kind in "iu" else 1
         if (image[..., -1] != opaque).any():
-            ignored.append("an alpha channel, which is ignored")
+            alpha = image[..., -1]
         image = image[..., :-1]
     if image.ndim == 3 and image.shape[2] == 1:
         image = image[..., 0]
-    return np.ascontiguousarray(image)
+    return np.ascontiguousarray(image), alpha
 
 
 def _require_packages() -> None:

@@ -23,13 +23,13 @@ from fost._checkpoints import (
     random_state_hash,
     restore_random,
 )
-from fost._validation import check_integer, check_number
+from fost._validation import RandomState, check_integer, check_number
 from fost.learning.state import MAX_REFILLS, LearningState
 from fost.learning.statistics import Statistic
 from fost.learning.structure import Problem, Structure, with_fields
 from fost.transforms import Coder, storage
 
-_FORMAT, _VERSION = "fost checkpoint", "5"
+_FORMAT, _VERSION = "fost checkpoint", "6"
 # A file is written when so many iterations or seconds have passed since the last one.
 _ITERATIONS = 10
 _SECONDS = 5.0
@@ -45,8 +45,8 @@ class LearningCheckpoint:
     structure : Structure
         As it was given, before `fit_to`.
     init : str or Coder
-    seeded : bool
-        Whether the caller gave a seed. Without one, any random numbers continue a run.
+    random_state : int, Generator, RandomState or None
+        As it was given. Without a seed, any random numbers continue a run.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class LearningCheckpoint:
         problem: Problem,
         structure: Structure,
         init: str | Coder,
-        seeded: bool,
+        random_state: RandomState,
     ) -> None:
         self._file = CheckpointFile(path, _FORMAT, _VERSION)
         self._problem, self._structure = problem, structure
@@ -67,9 +67,9 @@ class LearningCheckpoint:
             "structure": repr(structure),
             "n_nonzero_coefs": problem.n_nonzero_coefs,
             "threshold": problem.threshold,
-            "base": None if problem.base is None else storage.checksum(problem.base),
-            "init": init if isinstance(init, str) else storage.checksum(init),
-            "random_state": random_state_hash(problem.random) if seeded else None,
+            "base": None if problem.base is None else _label(problem.base),
+            "init": init if isinstance(init, str) else _label(init),
+            "random_state": _seed_label(random_state, problem.random),
         }
         self._written_at, self._written_iter = time.monotonic(), 0
 
@@ -101,6 +101,8 @@ class LearningCheckpoint:
         }
         if state.statistic.products is not None:
             arrays["products"] = state.statistic.products
+        if state.previous_matrix is not None:
+            arrays["previous_statistic"] = state.previous_matrix
         notes: Notes = {
             "settings": self._options,
             "structure": _plain_fields(structure),
@@ -124,6 +126,20 @@ class LearningCheckpoint:
             self.save(structure, state)
 
 
+def _label(coder: Coder) -> str:
+    """A transform for messages, with a checksum of its parameters."""
+    return f"{coder!r} (checksum {storage.checksum(coder)[:16]})"
+
+
+def _seed_label(random_state: RandomState, random: np.random.Generator) -> int | str | None:
+    """A seed as it was given, or a hash of the state of a generator."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return f"a generator (state {random_state_hash(random)[:16]})"
+
+
 def _state(notes: Notes, arrays: Arrays, structure: Structure, problem: Problem) -> LearningState:
     """The state of a file, which must fit the structure and the problem."""
     transform, best = (
@@ -143,7 +159,11 @@ def _state(notes: Notes, arrays: Arrays, structure: Structure, problem: Problem)
     products: NDArray[np.float64] | None = None
     if not structure.is_monotone:  # a union, which needs X X^T
         products = finite_array(arrays, "products", (transform.n_atoms, transform.n_atoms))
-    matrix = finite_array(arrays, "statistic", (transform.n_atoms, problem.n_features))
+    shape = transform.n_atoms, problem.n_features
+    matrix = finite_array(arrays, "statistic", shape)
+    previous: NDArray[np.float64] | None = None
+    if structure.momentum and len(errors):
+        previous = finite_array(arrays, "previous_statistic", shape)
     return LearningState(
         transform=transform,
         statistic=Statistic(matrix, check_number(notes["energy"], "energy", 0), None, products),
@@ -154,6 +174,7 @@ def _state(notes: Notes, arrays: Arrays, structure: Structure, problem: Problem)
         best_error=check_number(notes["best_error"], "best_error", 0),
         refills=check_integer(notes["refills"], "refills", 1, MAX_REFILLS),
         reseeded=[check_integer(count, "reseeded", 0, 2**31 - 1) for count in reseeded],
+        previous_matrix=previous,
     )
 
 

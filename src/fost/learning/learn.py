@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from fost._progress import progress
 from fost._threads import single_threaded_blas
 from fost._validation import (
-    ContainsNaN,
+    NotFinite,
     RandomState,
     as_generator,
     check_callable,
@@ -43,7 +43,8 @@ from fost.learning.registry import describe_structures
 from fost.learning.state import InterruptedWarning, LearningResult, LearningState
 from fost.learning.structure import Problem, Structure
 from fost.learning.training_data import TrainingData, as_training_data
-from fost.streams import Stream
+from fost.streams import Stream, as_stream, is_dask
+from fost.streams.inspection import first_not_finite
 from fost.transforms import Coder, Transform, with_base, without_base
 
 # Called with the iteration, its relative error and the transform; True stops learning.
@@ -106,7 +107,8 @@ def learn(
     init : str, Transform or None
         The name of a start (each structure lists its own, the default first), or a transform
         whose codes T_s(U^T y) start the alternation. A transform of the same structure, such as
-        an earlier result, is continued exactly. For banks, a bank with at most as many members.
+        an earlier result, is continued (a checkpoint continues momentum too). For banks, a bank
+        with at most as many members.
     max_iter : int
         The maximal number of iterations.
     tol : float
@@ -126,6 +128,8 @@ def learn(
         convergence, `tol` is smaller than before. A run that did more iterations than `max_iter`
         is returned unchanged. A damaged file, or one of other signals, other options or another
         version, raises a ValueError.
+        If the file cannot be replaced later, for instance on a full disk, a warning says so and
+        learning continues.
 
     Returns
     -------
@@ -166,8 +170,7 @@ def learn(
             begin: str | Coder | LearningState = start
             keeper = None
             if checkpoint is not None:
-                seeded = random_state is not None
-                keeper = LearningCheckpoint(checkpoint, problem, structure, start, seeded)
+                keeper = LearningCheckpoint(checkpoint, problem, structure, start, random_state)
             if keeper is not None and keeper.exists:
                 problem, structure, begin = keeper.resume()
             else:
@@ -179,8 +182,14 @@ def learn(
             if base is not None:
                 result = replace(result, transform=with_base(base, result.transform))
             return result
-    except ContainsNaN as error:
-        raise hint_at_missing(error) from None
+    except NotFinite as error:
+        raise hint_at_missing(error, "" if missing is not None else _place(Y)) from None
+
+
+def _place(Y: object) -> str:
+    """Where the first signal is that has NaN or infinity; empty for signals on a cluster."""
+    place = None if is_dask(Y) else first_not_finite(as_stream(Y))
+    return "" if place is None else f" in {place}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,6 +322,8 @@ def _monitor(
     if checkpoint and not checkpoint.exists:
         checkpoint.save(structure, state)
     with progress("iteration", problem.max_iter, verbose) as advance:
+        if state.errors:
+            advance(state.n_iter, f"resumed, relative error {100 * state.errors[-1]:.4f} %")
 
         def stop_after(state: LearningState) -> bool:
             if checkpoint:

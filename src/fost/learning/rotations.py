@@ -12,6 +12,8 @@ from scipy.optimize import linear_sum_assignment
 
 from fost import _core
 from fost._validation import check_integer
+from fost.coding.encode import apply_plan
+from fost.learning import initialise
 from fost.learning.learn import alternate
 from fost.learning.orthonormal import Orthonormal
 from fost.learning.registry import register
@@ -24,6 +26,8 @@ from fost.learning.structure import (
     count_label,
     set_checked,
 )
+from fost.learning.training_data import TrainingData
+from fost.streams.arrays import ArrayStream
 from fost.transforms import Coder, Dense, Givens, Transform
 
 # So many rotations are allowed for any number of features, although n^2 may be fewer: a default
@@ -34,12 +38,18 @@ _SIZES = tuple(2**k for k in range(3, 21))
 _SIZES_OVER_BASE = tuple(size for k in range(3, 21) for size in (2**k, 3 * 2 ** (k - 1)))
 # n_rotations="auto": a rotation (six operations) must reduce the relative error by this much.
 _AUTO_GAIN = 1e-4
-# init="aligned": the number of signals, the maximal number of iterations and the tolerance of
-# Q-DLA. Larger values gain nothing. A start of another start needs only a few iterations.
-_ALIGNED_SIGNALS = 2048
+# init="aligned": the number of features, of signals per feature and of entries of all signals, the
+# maximal number of iterations and the tolerance of Q-DLA. Other features have little energy. With
+# fewer signals, the result depends more on the sample. A start of another start needs only a few
+# iterations.
+_ALIGNED_FEATURES = 256
+_ALIGNED_SIGNALS = 64
+_ALIGNED_ENTRIES = 2**20
 _ALIGNED_ITERATIONS = 30
 _ROUGH_ITERATIONS = 5
 _ALIGNED_TOL = 3e-4
+# A local minimum that is reached with momentum has a smaller error, see `benchmarks.rotations`.
+_MOMENTUM = 0.9
 # `Givens` corrects blocks B with max|B B^T - I| above this.
 _ORTHOGONAL = 8 * float(np.finfo(np.float64).eps)
 
@@ -63,9 +73,10 @@ class Rotations(Structure):
 
     Notes
     -----
-    The starts are ``"aligned"`` (the default: learn `Orthonormal` for a few iterations, permute
-    and sign its atoms to be closest to those of the base, and begin with its codes) and
-    ``"base"`` (begin with the codes of the base itself).
+    The starts are ``"aligned"`` (the default: learn `Orthonormal` for a few iterations on the
+    256 features of the base with the largest energy, permute and sign its atoms to be closest to
+    those of the base, and begin with its codes) and ``"base"`` (begin with the codes of the base
+    itself).
 
     References
     ----------
@@ -82,6 +93,7 @@ class Rotations(Structure):
 
     parts = "rotations"
     wants_base = True
+    momentum = _MOMENTUM
     starts = ("aligned", "base")
 
     n_rotations: int | Literal["auto"]
@@ -176,21 +188,53 @@ def _is_orthogonal(blocks: NDArray[np.float64]) -> bool:
 def _aligned(problem: Problem) -> Transform:
     """A transform of Q-DLA whose atoms have the order and signs closest to the identity.
 
-    Codes do not depend on order and signs, but rotations start from the identity.
+    Codes do not depend on order and signs, but rotations start from the identity. Q-DLA works on
+    the leading features of the base, or else on the leading principal components. The other ones
+    stay unchanged.
     """
-    start = Dense._unchecked(np.eye(problem.n_features)) if problem.base is not None else "svd"
+    n, gram = problem.n_features, problem.gram
+    if problem.base is None:
+        Q, leading = initialise.principal_components(gram, n), np.arange(n)[:_ALIGNED_FEATURES]
+    else:
+        Q, order = np.eye(n), np.argsort(-np.diag(gram), kind="stable")
+        leading = np.sort(order[:_ALIGNED_FEATURES])
     quick = replace(
         problem,
-        data=problem.data.sample(_ALIGNED_SIGNALS),
+        data=_leading_coefficients(problem, Q, leading),
+        base=None,
+        n_nonzero_coefs=min(problem.n_nonzero_coefs, len(leading)),
         max_iter=_ROUGH_ITERATIONS if problem.rough else _ALIGNED_ITERATIONS,
         tol=_ALIGNED_TOL,
+        momentum=_MOMENTUM,
         saved_gram=None,
     )
-    Q = alternate(quick, Orthonormal(), start).transform.matrix
-    rows, columns = linear_sum_assignment(-np.abs(Q))
-    ordered = Q[:, columns[np.argsort(rows)]]
-    signs = np.where(np.diag(ordered) < 0, -1.0, 1.0)
-    return Dense(ordered * signs)
+    start = Dense._unchecked(np.eye(len(leading)))
+    Q[:, leading] = Q[:, leading] @ alternate(quick, Orthonormal(), start).transform.matrix
+    moved = np.arange(n) if problem.base is None else leading
+    rows, columns = linear_sum_assignment(-np.abs(Q[np.ix_(moved, moved)]))
+    Q[:, moved[rows]] = Q[:, moved[columns]]
+    signs = np.where(np.diag(Q) < 0, -1.0, 1.0)
+    return Dense._unchecked(np.ascontiguousarray(Q * signs))
+
+
+def _leading_coefficients(
+    problem: Problem, basis: NDArray[np.float64], leading: NDArray[np.intp]
+) -> TrainingData:
+    """Coefficients of a sample of the signals in the base, or else in the basis.
+
+    Missing entries are replaced by conditional means.
+    """
+    width = len(leading)
+    data = problem.data.sample(min(_ALIGNED_SIGNALS * width, _ALIGNED_ENTRIES // width))
+    rows = data.rows()
+    if data.prior is not None:
+        rows = data.prior.fill(rows, np.isnan(rows))
+    if problem.base is None:
+        found = rows @ basis[:, leading].astype(rows.dtype)
+    else:
+        found = apply_plan(problem.base._plan, rows, inverse=False, name=data.name)[:, leading]
+    stream = ArrayStream(np.ascontiguousarray(found), data.name, weights=data.weights)
+    return TrainingData(stream, is_canonical=True)
 
 
 def _choose_n_rotations(problem: Problem) -> int:

@@ -111,9 +111,10 @@ class LearningState:
     @classmethod
     def begin(cls, problem: Problem, structure: Structure, start: Coder) -> LearningState:
         """The state before the first iteration, with the codes of any coder."""
+        total = problem.signal_energy  # first, because it finds signals that overflow
         transform = structure.build(problem, start)
         statistic = structure.statistic(problem, start)
-        error = error_from_energy(statistic.energy, problem.signal_energy)
+        error = error_from_energy(statistic.energy, total)
         own_start = transform is start or transform == start
         return cls(transform, statistic, error, own_start, transform, error)
 
@@ -164,7 +165,8 @@ class LearningState:
             self._check_descent(problem, transform, error, before)
         if first or error <= self.best_error:
             self.best, self.best_error = transform, error
-        self.previous_matrix = self.statistic.matrix if problem.momentum else None
+        has_momentum = problem.momentum or structure.momentum
+        self.previous_matrix = self.statistic.matrix if has_momentum else None
         self.transform, self.statistic = transform, statistic
         self.errors.append(error)
 
@@ -179,16 +181,19 @@ class LearningState:
         if not structure.is_monotone or self.reseeded[-1]:
             return None
         matrix = self.statistic.matrix
-        further = matrix + problem.momentum * (matrix - self.previous_matrix)
+        momentum = max(problem.momentum, structure.momentum)
+        further = matrix + momentum * (matrix - self.previous_matrix)
         return replace(self.statistic, matrix=further)
 
     def _check_descent(
         self, problem: Problem, transform: Coder, error: float, before: float
     ) -> None:
         """Warn if the error increased by more than rounding explains."""
-        # Coefficients have rounding errors relative to the signal; this bounds the error of the
-        # sum of their squares.
+        # Coefficients have rounding errors relative to the signal; the first term bounds the error
+        # of the sum of their squares. The second is for the parameters: each operation scales
+        # coefficients by a norm that is one up to rounding in float64.
         slack = 16 * problem.data.rounding * np.sqrt(problem.n_features)
+        slack += np.finfo(np.float64).eps * with_base(problem.base, transform).flops
         if error <= before + slack or error <= before + slack + _underflow(problem, transform):
             return
         warnings.warn(

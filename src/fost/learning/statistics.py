@@ -163,9 +163,10 @@ class StatisticPass:
         for start in range(0, len(block), step):
             part = encoder.encode(block[start : start + step])
             own = np.ones(len(part.errors)) if weights is None else weights[start : start + step]
-            matrix += code_products(part.codes, part.signals, own)
-            kept += float(own @ (part.energies - part.errors))
-            total += float(own @ part.energies)
+            with np.errstate(over="ignore", invalid="ignore"):
+                matrix += code_products(part.codes, part.signals, own)
+                kept += float(own @ (part.energies - part.errors))
+                total += float(own @ part.energies)
             nonzero |= int(part.signals.any())
         if not (np.isfinite(kept) and np.isfinite(matrix).all()):
             raise not_finite(block, encoder.name)
@@ -216,9 +217,9 @@ class EnergyPass:
         any_missing = bool(missing.any())
         codes = self.coder._encode_block(self.rule, any_missing, self.name, block)
         if weights is not None:
-            roots = np.sqrt(weights).astype(block.dtype)
+            roots = np.sqrt(weights)  # may overflow float32
             block = block * roots[:, None]
-            codes.data *= np.repeat(roots, np.diff(codes.indptr))
+            codes.data = codes.data * np.repeat(roots, np.diff(codes.indptr))
         if any_missing:
             known = np.where(missing, 0, block)
             decoded = np.where(missing, 0, self.coder.decode(codes))

@@ -12,12 +12,12 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass, replace
-from functools import cached_property
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._cache import lazy_property
 from fost._validation import check_integer
 from fost.coding.selection import SelectionRule
 from fost.learning.missing import REFILLS
@@ -51,7 +51,7 @@ class Problem:
     rough : bool
         Whether the result is only a start for further learning, which need not be accurate.
     momentum : float
-        The factor of over-relaxation, see `LearningState.step`.
+        The least momentum of updates, see `LearningState.step`.
     saved_gram : ndarray or None
         The Gram matrix of a resumed run. The Gram matrix of the same signals in other blocks
         differs in its last bits.
@@ -91,7 +91,7 @@ class Problem:
         """Y^T Y, signals in rows."""
         return self.data.gram(self.base) if self.saved_gram is None else self.saved_gram
 
-    @cached_property
+    @lazy_property
     def signal_energy(self) -> float:
         """||Y||_F^2 of the observed entries."""
         return self.data.energy if self.data.has_missing else float(np.trace(self.gram))
@@ -115,6 +115,8 @@ class Structure(ABC):
     is_collection: ClassVar[bool] = False
     # Whether codes are optimal, so that the error never increases.
     is_monotone: ClassVar[bool] = True
+    # The least momentum of its updates, see `LearningState.step`.
+    momentum: ClassVar[float] = 0.0
 
     @property
     @abstractmethod

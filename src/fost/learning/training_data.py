@@ -8,12 +8,12 @@ to add up the same sums (see `fost.streams`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import cached_property
 from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._cache import lazy_property
 from fost._typing import Floats
 from fost.coding.encode import apply_plan
 from fost.coding.selection import SelectionRule
@@ -202,7 +202,7 @@ class TrainingData:
         self._check_energy(total, nonzero)
         return error_from_energy(kept, total)
 
-    @cached_property
+    @lazy_property
     def _moments(self) -> tuple[NDArray[np.float64], float]:
         """Y^T Y, imputed if entries are missing, and ||Y||_F^2 of the observed entries."""
         if not (self.has_missing or self.stream.weighted):
@@ -229,7 +229,7 @@ class TrainingData:
 
     # Canonical order and samples
 
-    @cached_property
+    @lazy_property
     def distinct(self) -> WeightedRows:
         """Row numbers of the distinct signals in canonical order, and their weights.
 

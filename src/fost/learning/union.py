@@ -172,7 +172,9 @@ class UnionOf(Structure):
         atoms = coder.matrix.T
         # The codes represent 2 <Y, U X> - ||U X||^2 of the energy of completed signals. On missing
         # entries Y equals U X, so the energy of these is subtracted.
-        kept = 2 * np.vdot(matrix, atoms) - np.vdot(products @ atoms, atoms) - imputed
+        # Both sums may be close to the largest number, so that twice one of them would overflow.
+        common = np.vdot(matrix, atoms)
+        kept = common - np.vdot(products @ atoms, atoms) + common - imputed
         return Statistic(matrix, max(0.0, float(kept)), products=products)
 
     def _sums(
@@ -244,7 +246,7 @@ class PursuitPass:
             )
         values = codes.data
         if weights is not None:
-            roots = np.sqrt(weights).astype(block.dtype)
+            roots = np.sqrt(weights)  # may overflow float32
             signals = signals * roots[:, None]
             values = values * np.repeat(roots, np.diff(codes.indptr))
         n_atoms = self.union.n_atoms

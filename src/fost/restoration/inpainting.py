@@ -81,7 +81,9 @@ def inpaint(
     each pass sets small coefficients of overlapping patches to zero and updates the missing
     samples. The threshold decreases from pass to pass. After half of the passes, a transform is
     learned from the estimate. Over-relaxed passes, which suit patterns, and plain passes, which
-    suit irregular texture, are combined such that the error of held-out samples is least.
+    suit irregular texture, are combined such that the error of held-out samples is least. For
+    compact holes, such as scratches, estimates with two patch shapes are combined with the fill of
+    a thin plate, such that the error in hidden copies of the holes is least.
 
     The method "gaussian" learns a Gaussian mixture from all patches with missing samples (see
     `fost.imputation`), and fills each patch by its conditional mean given its observed samples. It
@@ -121,12 +123,12 @@ def inpaint(
     patch_shape : int or sequence of int, optional
         The patch shape. The default is that of the transform, if its sides are equal. Without a
         transform it is 64 samples (128 for "gaussian"), 8 x 8 pixels (16 x 16 for "shrinkage" if
-        more than 60 % are missing) or 4 x 8 x 8 voxels.
+        more than 60 % are missing, and both for compact holes) or 4 x 8 x 8 voxels.
     max_iter : int, optional
         The number of passes of "shrinkage", all over-relaxed and without held-out samples. By
         default there are 36 to 80 over-relaxed passes, depending on the fraction of missing
         samples, up to 40 more while the held-out error decreases, and a quarter as many plain
-        passes.
+        passes. Compact holes have 120 over-relaxed passes for each patch shape.
     prior : float
         For "pursuit": the preference for atoms with large coefficients in other patches, from 0
         (none) to 1. The default is best for overlapping patches; without overlap, 0.6 is better.
@@ -364,10 +366,11 @@ class InpaintConfig:
             options = self.stride, self.n_nonzero_coefs, self.prior
             return MatchingPursuit.fit(plane, mask, transform, shape, *options), None
         fraction = mask.mean() if missing_fraction is None else missing_fraction
-        default = self.patch_shape is None and self.transform is None
-        if default and fraction > _LARGE_PATCH_FRACTION:
-            shape = _LARGE_PATCH_SHAPES[plane.ndim]
-        passes = self.stride, self.max_iter, random, verbose, missing_fraction
+        large = None
+        if self.patch_shape is None and self.transform is None:
+            large = _LARGE_PATCH_SHAPES[plane.ndim]
+            shape = large if fraction > _LARGE_PATCH_FRACTION else shape
+        passes = self.stride, self.max_iter, random, verbose, missing_fraction, large
         filled, model = inpaint_by_thresholding(plane, mask, self.transform, shape, *passes)
         return model, filled
 

@@ -6,6 +6,11 @@
 3. After half of the passes, the DCT is replaced by a transform that is learned from the estimate.
 4. Over-relaxed passes suit regular patterns, plain passes suit irregular texture. The result is a
    convex combination of both, whose weight minimises the error of held-out observed samples.
+
+Compact holes (squares, scratches, letters) differ from scattered samples. For them, copies of the
+holes are hidden at observed places. Passes with small and with large patches start from the fill
+of a thin plate. The result is the convex combination of fills and estimates that has the least
+error in the hidden holes.
 """
 
 from __future__ import annotations
@@ -17,15 +22,19 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_cdt
+from scipy.optimize import nnls
 
 from fost import _core
 from fost._progress import progress
-from fost._typing import Mask, Numbers
+from fost._threads import single_threaded_blas
+from fost._typing import Floats, Mask, Numbers
+from fost.imputation.conditioning import keep_observed
 from fost.restoration.arrays import crop_to, pad_to
 from fost.restoration.patch_grid import Sizes, check_stride
 from fost.restoration.patch_specs import default_transform, learn_transform
 from fost.restoration.shrinkage import hard_threshold_at, hard_threshold_step
-from fost.restoration.smooth_fill import smooth_fill
+from fost.restoration.smooth_fill import smooth_fill, thin_plate_fill
 from fost.transforms import DCT, Coder
 
 # benchmarks/bench_images.py and benchmarks/restoration.py measure the effect of these constants.
@@ -57,6 +66,14 @@ _ROTATIONS_PER_SAMPLE = 1
 _PATCHES_PER_SAMPLE = 64
 _N_ITERATIONS = 2
 
+# Holes are compact if neighbouring entries of the mask have a correlation above this one: it is 0
+# for scattered samples, and about 0.5 for scratches of one pixel.
+_COMPACT_CORRELATION = 0.25
+# Copies of compact holes are hidden until they cover this fraction of the array, or of the observed
+# samples if these are few, at this distance from the holes and from each other.
+_HIDDEN_FRACTION, _HIDDEN_FRACTION_OF_OBSERVED, _HIDDEN_DISTANCE, _MAX_COPIES = 0.15, 0.5, 4, 8
+_COMPACT_PASSES = 120
+
 # The mean squared error of an estimate on held-out samples.
 HeldOutError = Callable[[Numbers], float]
 
@@ -71,11 +88,24 @@ def inpaint_by_thresholding(
     random: np.random.Generator,
     verbose: bool,
     missing_fraction: float | None = None,
-) -> tuple[Numbers, IterativeThresholding]:
+    large_patch_shape: tuple[int, ...] | None = None,
+) -> tuple[Numbers, IterativeThresholding | CompactHoles]:
     """An array without missing samples, and a model that inpaints similar arrays.
 
-    `missing_fraction` is that of the whole array, if `array` is a part of it.
+    `missing_fraction` is that of the whole array, if `array` consists of parts of it, with rows of
+    missing samples between them. `large_patch_shape` is used beside `patch_shape` for compact
+    holes.
     """
+    if max_iter is None:
+        hidden = hide_copies(mask, missing_fraction is not None, random)
+        if hidden.sum() >= _MIN_HELD_OUT:
+            shapes = dict.fromkeys((patch_shape, large_patch_shape or patch_shape))
+            strides = [check_stride(stride, shape, (*shape[:-1], 1)) for shape in shapes]
+            schedules = tuple(
+                ThresholdSchedule(*each, _COMPACT_PASSES, _OVER_RELAXATION)
+                for each in zip(shapes, strides, strict=True)
+            )
+            return CompactHoles.fit(array, mask, hidden, schedules, transform, random, verbose)
     steps = check_stride(stride, patch_shape, (*patch_shape[:-1], 1))
     known, holes = pad_to(array, patch_shape), pad_to(mask, patch_shape)
     fraction = float(mask.mean()) if missing_fraction is None else missing_fraction
@@ -124,6 +154,109 @@ class IterativeThresholding:
             near = self.plain.run(start, *rest, missing_fraction=self.missing_fraction).estimate
             far = interpolate(near, far, self.weight)
         return crop_to(far, array.shape)
+
+
+@dataclass(frozen=True)
+class CompactHoles:
+    """Inpaints compact holes by a convex combination of fills and thresholded estimates."""
+
+    schedules: tuple[ThresholdSchedule, ...]
+    transform: Coder | None  # that of the user
+    learned: tuple[Coder | None, ...]  # by schedule
+    weights: Floats  # by estimate
+
+    @classmethod
+    def fit(
+        cls,
+        array: Numbers,
+        mask: Mask,
+        hidden: Mask,
+        schedules: tuple[ThresholdSchedule, ...],
+        transform: Coder | None,
+        random: np.random.Generator,
+        verbose: bool,
+    ) -> tuple[Numbers, CompactHoles]:
+        """The weights with the least error in hidden holes, and the filled array."""
+        unfitted = cls(schedules, transform, (None,) * len(schedules), np.empty(0))
+        estimates, learned = unfitted._estimates(array, mask | hidden, random, verbose)
+        errors = np.stack([(each - array)[hidden] for each in estimates], axis=1)
+        weights = least_error_weights(errors.astype(np.float64))
+        model = replace(unfitted, learned=learned, weights=weights)
+        return model._combine(array, mask, estimates), model
+
+    def __call__(self, array: Numbers, mask: Mask, random: np.random.Generator) -> Numbers:
+        return self._combine(array, mask, self._estimates(array, mask, random, False)[0])
+
+    def _estimates(
+        self, array: Numbers, mask: Mask, random: np.random.Generator, verbose: bool
+    ) -> tuple[list[Numbers], tuple[Coder | None, ...]]:
+        """Both fills and the thresholded estimates, with the transforms learned for them."""
+        plate = thin_plate_fill(array, mask).clip(0, 1)
+        estimates, learned = [smooth_fill(array, mask)[0], plate], []
+        for schedule, coder in zip(self.schedules, self.learned, strict=True):
+            start, holes = pad_to(plate, schedule.patch_shape), pad_to(mask, schedule.patch_shape)
+            # All samples around a missing one are missing, so the thresholds are those of 1.
+            found = schedule.run(
+                start, holes, self.transform, random, verbose, coder, missing_fraction=1.0
+            )
+            estimates.append(crop_to(found.estimate, array.shape))
+            learned.append(found.learned)
+        return estimates, tuple(learned)
+
+    def _combine(self, array: Numbers, mask: Mask, estimates: list[Numbers]) -> Numbers:
+        weights = self.weights.astype(array.dtype)
+        mixed = sum(w * each for w, each in zip(weights, estimates, strict=True))
+        return keep_observed(np.asarray(mixed), array, mask)
+
+
+def neighbour_correlation(mask: Mask) -> float:
+    """The correlation of neighbouring entries of a mask, as a mean over all axes."""
+    fraction = float(mask.mean())
+    if fraction in (0, 1):
+        return 0.0
+    both = total = 0
+    for axis in range(mask.ndim):
+        lines = np.moveaxis(mask, axis, 0)
+        both += int(np.count_nonzero(lines[1:] & lines[:-1]))
+        total += lines[1:].size
+    return (both / max(1, total) - fraction**2) / (fraction - fraction**2)
+
+
+def hide_copies(mask: Mask, has_parts: bool, random: np.random.Generator) -> Mask:
+    """Copies of compact holes at observed places; none if the holes are not compact.
+
+    The holes are shifted cyclically by random distances. If the array has parts, rows of missing
+    samples lie between them, which are no holes.
+    """
+    hidden, axes, holes = np.zeros_like(mask), tuple(range(mask.ndim)), mask
+    if has_parts:
+        holes = mask & ~mask.all(axis=axes[1:], keepdims=True)
+    if neighbour_correlation(holes) <= _COMPACT_CORRELATION:
+        return hidden
+    wanted = min(_HIDDEN_FRACTION, _HIDDEN_FRACTION_OF_OBSERVED * (1 - mask.mean())) * mask.size
+    for _ in range(_MAX_COPIES):
+        if hidden.sum() >= wanted:
+            break
+        far = distance_transform_cdt(~(mask | hidden)) > _HIDDEN_DISTANCE
+        shift = [int(random.integers(n)) for n in mask.shape]
+        hidden |= far & np.roll(holes, shift, axes)
+    return hidden
+
+
+@single_threaded_blas
+def least_error_weights(errors: Floats) -> Floats:
+    """The weights of the convex combination of estimates with the least squared error.
+
+    `errors` E has samples in rows and estimates in columns. The weights w >= 0 of sum 1 minimise
+    w^T Q w, where Q = E^T E. They are proportional to the minimiser of w^T Q w + (1 - sum(w))^2
+    without a constraint on the sum, since the best multiple of any w has a value that increases
+    with w^T Q w.
+    """
+    Q, n = errors.T @ errors, errors.shape[1]
+    scale = max(float(np.trace(Q)) / n, np.finfo(float).tiny)
+    root = np.linalg.cholesky(Q / scale + 1e-9 * np.eye(n)).T
+    found, _ = nnls(np.vstack([root, np.ones(n)]), np.r_[np.zeros(n), 1.0])
+    return np.asarray(found / found.sum())
 
 
 @dataclass(frozen=True)

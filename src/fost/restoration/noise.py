@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, poisson
 
+from fost._cache import lazy_property
 from fost._typing import Numbers
 from fost.restoration.arrays import as_float, check_finite, pad_to, split_channels
 from fost.restoration.patch_grid import PatchGrid
@@ -153,7 +153,7 @@ class AnscombeTransform:
         found = np.where(values > transformed[-1], np.maximum(beyond, _TABLE_END), inside)
         return np.asarray(self.gain * found)
 
-    @cached_property
+    @lazy_property
     def _table(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean counts, and the means of the transforms of such counts."""
         counts = np.square(np.linspace(0, np.sqrt(_TABLE_END), _TABLE_SIZE))

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fost._cache import lazy_property
 from fost._validation import check_each
 from fost.transforms import Coder, Union
 
@@ -57,7 +57,7 @@ class PatchGrid:
             )
         return cls(tuple(array_shape), patch, steps, n_channels)
 
-    @cached_property
+    @lazy_property
     def starts(self) -> tuple[NDArray[np.intp], ...]:
         """The start positions along each axis."""
         sizes = zip(self.array_shape, self.patch_shape, self.stride, strict=True)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
+from itertools import pairwise
 from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
@@ -184,7 +185,7 @@ class MemoryMapStream(_FileStream):
                 release_pages(mapping)
 
     def take(self, rows: NDArray[np.int64]) -> Numbers:
-        return check_real(self._array[rows], self.name)
+        return check_real(_take_rows(self._array, rows, self._step), self.name)
 
     def _announce(self, start: int, step: int) -> None:
         """Tell the system that these rows will be read."""
@@ -221,6 +222,20 @@ def mapping_of(array: Numbers) -> mmap.mmap | None:
         found = found.base
     # Maps of mode "c" keep changes in this process only, so their pages must stay.
     return found if isinstance(found, mmap.mmap) and mode in ("r", "r+", "w+") else None
+
+
+def _take_rows(array: Any, rows: NDArray[np.int64], step: int) -> Numbers:
+    """Rows of an array by their sorted numbers; a memory map keeps the pages of few of them."""
+    mapping = mapping_of(array)
+    if mapping is None or not len(rows):
+        return np.asarray(array[rows])
+    found = np.empty((len(rows), array.shape[1]), array.dtype)
+    bounds = np.searchsorted(rows, np.arange(0, len(array) + step, step))
+    for first, last in pairwise(bounds):
+        if last > first:
+            found[first:last] = array[rows[first:last]]
+            release_pages(mapping)
+    return found
 
 
 def release_pages(mapping: mmap.mmap) -> None:
@@ -294,7 +309,8 @@ class AnnotatedStream(Stream):
             return self._stream.take(rows)
         if not hasattr(self._missing, "shape"):
             return super().take(rows)
-        return nan_where(np.asarray(self._missing[rows]), self._stream.take(rows), self.name)
+        missing = _take_rows(self._missing, rows, _BLOCK_BYTES // self.n_features)
+        return nan_where(missing, self._stream.take(rows), self.name)
 
     def weights_at(self, rows: NDArray[np.int64]) -> Weights | None:
         return None if self._weights is None else self._weights[rows]
@@ -341,7 +357,14 @@ def check_weights(
 def _row_reader(missing: Any) -> Callable[[int, int], object]:
     """A function that returns rows of a mask: an array, or an object that yields blocks."""
     if hasattr(missing, "shape"):
-        return lambda start, count: missing[start : start + count]
+        mapping = mapping_of(missing)
+
+        def read_slice(start: int, count: int) -> object:
+            if mapping is not None:
+                release_pages(mapping)
+            return missing[start : start + count]
+
+        return read_slice
     blocks = iter(missing)
     ahead: list[Numbers] = []
 

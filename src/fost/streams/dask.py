@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import dask
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fost
+from fost._cache import lazy_property
 from fost._threads import at_most
 from fost._typing import Numbers
 from fost._validation import check_real
@@ -115,7 +115,7 @@ class DaskStream(Stream):
         chunks = (self._array.chunks[0], (meta.shape[1],))
         return self._array.map_blocks(_run_on, shared, dtype=self.dtype, meta=meta, chunks=chunks)
 
-    @cached_property
+    @lazy_property
     def _parts(self) -> list[Untyped]:
         """The chunks in order; they stay on the workers between passes if memory allows."""
         client = _client_for(self._array)

@@ -59,6 +59,11 @@ class TransformCollection(Coder):
         return sum(stage.flops for rest in (shared, *rests) for stage in rest)
 
     @property
+    def _additions(self) -> int:
+        shared, rests = self._split
+        return sum(stage._additions for rest in (shared, *rests) for stage in rest)
+
+    @property
     def n_parameters(self) -> int:
         """Number of stored parameters of all members; a shared base counts once."""
         shared, rests = self._split

@@ -19,6 +19,9 @@ from fost.coding.decode import DecodingCost, decode_by_stages
 from fost.coding.encode import apply_plan
 from fost.transforms.coder import MAX_MATRIX_ENTRIES, Coder, check_transforms, dense_flops
 
+# Parameters with errors up to this size may have been rounded to a few bits.
+_QUANTISATION_GAP = 0.05
+
 
 class Transform(Coder):
     r"""An orthonormal transform U of signals with `n_features` entries; immutable.
@@ -75,6 +78,10 @@ class Transform(Coder):
     def flops(self) -> int:
         """Operations per signal; (2 n - 1) n unless a class defines fewer."""
         return dense_flops(self.n_features)
+
+    @property
+    def _additions(self) -> int:
+        return self.flops // 2 - self.n_features // 2
 
     @property
     def n_parameters(self) -> int:
@@ -202,6 +209,12 @@ class Transform(Coder):
         return Chain([self, other]) if isinstance(other, Transform) else NotImplemented
 
     def __rmatmul__(self, other: sparray | ArrayLike) -> Floats:
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(other, torch.Tensor):
+            from fost.torch import forward
+
+            product: Floats = forward(other, self)  # a tensor
+            return product
         # By the plan, also if a class defines its own `forward`.
         return self.T.decode(other) if issparse(other) else Transform.forward(self, other)
 
@@ -257,6 +270,16 @@ class Transform(Coder):
         return apply_plan(self._plan, codes, inverse=True, name="codes", out=out)
 
 
+def hint_at_quantised(gap: float) -> str:
+    """The end of an error message for parameters that may have been quantised, by their gap."""
+    if gap > _QUANTISATION_GAP:
+        return ""
+    return (
+        f"; if they were rounded to few bits, which leaves them {gap:.1e} from orthogonal, pass "
+        "the exact ones, and see fost.export.Quantised for integer arithmetic"
+    )
+
+
 def _called_by_scipy_sparse() -> bool:
     """Whether `__array__` was called, through NumPy, by a module of scipy.sparse.
 
@@ -303,6 +326,10 @@ class Transposed(Transform):
     def flops(self) -> int:
         """Equal to that of U."""
         return self._transform.flops
+
+    @property
+    def _additions(self) -> int:
+        return self._transform._additions
 
     @property
     def n_parameters(self) -> int:
@@ -365,6 +392,10 @@ class Chain(Transform):
     def flops(self) -> int:
         """The sum over the stages."""
         return sum(stage.flops for stage in self._stages)
+
+    @property
+    def _additions(self) -> int:
+        return sum(stage._additions for stage in self._stages)
 
     @property
     def n_parameters(self) -> int:

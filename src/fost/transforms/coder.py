@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,14 @@ C = TypeVar("C", bound="Coder")
 
 # Largest matrix, in entries, that is computed to decode faster: 128 MiB in float64.
 MAX_MATRIX_ENTRIES = 2**24
+
+
+class OperationCounts(NamedTuple):
+    """Multiplications and additions per signal, and the numbers that must be stored for them."""
+
+    multiplications: int
+    additions: int
+    memory: int
 
 
 def dense_flops(n: int) -> int:
@@ -81,6 +89,28 @@ class Coder(Described, ABC):
     @abstractmethod
     def flops(self) -> int:
         """Operations to transform one signal, as the paper counts them."""
+
+    @property
+    def operation_counts(self) -> OperationCounts:
+        """Multiplications and additions to transform one signal, whose sum is `flops`, and memory.
+
+        Memory counts the numbers that are stored: the parameters and one signal.
+
+        Examples
+        --------
+        >>> import fost
+        >>> fost.DCT((8, 8)).operation_counts
+        OperationCounts(multiplications=256, additions=416, memory=64)
+        """
+        additions = self._additions
+        return OperationCounts(
+            self.flops - additions, additions, self.n_parameters + self.n_features
+        )
+
+    @property
+    @abstractmethod
+    def _additions(self) -> int:
+        """The additions among the operations to transform one signal."""
 
     def encode_flops(self, n_nonzero_coefs: int) -> int:
         """Operations to encode one signal, without comparisons.

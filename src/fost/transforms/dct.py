@@ -67,6 +67,12 @@ class DCT(Transform):
         """
         return round(sum(self.n_features / k * dct_line_flops(k) for k in self._shape))
 
+    @property
+    def _additions(self) -> int:
+        """3/2 L (log2 L - 1) + 2 for each line of length L > 1 (Chen, Smith and Fralick, 1977)."""
+        lines = ((self.n_features / k, k) for k in self._shape if k > 1)
+        return round(sum(count * (1.5 * k * (log2(k) - 1) + 2) for count, k in lines))
+
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_cosine(self._shape)
 

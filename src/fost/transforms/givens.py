@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fost import _core
 from fost._validation import check_array, check_integer, check_parameters, check_shape
-from fost.transforms.base import Transform
+from fost.transforms.base import Transform, hint_at_quantised
 
 # max|B B^T - I| of an orthogonal block is at most this: more than rounding to float32 causes.
 _TOLERANCE = 1e-5
@@ -90,6 +90,10 @@ class Givens(Transform):
         return 6 * self.n_rotations
 
     @property
+    def _additions(self) -> int:
+        return 2 * self.n_rotations
+
+    @property
     def n_parameters(self) -> int:
         """2 per rotation: its cosine and sine."""
         return 2 * self.n_rotations
@@ -146,7 +150,7 @@ def _checked_blocks(
     if wrong.size:
         raise ValueError(
             f"blocks must be orthogonal 2 x 2 matrices, got one with max|B B^T - I| = "
-            f"{gaps[wrong[0]]:.3g} in row {wrong[0]}"
+            f"{gaps[wrong[0]]:.3g} in row {wrong[0]}{hint_at_quantised(float(gaps[wrong].max()))}"
         )
     return checked, gaps
 

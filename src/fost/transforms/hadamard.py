@@ -57,6 +57,10 @@ class Hadamard(RotationProduct):
         n = self.n_features
         return n * n.bit_length() if n > 1 else 0
 
+    @property
+    def _additions(self) -> int:
+        return self.flops - self.n_features if self.n_features > 1 else 0
+
     def _network(self) -> RotationNetwork:
         network = RotationNetwork((self.n_features,))
         for level in range(self.n_features.bit_length() - 1):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fost import _core
 from fost._validation import check_parameters
-from fost.transforms.base import Transform
+from fost.transforms.base import Transform, hint_at_quantised
 
 # Largest error of the norm of a unit vector: more than rounding to float32 causes.
 _TOLERANCE = 1e-5
@@ -75,6 +75,11 @@ class Householder(Transform):
         """4 n m."""
         return int(4 * self._vectors.size)
 
+    @property
+    def _additions(self) -> int:
+        """n - 1 of the inner product and n of the update, for each reflector."""
+        return 2 * int(self._vectors.size) - self.n_reflectors
+
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_reflectors(self._vectors)
 
@@ -96,7 +101,7 @@ def _checked(vectors: ArrayLike) -> NDArray[np.float64]:
     if wrong.size:
         raise ValueError(
             f"vectors must have unit rows (or zero rows), got norm {norms[wrong[0]]:.6g} "
-            f"in row {wrong[0]}"
+            f"in row {wrong[0]}{hint_at_quantised(float(np.abs(norms[wrong] - 1).max()))}"
         )
     return checked
 

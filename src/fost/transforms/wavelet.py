@@ -102,6 +102,10 @@ class Wavelet(RotationProduct):
         return sum(3 * size * layers for size in sizes)
 
     @property
+    def _additions(self) -> int:
+        return self.flops // 3
+
+    @property
     def _axes(self) -> list[int]:
         return [axis for axis, length in enumerate(self._shape) if length > 1]
 

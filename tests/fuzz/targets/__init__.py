@@ -34,6 +34,7 @@ def name_of(number: int) -> str:
         coding,
         diagnostics,
         estimators,
+        export,
         images,
         imputation,
         learning,

@@ -45,12 +45,12 @@ def flops(fuzz: Fuzz) -> None:
 
 
 @target(2)
-def operation_counts(fuzz: Fuzz) -> None:
+def speed_ups(fuzz: Fuzz) -> None:
     n = fuzz.size()
     m = fuzz.integer("n_reflectors", 1, n)
     s = fuzz.integer("n_nonzero_coefs", 1, n)
     n_features = fuzz.integer("n_features", n, n, 2**31 - 1)
-    found = fuzz.call(diagnostics.operation_counts, n_features, m, s)
+    found = fuzz.call(diagnostics.speed_ups, n_features, m, s)
     fuzz.expect(found.over_dense == (2 * n - 1) * n / (4 * n * int(m)), "ratio")
     str(found)
     repr(found)

@@ -116,6 +116,15 @@ inline void reflect_right(double* a, const double* u, int n) {
   }
 }
 
+// Writes the transpose of the n x n matrix a; rows are `from` and `to` entries apart.
+inline void transpose_matrix(const double* a, Index from, double* transposed, Index to, int n) {
+  constexpr int BLOCK = 16;
+  for (int r = 0; r < n; r += BLOCK)
+    for (int c = 0; c < n; c += BLOCK)
+      for (int i = r; i < n && i < r + BLOCK; ++i)
+        for (int j = c; j < n && j < c + BLOCK; ++j) transposed[i * to + j] = a[j * from + i];
+}
+
 // z = a + a^T
 inline void symmetrise(const double* a, double* z, int n) {
   constexpr int BLOCK = 16;

@@ -11,7 +11,8 @@
 //
 // by a rotation or by a reflection. R_(k+1) = G_k R_k G_(k+1)^T changes two rows and two columns,
 // hence only the scores of pairs with these features: O(n) per rotation, plus a search of the rows
-// whose best partner changed. NumPy twin: tests/reference_learning.py, sweep_rotations.
+// whose best partner changed. A pair (p, q) with p < q is scored in row p only.
+// NumPy twin: tests/reference_learning.py, sweep_rotations.
 #pragma once
 
 #include "kernels/learning/linear_algebra.hpp"
@@ -20,26 +21,26 @@ namespace fost {
 namespace FOST_NAMESPACE {
 
 // The matrix R and its transpose, so that rows and columns are both contiguous, the score of every
-// pair, and the best partner of every feature.
+// pair, and the best partner of every feature among the later ones. Rows are `pitch` apart.
 struct Scores {
   int n;
+  Index pitch;
   double* r;              // n x n
   double* rt;             // n x n
   double* diagonal;       // n
-  double* scores;         // n x n, symmetric
-  double* best;           // n
+  double* scores;         // n x n, above the diagonal
+  double* best;           // n, below all scores for the last feature
   std::int32_t* partner;  // n
 
-  double at(int i, int j) const { return r[i * static_cast<Index>(n) + j]; }
+  double at(int i, int j) const { return r[i * pitch + j]; }
 };
 
-// Computes scores[p, :].
-inline void score_row(const Scores& s, int p) {
-  const double* row = s.r + p * static_cast<Index>(s.n);
-  const double* column = s.rt + p * static_cast<Index>(s.n);
-  double* out = s.scores + p * static_cast<Index>(s.n);
+// Computes scores[p, q] for all q in [first, last).
+inline void score_pairs(const Scores& s, int p, int first, int last, double* out) {
+  const double* row = s.r + p * s.pitch;
+  const double* column = s.rt + p * s.pitch;
   const double a = s.diagonal[p];
-  for (int q = 0; q < s.n; ++q) {
+  for (int q = first; q < last; ++q) {
     const double sum = a + s.diagonal[q], difference = a - s.diagonal[q];
     const double minus = row[q] - column[q], plus = row[q] + column[q];
     const double rotation_norm = sum * sum + minus * minus,
@@ -47,25 +48,31 @@ inline void score_row(const Scores& s, int p) {
     out[q] =
         __builtin_sqrt(rotation_norm > reflection_norm ? rotation_norm : reflection_norm) - sum;
   }
-  out[p] = -1;
 }
 
 inline void find_partner(const Scores& s, int p) {
-  const double* row = s.scores + p * static_cast<Index>(s.n);
-  s.partner[p] = first_largest(row, s.n);
+  if (p + 1 == s.n) {
+    s.partner[p] = p;
+    s.best[p] = -2;
+    return;
+  }
+  const double* row = s.scores + p * s.pitch;
+  s.partner[p] = p + 1 + first_largest(row + p + 1, s.n - p - 1);
   s.best[p] = row[s.partner[p]];
 }
 
 // Updates the scores after rows and columns of the given features have changed.
 inline void rescore(const Scores& s, const int* changed, int count) {
   for (int k = 0; k < count; ++k) s.diagonal[changed[k]] = s.at(changed[k], changed[k]);
+  int last = 0;
   for (int k = 0; k < count; ++k) {
     const int x = changed[k];
-    score_row(s, x);
-    for (int p = 0; p < s.n; ++p)
-      s.scores[p * static_cast<Index>(s.n) + x] = s.scores[x * static_cast<Index>(s.n) + p];
+    double* row = s.scores + x * s.pitch;
+    score_pairs(s, x, 0, s.n, row);  // the first x entries are scratch
+    for (int p = 0; p < x; ++p) s.scores[p * s.pitch + x] = row[p];
+    last = x > last ? x : last;
   }
-  for (int p = 0; p < s.n; ++p) {
+  for (int p = 0; p <= last; ++p) {
     bool stale = false;
     for (int k = 0; k < count; ++k) stale |= p == changed[k] || s.partner[p] == changed[k];
     if (stale) {
@@ -73,7 +80,8 @@ inline void rescore(const Scores& s, const int* changed, int count) {
       continue;
     }
     for (int k = 0; k < count; ++k) {
-      const double score = s.scores[p * static_cast<Index>(s.n) + changed[k]];
+      if (changed[k] < p) continue;
+      const double score = s.scores[p * s.pitch + changed[k]];
       if (score > s.best[p] || (score == s.best[p] && changed[k] < s.partner[p])) {
         s.best[p] = score;
         s.partner[p] = changed[k];
@@ -98,34 +106,35 @@ inline void combine(double* x, double* y, int n, double ii, double ij, double ji
   }
 }
 
-// Combines rows i and j of one matrix, which are columns i and j of its transpose.
-inline void combine_rows(double* rows, double* columns, int n, const std::int32_t* pair, double ii,
-                         double ij, double ji, double jj) {
-  double* x = rows + pair[0] * static_cast<Index>(n);
-  double* y = rows + pair[1] * static_cast<Index>(n);
-  combine(x, y, n, ii, ij, ji, jj);
-  for (int k = 0; k < n; ++k) {
-    columns[k * static_cast<Index>(n) + pair[0]] = x[k];
-    columns[k * static_cast<Index>(n) + pair[1]] = y[k];
-  }
-}
-
 inline bool is_identity(const double* block) {
   return block[0] == 1 && block[1] == 0 && block[2] == 0 && block[3] == 1;
 }
 
-// R <- G R, R <- R G, R <- R G^T
-inline void rotate_left(const Scores& s, const std::int32_t* pair, const double* block) {
-  combine_rows(s.r, s.rt, s.n, pair, block[0], block[1], block[2], block[3]);
-}
-inline void rotate_right(const Scores& s, const std::int32_t* pair, const double* block) {
+// R <- G R by rows i and j of R, which are columns i and j of its transpose; with R and its
+// transpose exchanged, R <- R G^T.
+inline void rotate(double* rows, double* columns, const Scores& s, const std::int32_t* pair,
+                   const double* block) {
   if (is_identity(block)) return;
-  combine_rows(s.rt, s.r, s.n, pair, block[0], block[2], block[1], block[3]);
+  double* x = rows + pair[0] * s.pitch;
+  double* y = rows + pair[1] * s.pitch;
+  combine(x, y, s.n, block[0], block[1], block[2], block[3]);
+  for (int k = 0; k < s.n; ++k) {
+    columns[k * s.pitch + pair[0]] = x[k];
+    columns[k * s.pitch + pair[1]] = y[k];
+  }
 }
-inline void rotate_right_transposed(const Scores& s, const std::int32_t* pair,
-                                    const double* block) {
-  if (is_identity(block)) return;
-  combine_rows(s.rt, s.r, s.n, pair, block[0], block[1], block[2], block[3]);
+
+// R_1 = M G_g ... G_2, and its transpose.
+inline void begin_sweep(const Scores& s, const double* statistic, const std::int32_t* pairs,
+                        const double* blocks, int g) {
+  transpose_matrix(statistic, s.n, s.rt, s.pitch, s.n);
+  for (int k = g - 1; k > 0; --k) {
+    const double* block = blocks + 4 * static_cast<Index>(k);
+    if (is_identity(block)) continue;
+    const Index i = pairs[2 * k], j = pairs[2 * k + 1];
+    combine(s.rt + i * s.pitch, s.rt + j * s.pitch, s.n, block[0], block[2], block[1], block[3]);
+  }
+  transpose_matrix(s.rt, s.pitch, s.r, s.pitch, s.n);
 }
 
 // The orthogonal 2 x 2 block B that maximises tr([[a, b], [c, d]] B).
@@ -153,17 +162,11 @@ inline void best_block(double a, double b, double c, double d, double* block) {
 inline int sweep_rotations(const double* statistic, const RotationMemory& memory, int n,
                            std::int32_t* pairs, double* blocks, double* gains, int g,
                            double least) {
-  const Scores s = {n,           memory.r,      memory.rt, memory.diagonal, memory.scores,
+  const Scores s = {n,           memory.pitch,  memory.r, memory.rt, memory.diagonal, memory.scores,
                     memory.best, memory.partner};
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) {
-      s.r[i * static_cast<Index>(n) + j] = statistic[i * static_cast<Index>(n) + j];
-      s.rt[j * static_cast<Index>(n) + i] = statistic[i * static_cast<Index>(n) + j];
-    }
-  for (int k = g - 1; k > 0; --k)
-    rotate_right(s, pairs + 2 * k, blocks + 4 * static_cast<Index>(k));
+  begin_sweep(s, statistic, pairs, blocks, g);
   for (int p = 0; p < n; ++p) s.diagonal[p] = s.at(p, p);
-  for (int p = 0; p < n; ++p) score_row(s, p);
+  for (int p = 0; p < n; ++p) score_pairs(s, p, p + 1, n, s.scores + p * s.pitch);
   for (int p = 0; p < n; ++p) find_partner(s, p);
   for (int k = 0; k < g; ++k) {
     std::int32_t* pair = pairs + 2 * k;
@@ -175,9 +178,9 @@ inline int sweep_rotations(const double* statistic, const RotationMemory& memory
     pair[0] = i;
     pair[1] = j;
     best_block(s.at(i, i), s.at(i, j), s.at(j, i), s.at(j, j), block);
-    rotate_left(s, pair, block);
+    rotate(s.r, s.rt, s, pair, block);
     if (k + 1 == g) return g;
-    rotate_right_transposed(s, pair + 2, block + 4);
+    rotate(s.rt, s.r, s, pair + 2, block + 4);
     int changed[4], count = 0;
     for (int e = 0; e < 4; ++e) {  // of this pair and the next
       bool known = false;

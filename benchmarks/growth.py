@@ -1,0 +1,167 @@
+"""Time against the signal length n: where a fast transform starts to pay.
+
+    python -m benchmarks.growth [docs/growth.svg] [--quick]
+
+Times per signal on one thread, float32, the median of interleaved runs: `forward` and `encode` of
+fost's transforms, of its dense transform, and of NumPy, SciPy and PyWavelets; and ten iterations of
+learning. Signals are random walks without their means. A code keeps n / 16 coefficients.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import scipy.fft
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+import fost
+from benchmarks.data import reflectors, rotations
+from benchmarks.frontier import SVG_STYLE, drawn_svg
+from benchmarks.harness import threads
+from benchmarks.results import Results, Table
+
+Signals = NDArray[np.float32]
+Methods = dict[str, Callable[[Signals], Any]]
+SIZES = [2**k for k in range(4, 14)]
+LEARNED = [2**k for k in range(6, 12)]
+BUDGET = 2**21  # entries per timed call
+REFLECTORS = 16
+FIGURES = {"forward": "transform", "encode": "transform and selection", "learn": "learning"}
+
+
+def walks(n: int, count: int) -> Signals:
+    """Random walks without their means."""
+    steps = np.random.default_rng(0).standard_normal((count, n), dtype=np.float32)
+    Y = np.cumsum(steps, axis=1, dtype=np.float32)
+    return np.asarray(Y - Y.mean(axis=1, keepdims=True))
+
+
+def coders(n: int) -> dict[str, fost.Transform]:
+    """The transforms of fost."""
+    random = np.random.default_rng(3).standard_normal((n, n))
+    return {
+        "fost, DCT": fost.DCT(n),
+        f"fost, {REFLECTORS} reflectors": reflectors(REFLECTORS, n),
+        "fost, DCT + n rotations": fost.Chain([rotations(n, n), fost.DCT(n)]),
+        "fost, dense": fost.Dense(np.linalg.qr(random)[0]),
+    }
+
+
+def competitors(Q: Signals) -> Methods:
+    """The same by NumPy, SciPy and PyWavelets, without the selection."""
+    found: Methods = {
+        "NumPy, Y @ Q": lambda Y: Y @ Q,
+        "SciPy, dct": lambda Y: scipy.fft.dct(Y, norm="ortho"),
+    }
+    try:
+        import pywt
+    except ImportError:
+        return found
+    return found | {"PyWavelets, db4": lambda Y: pywt.wavedec(Y, "db4", mode="periodization")}
+
+
+def product_and_partition(Q: Signals, s: int, Y: Signals) -> Signals:
+    """The s largest coefficients by NumPy."""
+    C = Y @ Q
+    places = np.argpartition(-np.abs(C), s - 1, axis=1)[:, :s]
+    return np.take_along_axis(C, places, axis=1)
+
+
+def timed(methods: Methods, Y: Signals, repeats: int) -> list[float]:
+    """Microseconds per signal of each method."""
+    for method in methods.values():
+        method(Y)
+    times = np.zeros((repeats, len(methods)))
+    for row in times:
+        for k, method in enumerate(methods.values()):
+            start = time.process_time()
+            method(Y)
+            row[k] = time.process_time() - start
+    return [float(t) for t in np.median(times, axis=0) / len(Y) * 1e6]
+
+
+def add(results: Results, name: str, n: int, times: dict[str, float]) -> Table:
+    """A row of a table whose columns are the methods of its first row."""
+    table = results.tables.get(name)
+    if table is None:
+        table = results.table(name, {"n": ",", **dict.fromkeys(times, ".3g")})
+    table.add(n, *(times.get(column) for column in list(table.columns)[1:]))
+    return table
+
+
+def transforms(results: Results, sizes: list[int], repeats: int) -> None:
+    """The tables of `forward` and `encode`."""
+    for n in sizes:
+        Y, s = walks(n, max(64, BUDGET // n)), n // 16
+        ours = coders(n)
+        Q = ours["fost, dense"].matrix.astype(np.float32)
+        forward = {name: U.forward for name, U in ours.items()} | competitors(Q)
+        add(results, "forward", n, dict(zip(forward, timed(forward, Y, repeats), strict=True)))
+        encode: Methods = {name: partial(U.encode, n_nonzero_coefs=s) for name, U in ours.items()}
+        encode["NumPy, Y @ Q, argpartition"] = partial(product_and_partition, Q, s)
+        add(results, "encode", n, dict(zip(encode, timed(encode, Y, repeats), strict=True)))
+
+
+def learning(results: Results, sizes: list[int]) -> None:
+    """Seconds of ten iterations."""
+    for n in sizes:
+        Y, s = walks(n, 5_000), max(1, n // 16)
+        structures: dict[str, tuple[fost.Structure, fost.Transform | None]] = {
+            f"{REFLECTORS} reflectors": (fost.Reflectors(REFLECTORS), None),
+            "DCT + n rotations": (fost.Rotations(n), fost.DCT(n)),
+            "dense (Q-DLA)": (fost.Orthonormal(), None),
+        }
+        seconds = {}
+        for name, (structure, base) in structures.items():
+            start = time.process_time()
+            fost.learn(Y, structure, s, base=base, max_iter=10, tol=0, random_state=0)
+            seconds[name] = time.process_time() - start
+        add(results, "learn", n, seconds)
+
+
+def plot(results: Results) -> str:
+    """All tables, log-log, as SVG."""
+    with mpl.rc_context(SVG_STYLE):
+        figure = Figure(figsize=(11, 4.2), layout="constrained")
+        panels = figure.subplots(1, len(FIGURES))
+    for panel, (name, title) in zip(panels, FIGURES.items(), strict=True):
+        table = results.tables[name]
+        sizes = [row[0] for row in table.rows]
+        for k, column in enumerate(list(table.columns)[1:], 1):
+            values = [row[k] for row in table.rows]
+            style = "--" if not column.startswith("fost") and name != "learn" else "o-"
+            panel.loglog(sizes, values, style, markersize=3, linewidth=1.2, label=column)
+        panel.set(xlabel="signal length n", title=title)
+        panel.set_ylabel(
+            "seconds, ten iterations" if name == "learn" else "microseconds per signal"
+        )
+        panel.grid(alpha=0.25)
+        panel.legend(fontsize=7, frameon=False)
+    return drawn_svg(figure)
+
+
+def main(arguments: list[str]) -> None:
+    quick = "--quick" in arguments
+    results = Results("growth")
+    with threads(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        transforms(results, SIZES[:3] if quick else SIZES, 3 if quick else 9)
+        learning(results, LEARNED[:2] if quick else LEARNED)
+    if not quick:
+        results.save()
+    target = next((a for a in arguments if not a.startswith("-")), None)
+    if target:
+        Path(target).write_text(plot(results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

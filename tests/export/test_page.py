@@ -1,0 +1,96 @@
+"""The page about deployment: its NumPy function for every kind, and the ONNX recipe."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+
+import fost
+from tests import cases
+
+PAGE = (Path(__file__).parents[2] / "docs" / "deployment.md").read_text("utf-8")
+
+
+def transforms() -> list[fost.Transform]:
+    rng = np.random.default_rng(0)
+    vectors = cases.random_vectors(rng, 3, 16)
+    rotations = fost.Givens(cases.random_pairs(rng, 30, 16), cases.random_blocks(rng, 30), 16)
+    dense = fost.Dense(np.linalg.qr(rng.standard_normal((16, 16)))[0])
+    found = [fost.Householder(vectors), rotations, dense, fost.DCT((2, 8)), fost.Hadamard((4, 4))]
+    if find_spec("pywt"):
+        found.append(fost.Wavelet((4, 4), "haar", 2))
+    return [
+        *found,
+        rotations.T,
+        fost.Chain(found),
+        fost.Chain([dense.T, rotations, vectors_of(rng)]),
+    ]
+
+
+def vectors_of(rng: np.random.Generator) -> fost.Householder:
+    return fost.Householder(cases.random_vectors(rng, 2, 16))
+
+
+@pytest.mark.parametrize("transform", transforms(), ids=lambda t: t.kind)
+def test_numpy_function_equals_forward(
+    transform: fost.Transform, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    (block,) = (
+        b for b in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "def forward" in b
+    )
+    names: dict[str, Any] = {"np": np}
+    exec(block.partition("\nwith safe_open")[0], names)
+    path = tmp_path / "model.safetensors"
+    transform.save(path)
+    with safe_open(path, framework="numpy") as file:
+        structure = json.loads(file.metadata()["structure"])
+        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    Y = rng.standard_normal((5, 16))
+    found = names["forward"](Y.copy(), structure, arrays)
+    assert np.allclose(found, transform.forward(Y), atol=1e-12)
+
+
+def test_onnx_recipe_gives_the_same_codes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    monkeypatch.chdir(tmp_path)
+    U = fost.DCT((8, 8))
+    exec(optional_block("onnx"), {"np": np, "U": U})
+    session = onnxruntime.InferenceSession("encode.onnx", providers=["CPUExecutionProvider"])
+    Y = rng.standard_normal((50, 64)).astype(np.float32)
+    (codes,) = session.run(None, {"y": Y})
+    expected = U.encode(Y, 4).toarray()
+    assert np.array_equal(codes != 0, expected != 0)
+    assert np.allclose(codes, expected, atol=1e-5)
+
+
+def test_torch_program_runs() -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed", exc_type=ImportError)
+    Y = np.random.default_rng(0).standard_normal((20, 64))
+    U = fost.DCT(64) @ fost.Householder(np.eye(64)[:2])
+    names: dict[str, Any] = {"np": np, "Y": Y, "U": U}
+    exec(optional_block("torch"), names)
+    assert np.allclose(names["learned"].matrix, U.matrix, atol=1e-5)
+    assert np.allclose(names["tensor"].grad.norm(dim=1), 8, atol=1e-4)  # of signs, transformed
+
+
+def optional_block(package: str) -> str:
+    blocks = re.findall(r"```\{code-block\} python\n(.*?)```", PAGE, re.DOTALL)
+    (block,) = (block for block in blocks if f"import {package}" in block)
+    return str(block)
+
+
+def test_import_of_fost_does_not_import_torch() -> None:
+    code = "import sys, fost.export; fost.export.Quantised; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
