@@ -144,3 +144,83 @@ def rotation_product(pairs: Array, blocks: Array, n: int) -> Array:
     for (i, j), block in zip(pairs, blocks, strict=True):
         U[[i, j]] = block @ U[[i, j]]
     return U
+
+
+def symmetric_product(pairs: Array, angles: Array, n: int) -> Array:
+    """J_1 ... J_g as a matrix, J = [[c, s], [-s, c]]."""
+    U = np.eye(n)
+    for (i, j), (c, s) in zip(pairs, angles, strict=True):
+        U[:, [i, j]] = U[:, [i, j]] @ np.array([[c, s], [-s, c]])
+    return U
+
+
+def greedy_jacobi(S: Array, g: int, weights: Array | None = None) -> tuple[list[float], Array]:
+    """The gains of g greedy rotations, and the rotated matrix; scans all pairs, by 2 x 2 eigh.
+
+    The gain is A_ij^2, or with weights the increase of sum_i w_i A_ii.
+    """
+    A, gains = S.copy(), []
+    for _ in range(g):
+        best = -1.0
+        for i in range(len(A)):
+            for j in range(i + 1, len(A)):
+                block = A[np.ix_([i, j], [i, j])]
+                values, vectors = np.linalg.eigh(block)
+                gain = block[0, 1] ** 2
+                if weights is not None:
+                    w = weights[[i, j]]
+                    gain = np.sort(w) @ values - w @ np.diag(block)
+                if gain > best:
+                    # Ascending eigenvalues belong to the features in the order of their weights.
+                    order = np.diag(block) if weights is None else weights[[i, j]]
+                    best, found = gain, ([i, j], vectors[:, np.argsort(np.argsort(order))])
+        U = np.eye(len(A))
+        U[np.ix_(found[0], found[0])] = found[1]
+        A = U.T @ A @ U
+        gains.append(best)
+    return gains, A
+
+
+def angle_coefficients(A: Array, D: Array, i: int, j: int) -> Array:
+    """p, q, r, v of tr(J^T A J D) / 2 = p cos t + q sin t + r cos 2t + v sin 2t + const."""
+    t = np.arange(5) * 2 * np.pi / 5
+    traces = []
+    for c, s in zip(np.cos(t), np.sin(t), strict=True):
+        J = symmetric_product(np.array([[i, j]]), np.array([[c, s]]), len(A))
+        traces.append(np.trace(J.T @ A @ J @ D) / 2)
+    basis = np.stack([np.cos(t), np.sin(t), np.cos(2 * t), np.sin(2 * t), np.ones(5)], axis=1)
+    return np.linalg.solve(basis, np.array(traces))[:4]
+
+
+def sweep_angles(
+    S: Array, w: Array, pairs: Array, angles: Array, backward: bool
+) -> tuple[Array, Array]:
+    """New angles and their gains: every stationary point, from the roots of a quartic."""
+    n, angles, gains = len(S), angles.copy(), np.empty(len(pairs))
+    for k in range(len(pairs))[:: -1 if backward else 1]:
+        left = symmetric_product(pairs[:k], angles[:k], n)
+        right = symmetric_product(pairs[k + 1 :], angles[k + 1 :], n)
+        A, D = left.T @ S @ left, right * w @ right.T
+        p, q, r, v = angle_coefficients(A, D, *pairs[k])
+        # f'(t) = 0 for z = exp(i t) is a polynomial of degree 4.
+        roots = np.roots([2 * (v + 1j * r), q + 1j * p, 0, q - 1j * p, 2 * (v - 1j * r)])
+        t = np.concatenate([np.angle(roots), [np.arctan2(*angles[k, ::-1])]])
+        f = p * (np.cos(t) - 1) + q * np.sin(t) + r * (np.cos(2 * t) - 1) + v * np.sin(2 * t)
+        gains[k] = f.max()
+        angles[k] = np.cos(t[f.argmax()]), np.sin(t[f.argmax()])
+    return angles, gains
+
+
+def propose_rotations(S: Array, w: Array, pairs: Array, angles: Array) -> Array:
+    """scores[k, e, q]: the score of a rotation of feature pairs[k, e] and q before rotation k."""
+    n, scores = len(S), np.full((len(pairs), 2, len(S)), -1.0)
+    for k in range(len(pairs)):
+        left = symmetric_product(pairs[:k], angles[:k], n)
+        right = symmetric_product(pairs[k:], angles[k:], n)
+        A, D = left.T @ S @ left, right * w @ right.T
+        for e, p in enumerate(pairs[k]):
+            for q in set(range(n)) - {p}:
+                first, slope, second, slope2 = angle_coefficients(A, D, p, q)
+                bend = first + 4 * second
+                scores[k, e, q] = np.hypot(bend, slope + 2 * slope2) - bend
+    return scores

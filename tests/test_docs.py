@@ -18,7 +18,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.mark.parametrize(
-    "page", ["start", "sensors", "pipelines", "solvers", "paper", "deployment"]
+    "page", ["start", "sensors", "pipelines", "solvers", "approximation", "paper", "deployment"]
 )
 def test_programs_of_pages_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if page == "paper":

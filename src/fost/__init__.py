@@ -8,12 +8,15 @@ from fost import _core as _core  # validates environment variables on import
 if TYPE_CHECKING:
     from fost import baselines, diagnostics, export, images, imputation, restoration
     from fost._threads import get_num_threads, set_num_threads
+    from fost.approximation.approximate import approximate
+    from fost.approximation.eigh import eigh
     from fost.coding.atoms import Atoms
     from fost.coding.omp import omp
     from fost.coding.selection import select
     from fost.estimators import (
         AutoDictionary,
         BankDictionary,
+        FastPCA,
         GivensDictionary,
         HouseholderDictionary,
         Imputer,
@@ -56,6 +59,7 @@ __all__ = [
     "Chain",
     "Coder",
     "Dense",
+    "FastPCA",
     "Givens",
     "GivensDictionary",
     "Hadamard",
@@ -73,8 +77,10 @@ __all__ = [
     "UnionDictionary",
     "UnionOf",
     "Wavelet",
+    "approximate",
     "baselines",
     "diagnostics",
+    "eigh",
     "export",
     "get_num_threads",
     "images",
@@ -92,10 +98,13 @@ __all__ = [
 # second each to import, and the command line needs neither to print its help.
 _LATE = {
     "fost._threads": ("get_num_threads", "set_num_threads"),
+    "fost.approximation.approximate": ("approximate",),
+    "fost.approximation.eigh": ("eigh",),
     "fost.coding": ("Atoms", "omp", "select"),
     "fost.estimators": (
         "AutoDictionary",
         "BankDictionary",
+        "FastPCA",
         "GivensDictionary",
         "HouseholderDictionary",
         "Imputer",

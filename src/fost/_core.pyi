@@ -171,6 +171,31 @@ def sweep_rotations(
     gains: NDArray[np.float64],
     least: float,
 ) -> int: ...
+def greedy_rotations(
+    a: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    pairs: NDArray[np.int32],
+    angles: NDArray[np.float64],
+    gains: NDArray[np.float64],
+    least: float,
+    enough: float,
+) -> int: ...
+def sweep_angles(
+    a: NDArray[np.float64],
+    d: NDArray[np.float64],
+    pairs: NDArray[np.int32],
+    angles: NDArray[np.float64],
+    gains: NDArray[np.float64],
+    backward: bool,
+) -> None: ...
+def propose_rotations(
+    a: NDArray[np.float64],
+    d: NDArray[np.float64],
+    pairs: NDArray[np.int32],
+    angles: NDArray[np.float64],
+    partners: NDArray[np.int32],
+    scores: NDArray[np.float64],
+) -> None: ...
 def condition(
     mean: NDArray[np.float64],
     covariance: NDArray[np.float64],

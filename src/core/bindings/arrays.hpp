@@ -101,6 +101,7 @@ SparseRows<T, I> sparse_rows(const Packed<const T, Line>& values,
 
 // One function per topic; each is in the file of the same name.
 class Coder;
+void bind_approximation(nb::module_& m);
 void bind_coders(nb::module_& m);
 void bind_gaussian(nb::module_& m);
 void bind_learning(nb::module_& m);

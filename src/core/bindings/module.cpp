@@ -31,6 +31,7 @@ NB_MODULE(_core, m) {
   get_isa();
   get_num_threads();
 
+  bind_approximation(m);
   bind_coders(m);
   bind_learning(m);
   bind_pursuit(m);

@@ -12,6 +12,7 @@
 #include "kernels/learning/polar_decomposition.hpp"
 #include "kernels/learning/reflector_sweep.hpp"
 #include "kernels/learning/rotation_sweep.hpp"
+#include "kernels/learning/symmetric_sweep.hpp"
 #include "kernels/patches/filter_groups.hpp"
 #include "kernels/patches/shrink_blocks.hpp"
 #include "kernels/pursuit/batch_omp.hpp"
@@ -58,11 +59,17 @@ template <class T> constexpr Kernels<T> table() {
 
 extern const Kernels<float> single = table<float>();
 extern const Kernels<double> full = table<double>();
-extern const Algebra algebra = {
-    WithZeroUpper<sweep_reflectors>::call, WithZeroUpper<lowest_eigenvectors>::call,
-    WithZeroUpper<solve_procrustes>::call, WithZeroUpper<sweep_rotations>::call,
-    WithZeroUpper<condition>::call,        LANES<double>,
-    WithZeroUpper<invert_lanes>::call,     WithZeroUpper<mahalanobis_distances>::call};
+extern const Algebra algebra = {WithZeroUpper<sweep_reflectors>::call,
+                                WithZeroUpper<lowest_eigenvectors>::call,
+                                WithZeroUpper<solve_procrustes>::call,
+                                WithZeroUpper<sweep_rotations>::call,
+                                WithZeroUpper<greedy_rotations>::call,
+                                WithZeroUpper<sweep_angles>::call,
+                                WithZeroUpper<propose_rotations>::call,
+                                WithZeroUpper<condition>::call,
+                                LANES<double>,
+                                WithZeroUpper<invert_lanes>::call,
+                                WithZeroUpper<mahalanobis_distances>::call};
 
 }  // namespace FOST_NAMESPACE
 }  // namespace fost

@@ -123,6 +123,16 @@ struct Algebra {
   int (*sweep_rotations)(const double* statistic, const RotationMemory&, int n, std::int32_t* pairs,
                          double* blocks, double* gains, int g, double least);
 
+  // Rotations of a symmetric matrix, see kernels/learning/symmetric_sweep.hpp: appended greedily,
+  // with optimised angles, and proposed for every place of a chain.
+  int (*greedy_rotations)(const PaddedMatrix& a, const double* w, const GreedyMemory&,
+                          const RotationChain&, double least, double enough);
+  void (*sweep_angles)(const PaddedMatrix& a, const PaddedMatrix& d, const RotationChain&,
+                       bool backward);
+  void (*propose_rotations)(const PaddedMatrix& a, const PaddedMatrix& d, const PaddedMatrix& k,
+                            const InsertionMemory&, const RotationChain&, std::int32_t* partners,
+                            double* scores);
+
   // Replaces missing entries of the signals first:last of the order by their conditional means
   // under a Gaussian. If `sum` is not null, adds their weighted conditional covariances to its
   // lower triangle.

@@ -51,4 +51,33 @@ struct RotationMemory {
   std::int32_t* partner;    // n
 };
 
+// A square matrix whose rows are `pitch` entries apart. An odd multiple of a cache line keeps the
+// entries of a column in different sets of the cache.
+struct PaddedMatrix {
+  double* data;
+  int n;
+  Index pitch;
+
+  double* row(int i) const { return data + i * pitch; }
+};
+
+// A chain of g rotations J_1 ... J_g: pairs of features, cosines and sines, and their gains.
+struct RotationChain {
+  std::int32_t* pairs;  // g x 2
+  double* angles;       // g x 2
+  double* gains;        // g
+  int g;
+};
+
+// Working memory of greedy rotations: n each.
+struct GreedyMemory {
+  double *scores, *other_scores, *third_scores, *best, *diagonal;
+  std::int32_t* partner;
+};
+
+// Working memory of the search for insertions: n each. `products` is the diagonal of A D.
+struct InsertionMemory {
+  double *a_diagonal, *d_diagonal, *products, *scores;
+};
+
 }  // namespace fost

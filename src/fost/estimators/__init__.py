@@ -2,6 +2,7 @@
 
 from fost.estimators.auto import AutoDictionary
 from fost.estimators.bank import BankDictionary
+from fost.estimators.fast_pca import FastPCA
 from fost.estimators.givens import GivensDictionary
 from fost.estimators.householder import HouseholderDictionary
 from fost.estimators.imputer import Imputer
@@ -11,6 +12,7 @@ from fost.estimators.union import UnionDictionary
 __all__ = [
     "AutoDictionary",
     "BankDictionary",
+    "FastPCA",
     "GivensDictionary",
     "HouseholderDictionary",
     "Imputer",

@@ -29,6 +29,7 @@ def target(turns: int = 4) -> Callable[[Target], Target]:
 def name_of(number: int) -> str:
     """The target of the call with this number. Neighbours are different."""
     from tests.fuzz.targets import (  # noqa: F401
+        approximation,
         baselines,
         coding,
         diagnostics,
