@@ -196,11 +196,17 @@ def test_alpha_is_a_warning(folder: Path, name: str) -> None:
             "Invalid value for '--n-nonzero-coefs' / '-s'",
         ),
         ("learn image.png -o new --structure odd", "--structure must be one of "),
-        ("learn image.png -o new --base fft", "--base must be none, dct, hadamard, wavelet,"),
-        ("learn image.png -o new --base dct:8", "--base must be none, dct, hadamard, wavelet,"),
+        ("learn image.png -o new --base fft", "--base must be auto, none, dct, hadamard, wavelet,"),
+        (
+            "learn image.png -o new --base dct:8",
+            "--base must be auto, none, dct, hadamard, wavelet,",
+        ),
         ("learn image.png -o new --base wavelet:odd", "cannot learn from 'image.png'"),
         ("learn image.png -o new --base image.png", "cannot load a transform from"),
-        ("learn image.png -o new --structure auto --base hadamard", "dct or none for auto"),
+        (
+            "learn image.png -o new --structure auto --base hadamard",
+            "dct or none for the structure auto",
+        ),
         (
             "learn image.png -o new --size 3 --n-rotations 3",
             "give only one of --size and --n-rotations",
