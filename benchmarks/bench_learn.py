@@ -47,7 +47,7 @@ def training_set(dtype: Any) -> NDArray[Any]:
 
 
 def learner(Y: NDArray[Any], structure: fost.Structure, iterations: int) -> Callable[[], Any]:
-    return lambda: fost.learn(Y, structure, S, max_iter=iterations, tol=0)
+    return lambda: fost.learn(Y, structure, S, base=None, max_iter=iterations, tol=0)
 
 
 def _against_twin(report: Report, Y: NDArray[Any], iterations: int) -> None:
@@ -178,7 +178,7 @@ def _large_patches(quick: bool) -> None:
     Y = patches(n_signals, 32, np.float32)
     structure = _Stopwatch(32)
     start = time.perf_counter()
-    result = fost.learn(Y, structure, 16, max_iter=iterations, tol=0)
+    result = fost.learn(Y, structure, 16, base=None, max_iter=iterations, tol=0)
     seconds = time.perf_counter() - start
     print(
         f"\n32 x 32 patches, n = 1024, m = 32, s = 16, N = {n_signals:,}, K = {iterations}: "

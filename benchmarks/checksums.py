@@ -29,7 +29,8 @@ def _signals(n_signals: int, n: int, seed: int = 0) -> NDArray[np.float64]:
 
 def _learned(structure: fost.Structure, n: int = 64, **options: Any) -> _Arrays:
     Y = _signals(3000, n)
-    found = fost.learn(Y, structure, 4, max_iter=8, tol=0, random_state=0, **options)
+    options = {"base": None, "max_iter": 8, "tol": 0, "random_state": 0, **options}
+    found = fost.learn(Y, structure, 4, **options)
     coder = found.transform
     single = coder.encode(Y.astype(np.float32), 4)
     codes = coder.encode(Y, 12)

@@ -167,6 +167,7 @@ def learn(
     init = None
     if start == "matlab" and "H" in name:
         init = fost.learn(Y, fost.Orthonormal(), s, max_iter=0).transform
+    options["base"] = None
     return _learned(fost.learn(Y, structure, s, init=init, **options))
 
 

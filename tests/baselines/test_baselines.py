@@ -147,8 +147,11 @@ def test_learning_lowers_the_error(estimator, dtype):
     np.testing.assert_allclose(np.linalg.norm(fitted.components_, axis=1), 1)
     assert fitted.errors_[-1] < fitted.start_error_
     assert len(fitted.errors_) == fitted.n_iter_
+    assert fitted.error_ == fitted.errors_[-1]
     codes = fitted.transform(Y)
-    assert isinstance(codes, csr_array)
+    sparse = fitted.set_params(sparse_output=True).transform(Y)
+    assert isinstance(sparse, csr_array)
+    np.testing.assert_array_equal(sparse.toarray(), codes)
     assert codes.dtype == dtype
     assert codes.shape == (600, 12)
     assert codes.min() < 0 < codes.max()
@@ -226,7 +229,7 @@ def test_results_are_reproducible(estimator, set_threads):
     np.testing.assert_array_equal(first.components_, second.components_)
     np.testing.assert_array_equal(first.errors_, second.errors_)
     again = pickle.loads(pickle.dumps(first))
-    np.testing.assert_array_equal(again.transform(Y).data, first.transform(Y).data)
+    np.testing.assert_array_equal(again.transform(Y), first.transform(Y))
 
 
 def test_ksvd_starts_from_given_atoms():
@@ -242,7 +245,7 @@ def test_stagewise_atoms_are_sorted_by_energy():
     for n_components in (11, 12, 2):
         fitted = StagewiseKSVD(n_components, 2, atoms_per_stage=4, n_inner=3, n_final=2).fit(Y)
         assert len(fitted.components_) == n_components
-        energies = np.square(fitted.transform(Y).toarray()).sum(axis=0)
+        energies = np.square(fitted.transform(Y)).sum(axis=0)
         assert (np.diff(energies) <= 1e-9 * energies.max()).all()
 
 

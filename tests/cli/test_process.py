@@ -115,10 +115,10 @@ WAITING = """
 import signal, time
 from fost.io import images
 signal.signal(signal.SIGINT, signal.default_int_handler)
-def waiting(path):
+def waiting(path, *_):
     open("waiting", "w").close()
     time.sleep(600)
-images.read = waiting
+images.read = images.read_with_alpha = waiting
 """
 
 

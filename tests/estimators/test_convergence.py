@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import fost
 from tests.learning.test_learn import correlated
@@ -34,6 +36,23 @@ def test_missing_convergence_warns_at_the_call_of_fit(estimator):
     with pytest.warns(ConvergenceWarning, match=r"max_iter=1 iterations") as caught:
         few.fit(Y)
     assert [Path(each.filename).name for each in caught] == [Path(__file__).name]
+
+
+def test_missing_convergence_in_a_pipeline_warns_at_the_call_of_its_fit():
+    pipeline = make_pipeline(
+        StandardScaler(), fost.OrthonormalDictionary(3, max_iter=1, tol=1e-300)
+    )
+    with pytest.warns(ConvergenceWarning, match="increase max_iter or tol") as caught:
+        pipeline.fit(Y)
+    assert [Path(each.filename).name for each in caught] == [Path(__file__).name]
+
+
+@pytest.mark.parametrize("kind", [fost.OrthonormalDictionary, fost.UnionDictionary])
+def test_learning_stops_without_progress(kind):
+    # The errors of a union go up and down, so that two of them in a row are rarely equal.
+    fitted = kind(n_nonzero_coefs=3, tol=1e-6, random_state=0).fit(Y)
+    assert fitted.n_iter_ < fitted.max_iter
+    assert fitted.error_ == fitted.errors_.min()
 
 
 @estimators

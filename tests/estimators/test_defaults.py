@@ -35,7 +35,7 @@ def test_signals_of_any_length(estimator, n):
     fitted = clone(estimator).fit(Y)
     assert fitted.get_params() == estimator.get_params()
     assert fitted.n_nonzero_coefs_ == default_entries(n)
-    assert np.diff(fitted.transform(Y).indptr).max() <= default_entries(n)
+    assert np.count_nonzero(fitted.transform(Y), axis=1).max() <= default_entries(n)
     assert -fitted.score(Y) <= 1
 
 
@@ -63,11 +63,11 @@ def test_no_limit_of_entries_with_a_threshold():
     Y = correlated(100, 8)
     fitted = fost.OrthonormalDictionary(threshold=1e-9, max_iter=2).fit(Y)
     assert fitted.n_nonzero_coefs_ is None
-    assert np.diff(fitted.transform(Y).indptr).max() == 8
+    assert np.count_nonzero(fitted.transform(Y), axis=1).max() == 8
 
 
 def test_transform_uses_current_parameters():
     Y = correlated(100, 16)
     fitted = fost.OrthonormalDictionary(max_iter=2).fit(Y)
-    assert fitted.transform(Y).nnz == 400
-    assert fitted.set_params(n_nonzero_coefs=2).transform(Y).nnz == 200
+    assert np.count_nonzero(fitted.transform(Y)) == 400
+    assert np.count_nonzero(fitted.set_params(n_nonzero_coefs=2).transform(Y)) == 200

@@ -157,7 +157,17 @@ class Draw:
         return fost.Bank(members)
 
     def not_a_transform(self, name: str, n: int) -> Any:
-        wrong = (3, "dct", np.eye(max(n, 1)), [], object(), fost.DCT, fost.Orthonormal(), 1.5, {})
+        wrong = (
+            3,
+            "fourier",
+            np.eye(max(n, 1)),
+            [],
+            object(),
+            fost.DCT,
+            fost.Orthonormal(),
+            1.5,
+            {},
+        )
         return self.wrong(name, *wrong, fost.DCT(n + 1))
 
     def values(self, count: int, n: int) -> Array:

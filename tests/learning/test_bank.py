@@ -206,7 +206,11 @@ def test_threads_and_types(set_threads):
             ValueError,
             "init must be .* 'splitting', 'farthest', 'subsets'",
         ),
-        (lambda: learn(base=bank_of_two()), TypeError, "base must be a transform, got a Bank"),
+        (
+            lambda: learn(base=bank_of_two()),
+            TypeError,
+            "base must be a transform, a name or None, got a Bank",
+        ),
         (
             lambda: fost.learn(mixed(), fost.Orthonormal(), 2, init=bank_of_two()),
             TypeError,

@@ -141,7 +141,7 @@ def written(tmp_path: Path) -> Path:
         ),
         ({"structure": fost.Orthonormal()}, "structure was"),
         ({"random_state": 8}, "random_state was"),
-        ({"base": fost.DCT(n)}, "base was None"),
+        ({"base": fost.DCT(n)}, "base was 'auto'"),
         ({"init": "random"}, "init was 'svd' and is now 'random'"),
         ({"init": fost.DCT(n)}, "init was 'svd'"),
     ],

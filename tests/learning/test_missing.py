@@ -245,7 +245,8 @@ def test_nan_and_infinity_without_missing_are_refused() -> None:
     Y = correlated(60, 8)
     whole = Y.copy()
     Y[3, 2] = np.nan
-    hint = 'Y contains NaN or infinity; if NaN means that an entry is missing, pass missing="nan"'
+    place = r"( in row 3 \(block 0\))?"  # learning names it, encoding does not
+    hint = f"Y contains NaN or infinity{place}; if NaN means that an entry is missing, pass missing"
     bank = fost.Bank([fost.DCT(8), fost.Hadamard(8)])
     union = fost.Union([fost.DCT(8), fost.Hadamard(8)])
     chunks = da.from_array(Y, chunks=(20, 8))
@@ -265,7 +266,7 @@ def test_nan_and_infinity_without_missing_are_refused() -> None:
     for call in calls:
         with pytest.raises(ValueError, match=hint):
             call(Y)
-        with pytest.raises(ValueError, match=r"^Y contains NaN or infinity$"):
+        with pytest.raises(ValueError, match=f"^Y contains NaN or infinity{place}$"):
             call(np.where(np.isnan(Y), np.inf, Y))
         call(whole)
     for lazy in (

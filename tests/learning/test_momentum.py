@@ -53,7 +53,7 @@ def test_without_momentum_it_equals_learn(rng):
                 structure=structure, n_nonzero_coefs=3, max_iter=6, tol=0, random_state=0
             ),
         )
-        theirs = fost.learn(Y, structure, 3, max_iter=6, tol=0, random_state=0)
+        theirs = fost.learn(Y, structure, 3, base=None, max_iter=6, tol=0, random_state=0)
         assert ours.transform == theirs.transform
         np.testing.assert_array_equal(ours.errors, theirs.errors)
 

@@ -54,7 +54,7 @@ def butterfly(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_structures_describe_themselves_correctly(structure: fost.Structure) -> None:
     Y = correlated(200, 8)
     for init in structure.starts:
-        found = fost.learn(Y, structure, 2, init=init, max_iter=2, random_state=0)
+        found = fost.learn(Y, structure, 2, base=None, init=init, max_iter=2, random_state=0)
         assert found.transform.flops == structure.flops(8)
     default = fost.learn(Y, structure, 2, max_iter=2, random_state=0)
     named = fost.learn(Y, structure, 2, init=structure.starts[0], max_iter=2, random_state=0)

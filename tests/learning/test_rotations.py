@@ -157,12 +157,14 @@ def test_auto_on_zeros_adds_nothing():
     assert result.transform.n_rotations == 1
 
 
-def test_the_default_start_is_reproducible():
-    Y = smooth_patches(2600)  # more than the aligned start uses
-    one, two = (
-        fost.learn(Y, fost.Rotations(8), 4, base=fost.DCT((8, 8)), max_iter=2) for _ in range(2)
+def test_the_default_start_follows_random_state():
+    Y = smooth_patches(4500)  # more than the aligned start uses
+    one, two, three = (
+        fost.learn(rows, fost.Rotations(8), 4, base=fost.DCT((8, 8)), max_iter=2, random_state=k)
+        for rows, k in ((Y, 0), (Y, 0), (Y, 1))
     )
     assert one.transform == two.transform
+    assert one.transform != three.transform
 
 
 @pytest.mark.parametrize("base", [None, fost.DCT((8, 8))], ids=["no base", "base"])

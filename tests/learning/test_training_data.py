@@ -105,8 +105,9 @@ def test_learning_does_not_depend_on_the_kind_of_stream(
 ) -> None:
     Y = correlated(N, n).astype(dtype)
     there = PLACES[place](Y, tmp_path)
-    here = fost.learn(Y, structure, S, base=base, max_iter=5, tol=0)
-    result = fost.learn(there, structure, S, base=base, max_iter=5, tol=0)
+    options = {"base": base, "max_iter": 5, "tol": 0, "random_state": 0}
+    here = fost.learn(Y, structure, S, **options)
+    result = fost.learn(there, structure, S, **options)
     np.testing.assert_allclose(result.errors, here.errors, rtol=0, atol=1e-8)
     expected, codes = here.transform.encode(Y, S), result.transform.encode(there, S)
     if place.startswith("Dask"):
@@ -153,8 +154,9 @@ def test_auto_chooses_on_a_sample_and_learns_on_all(
     auto = fost.AutoDictionary(2, **settings).fit(mapped(Y, tmp_path))
     assert auto.dictionary_.flops <= 120
     assert -auto.score(Y) == pytest.approx(auto.error_, rel=1e-9)
-    sampled = as_training_data(Y).sample(500).rows()
-    alone = fost.AutoDictionary(2, **settings).fit(sampled)
+    random = np.random.default_rng(0)
+    sampled = as_training_data(Y).with_random(random).sample(500).rows()
+    alone = fost.AutoDictionary(2, **{**settings, "random_state": random}).fit(sampled)
     assert [row.structure for row in auto.frontier_] == [row.structure for row in alone.frontier_]
     assert auto.chosen_.held_out_error == alone.chosen_.held_out_error
 
@@ -295,4 +297,23 @@ def test_the_stream_of_training_data_is_accepted_as_signals(tmp_path: Path) -> N
         found, wanted = (each.dictionary_.matrix for each in (estimator, again))
         np.testing.assert_allclose(found, wanted, atol=1e-8)
         assert estimator.score(source) == pytest.approx(again.score(Y), rel=1e-8)
-        assert (estimator.transform(source) != estimator.transform(Y)).nnz == 0
+        assert np.array_equal(estimator.transform(source), estimator.transform(Y))
+
+
+def test_samples_follow_the_seed_and_not_the_order_of_signals():
+    Y = np.random.default_rng(0).standard_normal((300, 4))
+    shuffled = Y[np.random.default_rng(1).permutation(300)]
+
+    def sample(rows, seed):
+        data = fost.learning.as_training_data(rows).with_random(np.random.default_rng(seed))
+        assert np.array_equal(data.sample(50).rows(), data.sample(50).rows())
+        return data.sample(50).rows()
+
+    assert np.array_equal(sample(Y, 0), sample(shuffled, 0))
+    assert not np.array_equal(sample(Y, 0), sample(Y, 1))
+    # A generator goes on: the next data have another sample.
+    random = np.random.default_rng(0)
+    data = fost.learning.as_training_data(Y)
+    assert not np.array_equal(
+        data.with_random(random).sample(50).rows(), data.with_random(random).sample(50).rows()
+    )

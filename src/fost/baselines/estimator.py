@@ -24,7 +24,7 @@ from fost._validation import (
     not_finite,
 )
 from fost._warnings import external_stacklevel
-from fost.baselines.factorisation import Factorisation, normalised, random_atoms, squared_norm
+from fost.baselines.factorisation import Factorisation, normalised, random_atoms
 from fost.baselines.general_dictionary import GeneralDictionary
 from fost.coding.atoms import Atoms, check_atom_rows
 from fost.coding.decode import decode_by_atoms
@@ -36,8 +36,10 @@ from fost.estimators.base import (
     warn_not_converged,
 )
 from fost.learning import InterruptedWarning, as_training_data
+from fost.learning.state import no_progress
 from fost.learning.training_data import TrainingData
 from fost.streams import Stream
+from fost.streams.arrays import check_weights
 
 # Called with the iteration, the relative error and the dictionary; True stops the learning.
 DictionaryCallback = Callable[[int, float, GeneralDictionary], object]
@@ -105,6 +107,7 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
             self._finish(state, n_components)
         self.dictionary_ = GeneralDictionary(normalised(state.atoms))
         self.errors_ = np.array(errors, dtype=np.float64)
+        self.error_ = float(self.errors_[-1]) if errors else self.start_error_
         self.n_iter_, self.n_nonzero_coefs_ = len(errors), s
 
     def _learn(
@@ -116,6 +119,7 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
         verbose: bool,
     ) -> None:
         tol, before = getattr(self, "tol", 0.0), state.error
+        full = 0  # iterations with all signals
         self.interrupted_ = False
         try:
             with progress("iteration", n_steps, verbose) as advance:
@@ -127,7 +131,10 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
                         step, errors[-1], GeneralDictionary(normalised(state.atoms))
                     ):
                         break
-                    if state.is_full_batch and abs(before - errors[-1]) < tol:
+                    full += state.is_full_batch
+                    if full and (
+                        abs(before - errors[-1]) < tol or no_progress(errors[-full:], tol)
+                    ):
                         break
                     before = errors[-1]
                 else:
@@ -141,7 +148,7 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
                 stacklevel=external_stacklevel(),
             )
 
-    def score(self, X: ArrayLike, y: None = None) -> float:
+    def score(self, X: ArrayLike, y: None = None, sample_weight: ArrayLike | None = None) -> float:
         """Minus the relative error ||X - decoded codes||_F^2 / ||X||_F^2; higher is better.
 
         Missing entries (NaN) do not count.
@@ -151,9 +158,14 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
         X : array-like of shape (n_signals, n_features)
         y : None
             Ignored.
+        sample_weight : array-like of shape (n_signals,), optional
+            Weights of the signals, by which their squared norms are multiplied.
         """
         check_is_fitted(self, "dictionary_")
         rows = check_rows_in_memory(self, X, reset=False)
+        weights = np.ones(len(rows))
+        if sample_weight is not None:
+            weights = check_weights(sample_weight, len(rows), "X")
         missing = np.isnan(rows)
         Y = scale_to_safe_range(
             np.where(missing, rows.dtype.type(0), rows) if missing.any() else rows
@@ -169,8 +181,9 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
                 raise ValueError(f"X: {error}") from error
             residual = block - decode_by_atoms(atoms, codes)
             residual[mask] = 0
-            lost += squared_norm(residual)
-            total += squared_norm(block)
+            own = weights[begin : begin + _BLOCK]
+            lost += float(own @ np.square(residual, dtype=np.float64).sum(axis=1))
+            total += float(own @ np.square(block, dtype=np.float64).sum(axis=1))
         return -lost / total if total > 0 else 0.0
 
     @property

@@ -57,7 +57,8 @@ class KSVD(WeightedFit, GeneralDictionaryEstimator):
     verbose : bool
         Show progress on stderr.
     sparse_output : bool
-        Whether `transform` returns a csr_array or an ndarray.
+        Whether `transform` returns a csr_array instead of an ndarray; dense by default, since
+        many steps of a pipeline refuse sparse codes.
 
     Attributes
     ----------
@@ -67,6 +68,8 @@ class KSVD(WeightedFit, GeneralDictionaryEstimator):
         Its atoms in rows, of norm one.
     n_nonzero_coefs_ : int
         Entries per code in `fit`.
+    error_ : float
+        Relative error after the last iteration, or of the initial atoms if there was none.
     errors_ : ndarray of shape (n_iter_,)
         Relative error after each iteration; during batches, that of each batch before its
         update. It may rise, unlike that of an orthonormal dictionary: matching pursuit is greedy.
@@ -96,12 +99,12 @@ class KSVD(WeightedFit, GeneralDictionaryEstimator):
         approximate: bool = True,
         init: str | ArrayLike | Atoms = "signals",
         batch_size: str | int | None = "auto",
-        max_iter: int = 50,
+        max_iter: int = 300,
         tol: float = 1e-6,
         random_state: RandomState = None,
         callback: DictionaryCallback | None = None,
         verbose: bool = False,
-        sparse_output: bool = True,
+        sparse_output: bool = False,
     ) -> None:
         self.n_components = n_components
         self.n_nonzero_coefs = n_nonzero_coefs

@@ -48,7 +48,8 @@ class MOD(WeightedFit, GeneralDictionaryEstimator):
     verbose : bool
         Show progress on stderr.
     sparse_output : bool
-        Whether `transform` returns a csr_array or an ndarray.
+        Whether `transform` returns a csr_array instead of an ndarray; dense by default, since
+        many steps of a pipeline refuse sparse codes.
 
     Attributes
     ----------
@@ -58,6 +59,8 @@ class MOD(WeightedFit, GeneralDictionaryEstimator):
         Its atoms in rows, of norm one.
     n_nonzero_coefs_ : int
         Entries per code in `fit`.
+    error_ : float
+        Relative error after the last iteration, or of the initial atoms if there was none.
     errors_ : ndarray of shape (n_iter_,)
         Relative error after each iteration. It may rise.
     start_error_ : float
@@ -82,12 +85,12 @@ class MOD(WeightedFit, GeneralDictionaryEstimator):
         n_nonzero_coefs: int | None = None,
         *,
         init: str | ArrayLike | Atoms = "signals",
-        max_iter: int = 50,
+        max_iter: int = 300,
         tol: float = 1e-6,
         random_state: RandomState = None,
         callback: DictionaryCallback | None = None,
         verbose: bool = False,
-        sparse_output: bool = True,
+        sparse_output: bool = False,
     ) -> None:
         self.n_components = n_components
         self.n_nonzero_coefs = n_nonzero_coefs

@@ -49,7 +49,8 @@ class StagewiseKSVD(GeneralDictionaryEstimator):
     verbose : bool
         Show progress on stderr.
     sparse_output : bool
-        Whether `transform` returns a csr_array or an ndarray.
+        Whether `transform` returns a csr_array instead of an ndarray; dense by default, since
+        many steps of a pipeline refuse sparse codes.
 
     Attributes
     ----------
@@ -59,6 +60,8 @@ class StagewiseKSVD(GeneralDictionaryEstimator):
         Its atoms in rows, of norm one, by falling energy.
     n_nonzero_coefs_ : int
         Entries per code in `fit`.
+    error_ : float
+        Relative error after the last iteration, or of the initial atoms if there was none.
     errors_ : ndarray of shape (n_iter_,)
         Relative error after each stage, while the dictionary grows, and after each final
         iteration.
@@ -92,7 +95,7 @@ class StagewiseKSVD(GeneralDictionaryEstimator):
         random_state: RandomState = None,
         callback: DictionaryCallback | None = None,
         verbose: bool = False,
-        sparse_output: bool = True,
+        sparse_output: bool = False,
     ) -> None:
         self.n_components = n_components
         self.n_nonzero_coefs = n_nonzero_coefs

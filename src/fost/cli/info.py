@@ -61,11 +61,12 @@ def info_command(
 def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     """A model in lines for people, and as data."""
     from fost.transforms import Chain, Union
+    from fost.transforms.bases import base_of, describe_base
     from fost.transforms.coder import dense_flops
 
     coder, shape, n = model.transform, model.known_patch_shape, model.transform.n_features
     members, dct = coder.members, reference_dct(shape or n)
-    small = n * n * len(members) <= _MAX_ENTRIES
+    small, base = n * n * len(members) <= _MAX_ENTRIES, describe_base(base_of(coder))
     gap = max(_orthonormality_gap(member) for member in members) if small else None
     s, pursuit = model.n_nonzero_coefs, isinstance(coder, Union) and small
     encode_flops = coder.encode_flops(s) if pursuit else None
@@ -74,6 +75,7 @@ def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     facts: dict[str, object] = {
         "model": model.path,
         "structure": parts,
+        "base": base,
         "n_features": n,
         "patch_shape": shape,
         "flops": coder.flops,
@@ -90,6 +92,7 @@ def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     lines = {
         "model": str(model.path),
         "structure": repr(coder) if len(members) > 1 else " then ".join(parts),
+        "base": base,
         "features": f"{n}" + (f" ({options.format_shape(shape)} patches)" if shape else ""),
         "operations": f"{coder.flops:,} per signal"
         + (", for the correlations with all atoms" if pursuit else ""),

@@ -15,7 +15,7 @@ from fost._progress import progress
 from fost.cli import options
 from fost.cli.console import check_output, show_written
 from fost.cli.errors import Interrupted, UserError, print_line
-from fost.cli.models import check_base, make_base, reference_dct, save_model
+from fost.cli.models import check_base, load_base, reference_dct, save_model
 from fost.cli.signals import Signals, Windows, dask_cluster, load_signals
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def learn_command(
     n_reflectors: options.Count = None,
     n_rotations: options.Count = None,
     n_members: options.Count = None,
-    base: str | None = None,
+    base: str = "auto",
     n_nonzero_coefs: options.NonzeroCoefs = None,
     threshold: options.Nonnegative = None,
     patch_shape: str | None = None,
@@ -84,7 +84,7 @@ def learn_command(
     window: options.Count = None,
     hop: options.Count = None,
     exclude: options.Exclude = None,
-    max_iter: Annotated[int, typer.Option(min=1)] = 100,
+    max_iter: Annotated[int, typer.Option(min=1)] = 1000,
     max_flops: options.Count = None,
     max_relative_error: Annotated[float | None, typer.Option(min=0.0, max=1.0)] = None,
     random_state: Annotated[int, typer.Option(min=0)] = 0,
@@ -122,9 +122,9 @@ def learn_command(
         Members of the structures bank and union, and the maximum for auto, which tries no banks
         or unions if it is 1; 8 if not given.
     base : NAME
-        A fixed transform below the learned one: none, dct, hadamard, wavelet, wavelet:NAME (such
-        as wavelet:haar) or a model file. If not given, dct for auto, givens, bank and union, and
-        none for the other structures.
+        A fixed transform below the learned one: auto, none, dct, hadamard, wavelet, wavelet:NAME
+        (such as wavelet:haar) or a model file. For givens, bank and union, auto compares none, dct
+        and wavelet on some of the signals; the other structures have no base then.
     n_nonzero_coefs : S
         Entries per code; 4 if not given. With --threshold it is the maximum, and unlimited if not
         given.
@@ -206,7 +206,7 @@ class LearnConfig:
     structure: str
     sizes: dict[str, int | None]
     n_members: int | None
-    base: str | None
+    base: str
     n_nonzero_coefs: int | None
     threshold: float | None
     max_iter: int
@@ -222,10 +222,11 @@ class LearnConfig:
             known = ", ".join(_structure_names())
             raise UserError(f"--structure must be one of {known}, got {name!r}")
         self._check_sizes()
-        if self.base is not None:
-            check_base(self.base)
-            if name == _AUTO and self.base not in ("dct", "none"):
-                raise UserError(f"--base must be dct or none for auto, got {self.base!r}")
+        check_base(self.base)
+        if name == _AUTO and self.base not in ("auto", "dct", "none"):
+            raise UserError(
+                f"--base must be auto, dct or none for the structure auto, got {self.base!r}"
+            )
         if self.n_members is not None and name not in (_BANK, _UNION, _AUTO):
             raise UserError(
                 f"--n-members is for the structures bank, union and auto, not for {name}"
@@ -265,7 +266,7 @@ class LearnConfig:
             )
         if self.size is None:
             return
-        sizes = self._kind.structure.candidate_sizes(n_features, self.base_name != "none")
+        sizes = self._kind.structure.candidate_sizes(n_features, self.base != "none")
         if sizes is not None and self.size > sizes.max_size:
             option = next(option for option, size in self.sizes.items() if size is not None)
             raise UserError(
@@ -288,13 +289,6 @@ class LearnConfig:
     def _kind(self) -> RegisteredStructure:
         """The structure, or that of the members of a bank or union."""
         return known_structures()[_MEMBER if self.structure in (_BANK, _UNION) else self.structure]
-
-    @property
-    def base_name(self) -> str:
-        """The base, or the default one of the structure."""
-        if self.base is not None:
-            return self.base
-        return "dct" if self.structure == _AUTO or self._kind.structure.wants_base else "none"
 
     def make_structure(self, n_features: int) -> Structure:
         """The structure as `fost.learn` takes it."""
@@ -361,7 +355,8 @@ def _learn_structure(config: LearnConfig, signals: Signals, quiet: bool) -> Lear
             rule.s,
             threshold=rule.threshold,
             missing=signals.missing,
-            base=make_base(config.base_name, signals.patch_shape or n),
+            base=load_base(config.base),
+            signal_shape=signals.patch_shape or n,
             max_iter=config.max_iter,
             random_state=config.random_state,
             checkpoint=config.checkpoint,
@@ -385,7 +380,7 @@ def _learn_best(config: LearnConfig, signals: Signals, quiet: bool) -> LearnedMo
     rule = config.rule(n)
     auto = fost.AutoDictionary(
         rule.s,
-        None if config.base_name == "none" else signals.patch_shape or n,
+        None if config.base == "none" else signals.patch_shape or n,
         "auto" if config.max_flops is None else config.max_flops,
         config.max_relative_error,
         config.n_members or _N_MEMBERS,
@@ -422,9 +417,11 @@ def _describe_learned(
     learned: LearnedModel, signals: Signals, rule: SelectionRule
 ) -> tuple[dict[str, str], dict[str, object]]:
     """A learned transform in lines for people, and as data."""
+    from fost.transforms.bases import base_of, describe_base
     from fost.transforms.coder import dense_flops
 
     transform, n = learned.transform, signals.n_features
+    base = describe_base(base_of(transform))
     dct = reference_dct(signals.patch_shape or n)
     dct_error = None if dct is None else signals.source.relative_error(dct, rule)
     shape = signals.patch_shape
@@ -434,6 +431,7 @@ def _describe_learned(
     share = transform.flops / dense_flops(n)
     lines = {
         "learned": repr(transform),
+        "base": base,
         "from": f"{signals.n_signals:,} signals of {n} entries{patches}",
         "relative error": f"{learned.error:.4%}{compared}",
         "iterations": f"{learned.n_iter}{stopped}",
@@ -441,6 +439,7 @@ def _describe_learned(
     }
     facts: dict[str, object] = {
         "transform": repr(transform),
+        "base": base,
         "n_signals": signals.n_signals,
         "n_features": n,
         "patch_shape": shape,

@@ -31,8 +31,6 @@ _DEFAULT_NONZERO_COEFS = 4
 _FREE = 2**24
 _PER_BYTE = 16
 
-BASES = ("none", "dct", "hadamard", "wavelet")
-
 
 @dataclass(frozen=True)
 class Model:
@@ -142,23 +140,20 @@ def save_model(
 
 def check_base(text: str) -> None:
     """Raise a UserError if `text` is neither the name of a base nor a file."""
-    name, colon, _ = text.partition(":")
-    known = name == "wavelet" if colon else name in BASES
-    if not known and not Path(text).exists():
-        raise UserError(f"--base must be {', '.join(BASES)}, wavelet:NAME or a file, got {text!r}")
+    from fost.transforms.bases import BASES, is_base_name
+
+    if text != "auto" and not is_base_name(text) and not Path(text).exists():
+        known = ", ".join(("auto", *BASES))
+        raise UserError(f"--base must be {known}, wavelet:NAME or a file, got {text!r}")
 
 
-def make_base(text: str, shape: int | tuple[int, int]) -> Transform | None:
-    """The base for signals of a shape, by its name or from a model file."""
+def load_base(text: str) -> str | Transform:
+    """The name of a base, or the transform in a model file."""
     import fost
+    from fost.transforms.bases import is_base_name
 
-    name, _, wavelet = text.partition(":")
-    if name == "none":
-        return None
-    if name == "wavelet":
-        return fost.Wavelet(shape, wavelet or "db4")
-    if name in BASES:
-        return fost.DCT(shape) if name == "dct" else fost.Hadamard(shape)
+    if text == "auto" or is_base_name(text):
+        return text
     loaded = load_model(Path(text)).transform
     if not isinstance(loaded, fost.Transform):
         raise UserError(f"cannot use {text!r} as a base: it is a {type(loaded).__name__}")

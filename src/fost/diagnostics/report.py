@@ -141,7 +141,7 @@ def report(
     n_nonzero_coefs: int | None = None,
     *,
     signal_shape: int | tuple[int, ...] | None = None,
-    base: Transform | None = None,
+    base: str | Transform | None = None,
     tol: float = 1e-6,
     file: TextIO | None = None,
 ) -> Report:
@@ -159,7 +159,7 @@ def report(
         Shape of a signal, such as (8, 8) for patches. The dictionary is compared with the DCT of
         this shape. By default it is that of the estimator or of a DCT at the base of the
         dictionary, else that of one axis.
-    base : Transform, optional
+    base : Transform or str, optional
         A fixed transform below the reflectors, for `spectrum` and `symmetric_bound`; by default
         the estimator's.
     tol : float
@@ -220,7 +220,9 @@ def _base_shape(coder: Coder) -> tuple[int, ...] | None:
     return base.shape if isinstance(base, DCT) else None
 
 
-def _diagnose(sums: CodingSums, dct: DCTComparison, base: Transform | None, tol: float) -> Report:
+def _diagnose(
+    sums: CodingSums, dct: DCTComparison, base: str | Transform | None, tol: float
+) -> Report:
     form, n, s = sums.dictionary, sums.n_features, sums.n_nonzero_coefs
     batch = batch_omp_flops(n, s, form.n_atoms)
     flops = batch if form.coder is None else form.coder.flops

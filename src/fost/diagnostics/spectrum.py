@@ -92,7 +92,7 @@ def spectrum(
     Y: ArrayLike,
     n_nonzero_coefs: int | None = None,
     *,
-    base: Transform | None = None,
+    base: str | Transform | None = None,
 ) -> Spectrum:
     r"""Eigenvalues of :math:`\tilde Z = X Y^T + Y X^T`, from which QH-DLA takes its reflectors.
 
@@ -111,7 +111,7 @@ def spectrum(
         Signals in rows (the paper has them in columns).
     n_nonzero_coefs : int, optional
         Entries per code, s; by default the estimator's.
-    base : Transform, optional
+    base : Transform or str, optional
         A fixed transform B below the reflectors: Y is replaced by B^T Y. By default that of the
         estimator, if any. With the dictionary itself as base, the eigenvalues are those of
         Remark 4.
@@ -140,7 +140,7 @@ def spectrum(
 
 
 @single_threaded_blas
-def spectrum_from_sums(sums: CodingSums, base: Transform | None) -> Spectrum:
+def spectrum_from_sums(sums: CodingSums, base: str | Transform | None) -> Spectrum:
     M = sums.square_statistic(base, "the spectrum of X Y^T + Y X^T")
     values = scipy.linalg.eigvalsh(M + M.T, check_finite=False)
     slack = sums.rounding * len(values) * np.abs(values).max()
@@ -185,7 +185,7 @@ def symmetric_bound(
     Y: ArrayLike,
     n_nonzero_coefs: int | None = None,
     *,
-    base: Transform | None = None,
+    base: str | Transform | None = None,
 ) -> SymmetricBound:
     r"""Lowest errors of orthogonal reflectors and of any orthonormal matrix (Remark 5).
 
@@ -203,7 +203,7 @@ def symmetric_bound(
         Signals in rows.
     n_nonzero_coefs : int, optional
         Entries per code, s; by default the estimator's.
-    base : Transform, optional
+    base : Transform or str, optional
         A fixed transform below the reflectors; by default the estimator's.
 
     Returns
@@ -224,7 +224,7 @@ def symmetric_bound(
 
 
 @single_threaded_blas
-def symmetric_bound_from_sums(sums: CodingSums, base: Transform | None) -> SymmetricBound:
+def symmetric_bound_from_sums(sums: CodingSums, base: str | Transform | None) -> SymmetricBound:
     M = sums.square_statistic(base, "Remark 5")
     full = 2 * float(scipy.linalg.svdvals(M, check_finite=False).sum())
     symmetric = float(np.abs(scipy.linalg.eigvalsh(M + M.T, check_finite=False)).sum())

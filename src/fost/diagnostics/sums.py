@@ -22,6 +22,7 @@ from fost.coding.omp import omp
 from fost.learning import as_training_data
 from fost.learning.state import LearningResult
 from fost.transforms import Chain, Coder, Dense, Householder, Transform, Union
+from fost.transforms.bases import make_base
 
 # Atoms count as orthonormal if max|D^T D - I| is at most this: more than the rounding error of
 # float32, less than the deviation that Dense corrects.
@@ -96,7 +97,7 @@ class CodingSums:
         """An error or a gain as a share of ||Y||_F^2."""
         return float(amount / self.total) if self.total > 0 else 0.0
 
-    def square_statistic(self, base: Transform | None, what: str) -> Float64Array:
+    def square_statistic(self, base: str | Transform | None, what: str) -> Float64Array:
         """X (B^T Y)^T for a base B; only for dictionaries of n atoms."""
         atoms = self.dictionary
         if not atoms.is_square:
@@ -104,7 +105,10 @@ class CodingSums:
                 f"dictionary must have as many atoms as features for {what}, "
                 f"got {atoms.n_atoms} atoms of {atoms.n_features} features"
             )
-        base = atoms.base if base is None else base
+        if isinstance(base, str):
+            base = make_base(base, atoms.n_features)
+        elif base is None:
+            base = atoms.base
         if base is None:
             return self.statistic
         if not isinstance(base, Transform):
@@ -125,7 +129,7 @@ def split_reflectors(transform: Transform) -> tuple[Transform | None, Householde
 @single_threaded_blas
 def canonical_dictionary(dictionary: object) -> CanonicalDictionary:
     """The canonical form of a coder, a result of `learn`, an estimator or atoms in rows."""
-    base = getattr(dictionary, "base", None)
+    base = getattr(dictionary, "base_", None)
     base = base if isinstance(base, Transform) else None
     count = getattr(dictionary, "n_nonzero_coefs", None)
     if count is None:  # the estimator has selected it in `fit`

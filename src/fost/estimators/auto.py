@@ -102,7 +102,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     verbose : bool or None
         Show a progress bar on stderr; None shows it in terminals only.
     sparse_output : bool
-        Whether `transform` returns a csr_array or an ndarray.
+        Whether `transform` returns a csr_array instead of an ndarray; dense by default, since
+        many steps of a pipeline refuse sparse codes.
     threshold : float, optional
         Codes keep all entries whose magnitude exceeds the threshold. Each entry adds threshold^2 to
         all errors.
@@ -160,11 +161,11 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         max_members: int = 8,
         *,
         validation_fraction: float = 0.25,
-        max_iter: int = 100,
+        max_iter: int = 1000,
         tol: float = 1e-6,
         random_state: RandomState = None,
         verbose: bool | None = None,
-        sparse_output: bool = True,
+        sparse_output: bool = False,
         threshold: float | None = None,
     ) -> None:
         self.n_nonzero_coefs = n_nonzero_coefs
@@ -199,10 +200,10 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     def _fit(self, signals: Stream) -> None:
         # A sample decides between the candidates if signals are not in memory or have missing
         # entries. Only the chosen candidate is trained further on all signals.
-        data = as_training_data(signals).in_canonical_order()
+        random = as_generator(self.random_state)
+        data = as_training_data(signals).with_random(random).in_canonical_order()
         complete = signals.in_memory and not signals.has_missing
         sample = data if complete else data.sample(_MAX_EXPLORED).loaded()
-        random = as_generator(self.random_state)
         n_distinct = len(sample.distinct[0])
         count = self._held_out_count(n_distinct)
         self._check()

@@ -138,7 +138,7 @@ def warn_not_converged(n_iter: int, tol: float) -> None:
     if n_iter > 0 and tol > 0:
         warnings.warn(
             f"the relative error still changed by tol={tol:g} or more after max_iter={n_iter} "
-            "iterations; increase max_iter, or set tol=0 for a fixed number of iterations",
+            "iterations; increase max_iter or tol, or set tol=0 for a fixed number of iterations",
             ConvergenceWarning,
             stacklevel=external_stacklevel(),
         )
@@ -212,7 +212,7 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
         Returns
         -------
-        csr_array of shape (n_signals, n_atoms)
+        ndarray or csr_array of shape (n_signals, n_atoms)
             Codes, as from `transform`.
         """
         signals = check_estimator_signals(self, X)
@@ -229,8 +229,8 @@ class DictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
         Returns
         -------
-        csr_array of shape (n_signals, n_atoms)
-            Codes with `n_nonzero_coefs` entries per row; an ndarray if `sparse_output` is false.
+        ndarray or csr_array of shape (n_signals, n_atoms)
+            Codes with `n_nonzero_coefs` entries per row; a csr_array if `sparse_output` is true.
             n_atoms is n_features, times the number of members of a bank or union. For a Dask
             array, a lazy Dask array of such blocks.
         """
@@ -352,7 +352,7 @@ class WeightedFit(DictionaryEstimator):
 
         Returns
         -------
-        csr_array of shape (n_signals, n_atoms)
+        ndarray or csr_array of shape (n_signals, n_atoms)
             Codes, as from `transform`.
         """
         signals = check_estimator_signals(self, X, sample_weight=sample_weight)
@@ -371,7 +371,7 @@ class CoderEstimator(DictionaryEstimator):
         """The selection rule of `transform`."""
         return check_rule(self._entries, None, None, self.n_features_in_)
 
-    def score(self, X: Signals, y: None = None) -> float:
+    def score(self, X: Signals, y: None = None, sample_weight: ArrayLike | None = None) -> float:
         r"""Negative relative error, :math:`-\|X - \hat X\|_F^2 / \|X\|_F^2`; higher is better.
 
         :math:`\hat X` are the decoded codes. Missing entries do not count.
@@ -382,13 +382,15 @@ class CoderEstimator(DictionaryEstimator):
             Signals in rows, or any other input of `fost.learning.as_training_data`.
         y : None
             Ignored.
+        sample_weight : array-like of shape (n_signals,), optional
+            Weights of the signals, by which their squared norms are multiplied.
 
         Returns
         -------
         float
         """
         check_is_fitted(self, "dictionary_")
-        signals, rule = check_estimator_signals(self, X, reset=False), self._rule
+        signals, rule = check_estimator_signals(self, X, False, sample_weight), self._rule
         if isinstance(signals, ArrayStream) and rule.is_fixed:
             # Scaling by a power of two does not change a relative error.
             signals = ArrayStream(scale_to_safe_range(signals.rows), signals.name)

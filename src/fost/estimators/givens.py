@@ -30,23 +30,33 @@ class GivensDictionary(LearnedDictionary):
     n_nonzero_coefs : int or None
         Entries per code, s; with a threshold, the maximum. None means n / 16, but at least 4 if
         there are as many features; with a threshold, no limit.
-    base : Transform, optional
-        A fixed transform that is applied before the learned one, such as ``fost.DCT((8, 8))``.
-        Without a base, many rotations are needed.
+    base : Transform, {"auto", "dct", "hadamard", "wavelet", "none"} or None
+        A fixed transform that is applied before the learned one. ``"auto"`` compares no
+        base, the DCT and, if PyWavelets is installed, a wavelet, by the error after a few
+        iterations on a sample.
+    signal_shape : int or tuple of int, optional
+        Shape of a signal, such as (8, 8) for patches, for a base that is given by name. If None,
+        signals have one axis; ``"auto"`` also tries squares.
     init : {"aligned", "base"}, Transform or None
         Initial transform; ``"aligned"`` if None.
+    n_init : int
+        Number of random starts, of which the best after a few iterations on a sample is continued.
+        A start without random choices is not repeated.
     max_iter : int
         Maximum number of iterations.
     tol : float
         Stop when the relative error changes by less than `tol`; 0 disables early stopping.
     random_state : int, Generator, RandomState or None
-        Seed of the sample of signals for the aligned start.
+        Seed of samples, random starts and orders. None gives other numbers in each call.
     callback : callable, optional
         Called as ``callback(iteration, error, transform)``; returns True to stop.
     verbose : bool
         Show a progress bar on stderr.
     sparse_output : bool
-        Whether `transform` returns a csr_array or an ndarray.
+        Whether `transform` returns a csr_array instead of an ndarray. The default is dense, as for
+        `sklearn.decomposition.DictionaryLearning`, because later steps of a pipeline such as
+        `StandardScaler`, and ``set_output(transform="pandas")``, refuse sparse codes. Sparse
+        codes take less memory, about n / (2 s) times less.
     checkpoint : path, optional
         File to which `fit` writes its state and from which it resumes (see `fost.learn`).
     forgetting : float or "auto"
@@ -64,6 +74,8 @@ class GivensDictionary(LearnedDictionary):
     ----------
     dictionary_ : Transform
         The learned transform, the base included.
+    base_ : Transform or None
+        The base, given or chosen.
     components_ : ndarray of shape (n_features, n_features)
         The atoms, in rows.
     n_rotations_ : int
@@ -76,6 +88,8 @@ class GivensDictionary(LearnedDictionary):
         Relative error after each iteration; it never increases.
     start_error_ : float
         Relative error of the initial transform, which need not have the learned structure.
+    init_errors_ : ndarray of shape (n_starts,)
+        Relative error of each start after a few iterations on a sample; empty if `n_init` is 1.
     n_iter_ : int
         Number of iterations.
     interrupted_ : bool
@@ -97,15 +111,17 @@ class GivensDictionary(LearnedDictionary):
         self,
         n_rotations: int | Literal["auto"] | None = None,
         n_nonzero_coefs: int | None = None,
-        base: Transform | None = None,
+        base: str | Transform | None = "auto",
         *,
+        signal_shape: int | tuple[int, ...] | None = None,
         init: str | Coder | None = None,
-        max_iter: int = 100,
+        n_init: int = 4,
+        max_iter: int = 1000,
         tol: float = 1e-6,
         random_state: RandomState = None,
         callback: Callback | None = None,
         verbose: bool = False,
-        sparse_output: bool = True,
+        sparse_output: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         forgetting: Forgetting = "auto",
         threshold: float | None = None,
@@ -114,7 +130,9 @@ class GivensDictionary(LearnedDictionary):
         self.n_rotations = n_rotations
         self.n_nonzero_coefs = n_nonzero_coefs
         self.base = base
+        self.signal_shape = signal_shape
         self.init = init
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state

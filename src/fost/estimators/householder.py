@@ -36,23 +36,33 @@ class HouseholderDictionary(LearnedDictionary):
         The order in which H_m-DLA updates the reflectors.
     triangular : bool
         Reflectors with leading zeros.
-    base : Transform, optional
-        A fixed transform that is applied before the learned one.
+    base : Transform, {"auto", "dct", "hadamard", "wavelet", "none"} or None
+        A fixed transform that is applied before the learned one. ``"auto"`` means
+        none for this structure.
+    signal_shape : int or tuple of int, optional
+        Shape of a signal, such as (8, 8) for patches, for a base that is given by name. If None,
+        signals have one axis; ``"auto"`` also tries squares.
     init : {"svd", "random", "orthogonal"}, Transform or None
         Initial transform; ``"svd"`` if None. For `orthogonal` dictionaries of images, the
         codes of the two-dimensional DCT are the best start.
+    n_init : int
+        Number of random starts, of which the best after a few iterations on a sample is continued.
+        A start without random choices is not repeated.
     max_iter : int
         Maximum number of iterations.
     tol : float
         Stop when the relative error changes by less than `tol`; 0 disables early stopping.
     random_state : int, Generator, RandomState or None
-        Seed of random starts and orders.
+        Seed of samples, random starts and orders. None gives other numbers in each call.
     callback : callable, optional
         Called as ``callback(iteration, error, transform)``; returns True to stop.
     verbose : bool
         Show a progress bar on stderr.
     sparse_output : bool
-        Whether `transform` returns a csr_array or an ndarray.
+        Whether `transform` returns a csr_array instead of an ndarray. The default is dense, as for
+        `sklearn.decomposition.DictionaryLearning`, because later steps of a pipeline such as
+        `StandardScaler`, and ``set_output(transform="pandas")``, refuse sparse codes. Sparse
+        codes take less memory, about n / (2 s) times less.
     checkpoint : path, optional
         File to which `fit` writes its state and from which it resumes (see `fost.learn`).
     forgetting : float or "auto"
@@ -70,6 +80,8 @@ class HouseholderDictionary(LearnedDictionary):
     ----------
     dictionary_ : Transform
         The learned transform.
+    base_ : Transform or None
+        The base, given or chosen.
     components_ : ndarray of shape (n_features, n_features)
         The atoms, in rows.
     n_reflectors_ : int
@@ -82,6 +94,8 @@ class HouseholderDictionary(LearnedDictionary):
         Relative error after each iteration; it never increases.
     start_error_ : float
         Relative error of the initial transform, which need not have the learned structure.
+    init_errors_ : ndarray of shape (n_starts,)
+        Relative error of each start after a few iterations on a sample; empty if `n_init` is 1.
     n_iter_ : int
         Number of iterations.
     interrupted_ : bool
@@ -108,14 +122,16 @@ class HouseholderDictionary(LearnedDictionary):
         *,
         order: str = "cyclic",
         triangular: bool = False,
-        base: Transform | None = None,
+        base: str | Transform | None = "auto",
+        signal_shape: int | tuple[int, ...] | None = None,
         init: str | Coder | None = None,
-        max_iter: int = 100,
+        n_init: int = 1,
+        max_iter: int = 1000,
         tol: float = 1e-6,
         random_state: RandomState = None,
         callback: Callback | None = None,
         verbose: bool = False,
-        sparse_output: bool = True,
+        sparse_output: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         forgetting: Forgetting = "auto",
         threshold: float | None = None,
@@ -127,7 +143,9 @@ class HouseholderDictionary(LearnedDictionary):
         self.order = order
         self.triangular = triangular
         self.base = base
+        self.signal_shape = signal_shape
         self.init = init
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from fost._validation import RandomState
@@ -31,8 +31,12 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
     """A dictionary of the structure that the parameters describe."""
 
     n_nonzero_coefs_: int | None
-    base: Transform | None
+    base: str | Transform | None
+    signal_shape: int | tuple[int, ...] | None
+    base_: Transform | None
     init: str | Coder | None
+    n_init: int
+    init_errors_: NDArray[np.float64]
     max_iter: int
     tol: float
     random_state: RandomState
@@ -56,7 +60,9 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
             entries,
             threshold=self.threshold,
             base=self.base,
+            signal_shape=self.signal_shape,
             init=self.init,
+            n_init=self.n_init,
             max_iter=self.max_iter,
             tol=self.tol,
             random_state=self.random_state,
@@ -100,7 +106,8 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
 
     def _store_result(self, result: LearningResult) -> None:
         """Set the fitted attributes."""
-        self.dictionary_ = result.transform
+        self.dictionary_, self.base_ = result.transform, result.base
+        self.init_errors_ = result.init_errors
         self.error_, self.errors_ = result.error, result.errors
         self.start_error_ = result.start_error
         self.n_iter_ = result.n_iter
@@ -147,6 +154,7 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
             structure=self._structure(self.n_features_in_),
             n_nonzero_coefs=self._learned_entries(self.n_features_in_),
             base=self.base,
+            signal_shape=self.signal_shape,
             init=self.dictionary_ if fitted else self.init,
             random_state=self.random_state,
             threshold=self.threshold,
@@ -157,7 +165,8 @@ class LearnedDictionary(WeightedFit, CoderEstimator):
             errors = self.errors_
         error = online.learn_batch(signals, options, self.forgetting)
         self._online, self.n_nonzero_coefs_ = online, options.n_nonzero_coefs
-        self.dictionary_ = online.transform
+        self.dictionary_, self.base_ = online.transform, online.base
+        self.init_errors_ = np.empty(0)
         self.errors_ = np.append(errors, error)
         self.start_error_, self.error_ = float(self.errors_[0]), error
         self.n_iter_, self.interrupted_ = online.n_batches, False

@@ -33,24 +33,34 @@ class UnionDictionary(LearnedDictionary):
     structure : Structure, optional
         The structure of the members: `fost.Orthonormal`, `fost.Reflectors` or
         `fost.Rotations`. None means n rotations.
-    base : Transform, optional
-        A fixed transform that is applied once, before all members, such as
-        ``fost.DCT((8, 8))``.
+    base : Transform, {"auto", "dct", "hadamard", "wavelet", "none"} or None
+        A fixed transform that is applied once, before all members. ``"auto"`` compares no
+        base, the DCT and, if PyWavelets is installed, a wavelet, by the error after a few
+        iterations on a sample.
+    signal_shape : int or tuple of int, optional
+        Shape of a signal, such as (8, 8) for patches, for a base that is given by name. If None,
+        signals have one axis; ``"auto"`` also tries squares.
     init : {"splitting", "farthest", "subsets"}, Bank, Union or None
         Initial bank or union with `n_members` members, or the method that learns an initial bank
         (see `fost.BankOf`); ``"splitting"`` if None.
+    n_init : int
+        Number of random starts, of which the best after a few iterations on a sample is continued.
+        A start without random choices is not repeated.
     max_iter : int
         Maximum number of iterations.
     tol : float
         Stop when the relative error changes by less than `tol`; 0 disables early stopping.
     random_state : int, Generator, RandomState or None
-        Seed of random starts.
+        Seed of samples, random starts and orders. None gives other numbers in each call.
     callback : callable, optional
         Called as ``callback(iteration, error, union)``; returns True to stop.
     verbose : bool
         Show a progress bar on stderr.
     sparse_output : bool
-        Whether `transform` returns a csr_array or an ndarray.
+        Whether `transform` returns a csr_array instead of an ndarray. The default is dense, as for
+        `sklearn.decomposition.DictionaryLearning`, because later steps of a pipeline such as
+        `StandardScaler`, and ``set_output(transform="pandas")``, refuse sparse codes. Sparse
+        codes take less memory, about B n / (2 s) times less.
     checkpoint : path, optional
         File to which `fit` writes its state and from which it resumes (see `fost.learn`).
     forgetting : float or "auto"
@@ -64,6 +74,8 @@ class UnionDictionary(LearnedDictionary):
     ----------
     dictionary_ : Union
         The learned union.
+    base_ : Transform or None
+        The base, given or chosen.
     components_ : ndarray of shape (n_members * n_features, n_features)
         The atoms of all members, in rows.
     n_nonzero_coefs_ : int
@@ -75,6 +87,8 @@ class UnionDictionary(LearnedDictionary):
         of all iterations.
     start_error_ : float
         Relative error of the initial union.
+    init_errors_ : ndarray of shape (n_starts,)
+        Relative error of each start after a few iterations on a sample; empty if `n_init` is 1.
     n_iter_ : int
         Number of iterations.
     interrupted_ : bool
@@ -103,15 +117,17 @@ class UnionDictionary(LearnedDictionary):
         n_members: int = 8,
         n_nonzero_coefs: int | None = None,
         structure: Structure | None = None,
-        base: Transform | None = None,
+        base: str | Transform | None = "auto",
         *,
+        signal_shape: int | tuple[int, ...] | None = None,
         init: str | Coder | None = None,
-        max_iter: int = 100,
+        n_init: int = 1,
+        max_iter: int = 1000,
         tol: float = 1e-6,
         random_state: RandomState = None,
         callback: Callback | None = None,
         verbose: bool = False,
-        sparse_output: bool = True,
+        sparse_output: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         forgetting: Forgetting = "auto",
         transform_max_error: float | None = None,
@@ -120,7 +136,9 @@ class UnionDictionary(LearnedDictionary):
         self.n_nonzero_coefs = n_nonzero_coefs
         self.structure = structure
         self.base = base
+        self.signal_shape = signal_shape
         self.init = init
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state

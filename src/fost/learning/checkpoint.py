@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +28,12 @@ from fost._validation import RandomState, check_integer, check_number
 from fost.learning.state import MAX_REFILLS, LearningState
 from fost.learning.statistics import Statistic
 from fost.learning.structure import Problem, Structure, with_fields
-from fost.transforms import Coder, storage
+from fost.transforms import Coder, Transform, storage
 
-_FORMAT, _VERSION = "fost checkpoint", "6"
+if TYPE_CHECKING:
+    from fost.learning.learn import LearningOptions
+
+_FORMAT, _VERSION = "fost checkpoint", "7"
 # A file is written when so many iterations or seconds have passed since the last one.
 _ITERATIONS = 10
 _SECONDS = 5.0
@@ -45,8 +49,8 @@ class LearningCheckpoint:
     structure : Structure
         As it was given, before `fit_to`.
     init : str or Coder
-    random_state : int, Generator, RandomState or None
-        As it was given. Without a seed, any random numbers continue a run.
+    options : LearningOptions
+        As they were given. Without a seed, any random numbers continue a run.
     """
 
     def __init__(
@@ -55,10 +59,13 @@ class LearningCheckpoint:
         problem: Problem,
         structure: Structure,
         init: str | Coder,
-        random_state: RandomState,
+        options: LearningOptions,
     ) -> None:
         self._file = CheckpointFile(path, _FORMAT, _VERSION)
         self._problem, self._structure = problem, structure
+        self._chooses_base = options.chooses_base
+        self._init_errors: NDArray[np.float64] = np.empty(0)
+        base = None if problem.base is None else _label(problem.base)
         self._options: Notes = {
             "fost": fost.__version__,
             "n_signals": problem.data.n_given,
@@ -67,9 +74,10 @@ class LearningCheckpoint:
             "structure": repr(structure),
             "n_nonzero_coefs": problem.n_nonzero_coefs,
             "threshold": problem.threshold,
-            "base": None if problem.base is None else _label(problem.base),
+            "base": "auto" if options.chooses_base else base,
+            "n_init": int(options.n_init),
             "init": init if isinstance(init, str) else _label(init),
-            "random_state": _seed_label(random_state, problem.random),
+            "random_state": _seed_label(options.random_state, problem.random),
         }
         self._written_at, self._written_iter = time.monotonic(), 0
 
@@ -78,19 +86,30 @@ class LearningCheckpoint:
         """Whether there is a file to resume from."""
         return self._file.exists
 
-    def resume(self) -> tuple[Problem, Structure, LearningState]:
-        """The problem with the saved Gram matrix, the fitted structure, and the state."""
+    def begin(self, problem: Problem, init_errors: NDArray[np.float64]) -> None:
+        """The run begins with this problem, after its start was chosen."""
+        self._problem, self._init_errors = problem, init_errors
+
+    def resume(self) -> tuple[Problem, Structure, LearningState, NDArray[np.float64]]:
+        """The saved problem, the fitted structure, the state, and the errors of all starts."""
         problem = self._problem
         with self._file.blamed():
             notes, arrays = self._file.read(self._options)
+            if self._chooses_base:
+                base = _base(notes["base"], arrays, problem.n_features)
+                problem = dataclasses.replace(problem, base=base)
+            self._init_errors = finite_array(arrays, "init_errors", (None,))
             gram = finite_array(arrays, "gram", problem.gram.shape)
             self._file.check_signals(gram, problem.gram, "sums of squares")
             structure = _fitted(self._structure, notes["structure"], problem)
             state = _state(notes, arrays, structure, problem)
             restore_random(problem.random, notes["random"])
-        self._problem = dataclasses.replace(problem, saved_gram=gram)
+            if (seed := notes["sample_seed"]) is not None:
+                seed = check_integer(seed, "sample_seed", 0, 2**63 - 1)
+        data = problem.data.with_random(problem.random, seed)
+        self._problem = dataclasses.replace(problem, data=data, saved_gram=gram)
         self._written_iter = state.n_iter
-        return self._problem, structure, state
+        return self._problem, structure, state, self._init_errors
 
     def save(self, structure: Structure, state: LearningState) -> None:
         """Write the file atomically."""
@@ -98,7 +117,9 @@ class LearningCheckpoint:
             "gram": self._problem.gram,
             "statistic": state.statistic.matrix,
             "errors": np.array(state.errors, dtype=np.float64),
+            "init_errors": self._init_errors,
         }
+        base = self._problem.base
         if state.statistic.products is not None:
             arrays["products"] = state.statistic.products
         if state.previous_matrix is not None:
@@ -108,6 +129,7 @@ class LearningCheckpoint:
             "structure": _plain_fields(structure),
             "transform": storage.describe(state.transform, "transform.", arrays),
             "best": storage.describe(state.best, "best.", arrays),
+            "base": None if base is None else storage.describe(base, "base.", arrays),
             "best_error": state.best_error,
             "start_error": state.start_error,
             "energy": state.statistic.energy,
@@ -115,6 +137,7 @@ class LearningCheckpoint:
             "reseeded": state.reseeded,
             "refills": state.refills,
             "random": self._problem.random.bit_generator.state,
+            "sample_seed": self._problem.data.sample_seed,
         }
         self._file.write(notes, arrays)
         self._written_at, self._written_iter = time.monotonic(), state.n_iter
@@ -191,6 +214,16 @@ def _transform(
     if not accepted or _form(structure.build(problem, transform)) != _form(transform):
         raise ValueError(f"it has a transform that is not of the structure, {transform!r}")
     return transform
+
+
+def _base(description: object, arrays: Arrays, n_features: int) -> Transform | None:
+    """The base that a run has chosen."""
+    if description is None:
+        return None
+    base = storage.build(description, "base.", arrays, exact=True)
+    if not isinstance(base, Transform) or base.n_features != n_features:
+        raise ValueError(f"it has a base that does not fit, {base!r}")
+    return base
 
 
 def _form(transform: Coder) -> object:

@@ -21,7 +21,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from fost._progress import progress
 from fost._threads import single_threaded_blas
@@ -43,9 +44,11 @@ from fost.learning.registry import describe_structures
 from fost.learning.state import InterruptedWarning, LearningResult, LearningState
 from fost.learning.structure import Problem, Structure
 from fost.learning.training_data import TrainingData, as_training_data
+from fost.learning.trials import choose_base, choose_start
 from fost.streams import Stream, as_stream, is_dask
 from fost.streams.inspection import first_not_finite
 from fost.transforms import Coder, Transform, with_base, without_base
+from fost.transforms.bases import base_of, check_signal_shape, describe_base, make_base
 
 # Called with the iteration, its relative error and the transform; True stops learning.
 Callback = Callable[[int, float, Coder], object]
@@ -62,9 +65,11 @@ def learn(
     threshold: float | None = None,
     missing: ArrayLike | Stream | Iterable[ArrayLike] | Literal["nan"] | None = None,
     sample_weight: ArrayLike | None = None,
-    base: Transform | None = None,
+    base: str | Transform | None = "auto",
+    signal_shape: int | tuple[int, ...] | None = None,
     init: str | Coder | None = None,
-    max_iter: int = 100,
+    n_init: int = 1,
+    max_iter: int = 1000,
     tol: float = 1e-6,
     random_state: RandomState = None,
     callback: Callback | None = None,
@@ -101,21 +106,30 @@ def learn(
     sample_weight : array-like of shape (n_signals,), optional
         The weight of each signal: nonnegative numbers. Integer weights are equivalent to copies
         of signals, in any order.
-    base : Transform, optional
+    base : Transform, {"auto", "dct", "hadamard", "wavelet", "none"} or None
         A fixed transform B under the learned one: U = B U_learned. Learning then works on the
-        coefficients B^T y, which are computed on the fly.
+        coefficients B^T y, which are computed on the fly. ``"auto"`` chooses a base for
+        `Rotations`, and for banks and unions of them: no base, the DCT or, if PyWavelets is
+        installed, a wavelet, by the error after a few iterations on a sample. Other structures
+        have no base then. If `init` is a transform, ``"auto"`` keeps its base.
+    signal_shape : int or tuple of int, optional
+        The shape of a signal for bases that are given by name, such as (8, 8) for patches. If
+        None, signals have one axis; ``"auto"`` also tries squares.
     init : str, Transform or None
         The name of a start (each structure lists its own, the default first), or a transform
         whose codes T_s(U^T y) start the alternation. A transform of the same structure, such as
         an earlier result, is continued (a checkpoint continues momentum too). For banks, a bank
         with at most as many members.
+    n_init : int
+        The number of random starts. Each start is tried for a few iterations on a sample, and the
+        best one is continued. A start without random choices is not repeated.
     max_iter : int
         The maximal number of iterations.
     tol : float
         Stop when the relative error changes by less than this in one iteration; 0 never stops
         early.
     random_state : int, Generator, RandomState or None
-        The seed of random starts and orders.
+        The seed of samples, random starts and orders; None: different numbers in each call.
     callback : callable, optional
         Called as ``callback(iteration, error, transform)`` after each iteration; learning stops
         if it returns True.
@@ -155,7 +169,9 @@ def learn(
         structure=structure,
         n_nonzero_coefs=n_nonzero_coefs,
         base=base,
+        signal_shape=signal_shape,
         init=init,
+        n_init=n_init,
         max_iter=max_iter,
         tol=tol,
         random_state=random_state,
@@ -170,18 +186,24 @@ def learn(
             begin: str | Coder | LearningState = start
             keeper = None
             if checkpoint is not None:
-                keeper = LearningCheckpoint(checkpoint, problem, structure, start, random_state)
+                keeper = LearningCheckpoint(checkpoint, problem, structure, start, options)
             if keeper is not None and keeper.exists:
-                problem, structure, begin = keeper.resume()
+                problem, structure, begin, init_errors = keeper.resume()
             else:
                 structure = structure.fit_to(problem)
+                problem, begin, init_errors = options.start(problem, structure, start)
+                if keeper is not None:
+                    keeper.begin(problem, init_errors)
             monitor = None
             if callback or verbose or keeper:
                 monitor = partial(_monitor, problem, structure, callback, verbose, keeper)
             result = alternate(problem, structure, begin, monitor, interruptible=True)
-            if base is not None:
-                result = replace(result, transform=with_base(base, result.transform))
-            return result
+            return replace(
+                result,
+                transform=with_base(problem.base, result.transform),
+                base=problem.base,
+                init_errors=init_errors,
+            )
     except NotFinite as error:
         raise hint_at_missing(error, "" if missing is not None else _place(Y)) from None
 
@@ -198,9 +220,11 @@ class LearningOptions:
 
     structure: Structure
     n_nonzero_coefs: int | None
-    base: Transform | None = None
+    base: str | Transform | None = None
+    signal_shape: int | tuple[int, ...] | None = None
     init: str | Coder | None = None
-    max_iter: int = 100
+    n_init: int = 1
+    max_iter: int = 1000
     tol: float = 1e-6
     random_state: RandomState = None
     threshold: float | None = None
@@ -216,24 +240,45 @@ class LearningOptions:
             raise TypeError(f"structure must be {known}, got {_describe(structure)}")
         tol = check_number(self.tol, "tol", 0)
         max_iter = check_integer(self.max_iter, "max_iter", 0, 2**31 - 1)
+        random = as_generator(self.random_state)
         data = as_training_data(Y, self.missing, self.sample_weight)
+        if data.random is None:
+            data = data.with_random(random)
         n = data.n_features
         if self.n_nonzero_coefs is None and self.threshold is None:
             raise ValueError("n_nonzero_coefs or threshold must be given")
         rule = check_rule(self.n_nonzero_coefs, None, self.threshold, n)
-        if self.base is not None:
-            if not isinstance(self.base, Transform):
-                raise TypeError(f"base must be a transform, got {_describe(self.base)}")
-            _check_n_features(self.base, "base", n)
-        start = self._check_start(structure, n)
-        random = as_generator(self.random_state)
+        check_integer(self.n_init, "n_init", 1, 2**31 - 1)
+        check_signal_shape(self.signal_shape, n)
+        start, base = self._check_start(structure, n), None
+        if not self.chooses_base:
+            base = make_base(self.base, n, self.signal_shape)
+        elif structure.wants_base and not isinstance(start, str):
+            base = base_of(start)
         problem = Problem(
-            data, self.base, rule.s, random, max_iter, tol, rule.threshold, momentum=self.momentum
+            data, base, rule.s, random, max_iter, tol, rule.threshold, momentum=self.momentum
         )
-        return problem, start
+        if self.chooses_base and structure.wants_base and isinstance(start, str):
+            base = choose_base(problem, structure, start, self.signal_shape)
+            problem = replace(problem, base=base)
+        return problem, start if isinstance(start, str) else without_base(base, start)
+
+    @property
+    def chooses_base(self) -> bool:
+        """Whether the base is "auto"."""
+        return isinstance(self.base, str) and self.base == "auto"
+
+    def start(
+        self, problem: Problem, structure: Structure, init: str | Coder
+    ) -> tuple[Problem, str | Coder, NDArray[np.float64]]:
+        """The best of `n_init` starts, the problem with its samples, and their errors."""
+        n_init = check_integer(self.n_init, "n_init", 1, 2**31 - 1)
+        if n_init == 1 or not isinstance(init, str):
+            return problem, init, np.empty(0)
+        return choose_start(problem, structure, init, n_init)
 
     def _check_start(self, structure: Structure, n_features: int) -> str | Coder:
-        """The name of a start, or a transform without the base."""
+        """The name of a start, or a transform."""
         if self.init is None:
             return structure.starts[0]
         if isinstance(self.init, str):
@@ -251,7 +296,7 @@ class LearningOptions:
                 f"init must be a name or a transform, got {_describe(self.init)}; BankOf takes one"
             )
         _check_n_features(self.init, "init", n_features)
-        return without_base(self.base, self.init)
+        return self.init
 
 
 def learn_part(
@@ -266,7 +311,8 @@ def learn_part(
         problem = replace(problem, data=problem.data.in_canonical_order())
         structure = options.structure.fit_to(problem)
         result = alternate(problem, structure, start, interruptible=interruptible)
-        return replace(result, transform=with_base(options.base, result.transform))
+        transform = with_base(problem.base, result.transform)
+        return replace(result, transform=transform, base=problem.base)
 
 
 def alternate(
@@ -321,6 +367,7 @@ def _monitor(
     """The checkpoint, the progress bar and the callback of a run."""
     if checkpoint and not checkpoint.exists:
         checkpoint.save(structure, state)
+    over = "" if problem.base is None else f" over {describe_base(problem.base)}"
     with progress("iteration", problem.max_iter, verbose) as advance:
         if state.errors:
             advance(state.n_iter, f"resumed, relative error {100 * state.errors[-1]:.4f} %")
@@ -329,7 +376,7 @@ def _monitor(
             if checkpoint:
                 checkpoint.save_if_due(structure, state)
             error = state.errors[-1]
-            advance(state.n_iter, f"relative error {100 * error:.4f} %")
+            advance(state.n_iter, f"relative error {100 * error:.4f} %{over}")
             if callback is None:
                 return False
             return bool(callback(state.n_iter, error, with_base(problem.base, state.transform)))

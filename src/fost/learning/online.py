@@ -18,7 +18,7 @@ from fost.learning.learn import LearningOptions
 from fost.learning.statistics import Statistic, error_from_energy
 from fost.learning.structure import Problem, Structure
 from fost.streams import Stream
-from fost.transforms import Coder, with_base
+from fost.transforms import Coder, Transform, with_base
 
 # forgetting="auto": w_t = (1 - 1/t)^10. A batch that is half as old as the first batch has weight
 # 1/1000, so that codes of early transforms are soon forgotten while the average grows. With a power
@@ -40,6 +40,7 @@ class OnlineLearner:
         self._random = as_generator(options.random_state)
         self._structure = options.structure
         self._current: Coder | None = None
+        self.base: Transform | None = None
         self._statistic: Statistic | None = None
         self.n_batches = 0
 
@@ -47,7 +48,7 @@ class OnlineLearner:
     def transform(self) -> Coder:
         """The current transform, with the base."""
         assert self._current is not None, "there was no batch yet"
-        return with_base(self._options.base, self._current)
+        return with_base(self.base, self._current)
 
     @single_threaded_blas
     def learn_batch(
@@ -55,11 +56,13 @@ class OnlineLearner:
     ) -> float:
         """One pass over a batch and one update; returns the error before the update."""
         forgetting = _check_forgetting(forgetting)
-        before, current = self._options, self._current
+        before, current, given = self._options, self._current, options
         if current is not None:
             same = (options.structure, options.base) == (before.structure, before.base)
-            options = replace(options, init=None if same else self.transform)
-            current = current if same else None
+            if same:
+                options = replace(options, init=None, base=self.base)
+            else:
+                options, current = replace(options, init=self.transform), None
         same_seed = options.random_state == before.random_state
         random = self._random if same_seed else as_generator(options.random_state)
         problem, init = replace(options, random_state=random).problem(Y)
@@ -75,7 +78,7 @@ class OnlineLearner:
         found, total = _encode_batch(problem, structure, start)
         sums = found if sums is None else self._add(sums, found, forgetting)
         self._current = structure.update(problem, sums, current)
-        self._options, self._random = options, random
+        self._options, self._random, self.base = given, random, problem.base
         self._structure, self._statistic = structure, sums
         self.n_batches += 1
         return error_from_energy(found.energy, total)

@@ -12,10 +12,12 @@ from fost._warnings import external_stacklevel
 from fost.learning.missing import REFILLS
 from fost.learning.statistics import Statistic, error_from_energy
 from fost.learning.structure import Problem, Structure
-from fost.transforms import Coder, with_base
+from fost.transforms import Coder, Transform, with_base
 
 # A pass fills missing entries from codes at most so many times.
 MAX_REFILLS = 4 * REFILLS
+# Learning stops after so many iterations without progress.
+_PATIENCE = 10
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,11 @@ class LearningResult:
         Whether Ctrl-C stopped learning, so that this is the best of the iterations so far.
     stopped : bool
         Whether the callback stopped learning.
+    base : Transform or None
+        The base under the learned transform.
+    init_errors : ndarray of shape (n_starts,)
+        The relative error of each start after a few iterations on a sample; empty if `n_init` is
+        1. The best start was continued.
 
     Examples
     --------
@@ -66,6 +73,8 @@ class LearningResult:
     reseeded: NDArray[np.intp] = field(repr=False)
     interrupted: bool = False
     stopped: bool = False
+    base: Transform | None = field(default=None, repr=False)
+    init_errors: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
 
 
 class InterruptedWarning(RuntimeWarning):
@@ -125,12 +134,14 @@ class LearningState:
     def converged(self, tol: float) -> bool:
         """Whether the last iteration changed the error by less than `tol`.
 
-        The first iteration does not count after a start outside the structure.
+        The first iteration does not count after a start outside the structure. Errors that go up
+        and down, as those of unions, have converged if the last iterations reduced the smallest
+        error by less than `tol`.
         """
         if len(self.errors) < (1 if self.own_start else 2):
             return False
         before = self.errors[-2] if len(self.errors) > 1 else self.start_error
-        return abs(before - self.errors[-1]) < tol
+        return abs(before - self.errors[-1]) < tol or no_progress(self.errors, tol)
 
     def step(self, problem: Problem, structure: Structure) -> None:
         """One iteration: update the transform from M, then code the signals.
@@ -227,6 +238,13 @@ class LearningState:
             interrupted=interrupted,
             stopped=stopped,
         )
+
+
+def no_progress(errors: list[float], tol: float) -> bool:
+    """Whether the last iterations reduced the smallest error by less than `tol`."""
+    if len(errors) <= _PATIENCE or tol == 0:
+        return False
+    return min(errors[-_PATIENCE:]) > min(errors[:-_PATIENCE]) - tol
 
 
 def _underflow(problem: Problem, transform: Coder) -> float:

@@ -7,6 +7,7 @@ to add up the same sums (see `fost.streams`).
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable
 from typing import TypeVar, cast
 
@@ -63,6 +64,11 @@ class TrainingData:
     is_canonical : bool
         Whether the signals are in an order that learning chose, instead of the order in which
         they were given.
+    random : Generator or None
+        The random numbers of samples; None for fixed samples.
+    sample_seed : int or None
+        The seed of samples, which the first sample draws from `random`. All samples of the same
+        size are therefore equal.
 
     Examples
     --------
@@ -79,8 +85,10 @@ class TrainingData:
         is_canonical: bool = False,
         n_given: int | None = None,
         prior: GaussianPrior | None = None,
+        random: np.random.Generator | None = None,
     ) -> None:
-        self.stream, self.is_canonical = stream, is_canonical
+        self.stream, self.is_canonical, self.random = stream, is_canonical, random
+        self.sample_seed: int | None = None
         self.name, self.n_features = stream.name, stream.n_features
         self.has_missing = stream.has_missing
         self._n_given, self._prior = n_given, prior
@@ -260,20 +268,29 @@ class TrainingData:
             return self.loaded().in_canonical_order(if_small=False)
         rows, weights = self.distinct
         ordered = ArrayStream(stream.take(rows), self.name, self.has_missing, weights)
-        return TrainingData(ordered, is_canonical=True, n_given=self.n_signals)
+        return TrainingData(ordered, is_canonical=True, n_given=self.n_signals, random=self.random)
+
+    def with_random(self, random: np.random.Generator, seed: int | None = None) -> TrainingData:
+        """The same signals and sums, with other samples."""
+        other = copy.copy(self)
+        other.random, other.sample_seed, other._cache = random, seed, {}
+        return other
 
     def sample(self, count: int) -> TrainingData:
-        """About `count` signals, spread over all signals; all signals if there are fewer.
+        """About `count` random signals; all signals if there are fewer.
 
-        The sample depends on the set of signals only. A signal of weight w is drawn like w
-        copies, and its weight in the sample is the number of copies drawn.
+        The sample depends on the set of signals and on `sample_seed`, not on their order. A signal
+        of weight w is drawn like w copies, and its weight in the sample is the number of copies
+        drawn.
         """
         if count >= self.n_signals and (self.is_canonical or not self.stream.in_memory):
             return self
         rows, weights = self.distinct
         if count >= len(rows):
             return self.subset(rows, weights)
-        random = np.random.default_rng(0)
+        if self.sample_seed is None:
+            self.sample_seed = 0 if self.random is None else int(self.random.integers(2**63))
+        random = np.random.default_rng(self.sample_seed)
         if weights is None:
             return self.subset(rows[np.sort(random.choice(len(rows), count, replace=False))])
         ends = np.cumsum(weights)
@@ -307,7 +324,7 @@ class TrainingData:
 
     def _in_memory(self, rows: Floats, weights: Weights | None, is_canonical: bool) -> TrainingData:
         stream = ArrayStream(rows, self.name, self.has_missing, weights)
-        return TrainingData(stream, is_canonical=is_canonical, prior=self.prior)
+        return TrainingData(stream, is_canonical=is_canonical, prior=self.prior, random=self.random)
 
     def rows(self) -> Floats:
         """All signals as one array."""

@@ -94,8 +94,9 @@ class UnionOf(Structure):
     starts = BankOf.starts
 
     def __post_init__(self) -> None:
-        check_member(self.structure, "structure")
-        set_checked(self, n_members=check_integer(self.n_members, "n_members", 1, 2**20))
+        member = check_member(self.structure, "structure")
+        n_members = check_integer(self.n_members, "n_members", 1, 2**20)
+        set_checked(self, n_members=n_members, wants_base=member.wants_base)
 
     @property
     def label(self) -> str:

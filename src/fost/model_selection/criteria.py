@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isqrt, log2, prod
+from math import isqrt, log2
 
 import numpy as np
 
 from fost._typing import Floats
-from fost._validation import check_sizes
 from fost.learning.canonical_order import total_weight
 from fost.learning.training_data import TrainingData
 from fost.model_selection.candidates import Bases, Candidate, relative_error
 from fost.transforms import DCT, Givens, Transform, Union
+from fost.transforms.bases import check_signal_shape
 
 # A candidate whose predicted error exceeds the limit by less than this share may still reach it.
 _ERROR_MARGIN = 0.05
@@ -122,21 +122,11 @@ def bases_for(
     dct = (
         _best_dct(n_features, error)
         if signal_shape is None
-        else _dct_of_shape(signal_shape, n_features)
+        else DCT(check_signal_shape(signal_shape, n_features))
     )
     if dct is not None:
         bases[f"DCT {'x'.join(map(str, dct.shape))}"] = dct
     return bases
-
-
-def _dct_of_shape(signal_shape: int | tuple[int, ...], n_features: int) -> DCT:
-    shape = check_sizes(signal_shape, "signal_shape")
-    if prod(shape) != n_features:
-        raise ValueError(
-            f"signal_shape={signal_shape} has {prod(shape)} entries, "
-            f"but X has {n_features} features"
-        )
-    return DCT(shape)
 
 
 def _best_dct(n_features: int, error: Callable[[Transform], float]) -> DCT | None:

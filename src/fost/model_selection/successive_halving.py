@@ -109,7 +109,7 @@ class SuccessiveHalving:
                 most = min(rung.n_candidates, -(-len(rows) // _FEWER_CANDIDATES))
                 kept = {row.structure for row in ranked[:most]}
                 remaining = [spec for spec in remaining if spec.name in kept]
-            data = first_signals(self.train, rung.n_signals, self.name)
+            data = self._first(rung.n_signals)
             latest: dict[str, Coder] = {}
             series: dict[str, list[Candidate]] = {}
             for spec in remaining:
@@ -139,13 +139,16 @@ class SuccessiveHalving:
     ) -> Candidate:
         """The last of some candidates, from its own start and from the candidates before."""
         between: tuple[Coder, ...] = ()
-        count = min(_SIGNALS_BETWEEN, count_signals(self.train))
-        some = first_signals(self.train, count, self.name)
+        some = self._first(min(_SIGNALS_BETWEEN, count_signals(self.train)))
         for spec in steps[:-1]:
             starts = between or _own_start(spec)
             before = self._train(spec, starts, some, tol, before, _ITERATIONS_BETWEEN)
             between = (before.transform,)
         return self._train(steps[-1], (*_own_start(steps[-1]), *between), data, tol, before)
+
+    def _first(self, count: int) -> TrainingData:
+        """The first `count` training signals; all candidates use the same samples of them."""
+        return first_signals(self.train, count, self.name).with_random(self.random)
 
     def _train(
         self,

@@ -12,7 +12,7 @@ import fost
 from tests.fuzz.judge import Fuzz
 from tests.fuzz.targets import target
 from tests.fuzz.targets.coding import computed
-from tests.fuzz.targets.learning import some_base, some_start
+from tests.fuzz.targets.learning import some_base, some_shape, some_start
 
 Array = NDArray[Any]
 
@@ -27,7 +27,9 @@ def learned(fuzz: Fuzz, kind: Any, known: Any, n: int, **parameters: Any) -> Any
     return kind(
         n_nonzero_coefs=fuzz.optional("n_nonzero_coefs", 1, n),
         base=some_base(fuzz, n),
+        signal_shape=some_shape(fuzz, n),
         init=some_start(fuzz, known, n),
+        n_init=fuzz.integer("n_init", 1, 3, 2**31 - 1),
         max_iter=fuzz.integer("max_iter", 0, 3, 2**31 - 1),
         tol=fuzz.number("tol", 0, 1e-3, least=0),
         random_state=fuzz.random_state(),
@@ -48,7 +50,7 @@ def use(fuzz: Fuzz, estimator: Any, n: int, lazy: bool = True, least: int = 1) -
         forgetting = fuzz.number("forgetting", 0, 1, least=0, most=1)
         estimator.set_params(forgetting=forgetting)
     if online:  # which do not look at these
-        fuzz.bad = [b for b in fuzz.bad if not b.startswith(("max_iter", "tol"))]
+        fuzz.bad = [b for b in fuzz.bad if not b.startswith(("max_iter", "tol", "n_init"))]
     fuzz.call(estimator.partial_fit if online else estimator.fit, X, names=names)
     fuzz.expect(estimator.n_features_in_ == n, "n_features_in_")
     fuzz.expect(len(estimator.errors_) == estimator.n_iter_, "errors_")

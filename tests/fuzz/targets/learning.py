@@ -103,7 +103,14 @@ def some_start(fuzz: Fuzz, structure: Any, n: int) -> Any:
 def some_base(fuzz: Fuzz, n: int) -> Any:
     if fuzz.spoil():
         return fuzz.not_a_transform("base", n)
-    return fuzz.transform(n) if fuzz.chance(0.4) else None
+    return fuzz.transform(n) if fuzz.chance(0.4) else fuzz.pick((None, "none", "auto", "dct"))
+
+
+def some_shape(fuzz: Fuzz, n: int) -> Any:
+    """The shape of signals with n features."""
+    if fuzz.spoil():
+        return fuzz.wrong("signal_shape", n + 1, (n, 2), (), "square", 0, 1.5)
+    return fuzz.pick((None, n, (n,), (1, n)))
 
 
 def check_learned(fuzz: Fuzz, result: Any, Y: Array, s: int) -> None:
@@ -139,7 +146,9 @@ def learn(fuzz: Fuzz) -> None:
     known = structure if isinstance(structure, fost.Structure) else fost.Orthonormal()
     options = {
         "base": some_base(fuzz, n),
+        "signal_shape": some_shape(fuzz, n),
         "init": some_start(fuzz, known, n),
+        "n_init": fuzz.integer("n_init", 1, 3, 2**31 - 1),
         "max_iter": fuzz.integer("max_iter", 0, 4, 2**31 - 1),
         "tol": fuzz.number("tol", 0, 1e-3, least=0),
         "random_state": fuzz.random_state(),
