@@ -172,7 +172,7 @@ def test_progress_is_shown(capsys):
         ((np.eye(3), 0), {}, "n_rotations must be between 1"),
         ((np.eye(3),), {"tol": 0.0}, "tol must be greater than 0"),
         ((np.eye(3), 2), {"base": fost.DCT(4)}, "base has n_features=4"),
-        ((np.eye(3), 2), {"base": "dct"}, "base must be a transform"),
+        ((np.eye(3), 2), {"base": "auto"}, "base must be a transform"),
         ((np.eye(3), 2), {"effort": "more"}, "effort must be one of"),
     ],
 )

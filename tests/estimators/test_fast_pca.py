@@ -68,7 +68,7 @@ def test_all_components_and_constant_signals():
         ({"n_components": 65}, "n_components must be between"),
         ({"n_rotations": 0}, "n_rotations must be between"),
         ({"n_rotations": "many"}, "n_rotations must be an integer"),
-        ({"base": "dct"}, "base must be a transform"),
+        ({"base": "wave"}, "base must be a transform"),
         ({"base": fost.DCT(8)}, "base has n_features=8"),
     ],
 )
