@@ -1,4 +1,4 @@
-"""Imputers on signals, patches and tables with missing values: the tables of docs/gaps.md.
+"""Imputers on signals, patches and matrices with missing values.
 
     python -m benchmarks.imputers [--images FOLDER] [--ecg ecg.dat] [NAME ...]
 
@@ -26,6 +26,7 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from threadpoolctl import threadpool_limits
 
 import fost
+from benchmarks.results import Results, Table
 from fost import images
 
 Array = NDArray[np.float64]
@@ -88,8 +89,8 @@ def missing_pattern(shape: tuple[int, ...], kind: float | str) -> NDArray[np.boo
     return (columns >= starts) & (columns < starts + RUN)
 
 
-def compare(name: str, Y: Array) -> None:
-    """Print a row of the table for each pattern of missing entries."""
+def compare(table: Table, name: str, Y: Array) -> None:
+    """Add a row for each pattern of missing entries."""
     for kind in PATTERNS:
         missing = missing_pattern(Y.shape, kind)
         X = np.where(missing, np.nan, Y)
@@ -99,11 +100,8 @@ def compare(name: str, Y: Array) -> None:
             filled = make().fit_transform(X)
             seconds.append(time.process_time() - start)
             cells.append(float(np.sqrt(np.mean((filled - Y)[missing] ** 2))))
-        errors = [f"**{c:.4f}**" if c == min(cells) else f"{c:.4f}" for c in cells]
-        times = [f"{t:.2f}" for t in seconds[1:]]
         label = f"runs of {RUN}" if isinstance(kind, str) else f"{kind:.0%}"
-        ratio = f"{seconds[2] / seconds[3]:.1f}"
-        print(f"| {name} | {label} | " + " | ".join([*errors, *times, ratio]) + " |", flush=True)
+        table.add(name, label, *cells, *seconds[1:], seconds[2] / seconds[3])
 
 
 def main() -> None:
@@ -122,8 +120,10 @@ def main() -> None:
         "sparse": sparse,
         "noise": noise,
     }
-    print("| | missing | mean | KNN | Iterative | fost | KNN s | Iterative s | fost s | ratio |")
-    print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    columns = {"data": "", "missing": "", **dict.fromkeys(IMPUTERS, ".4f")}
+    columns |= {f"{name}, s": ".2f" for name in list(IMPUTERS)[1:]}
+    results = Results("imputers")
+    table = results.table("signals", {**columns, "ratio": ".1f"})
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         for name, make in makers.items():
@@ -133,7 +133,9 @@ def main() -> None:
                 Y = make()
             except OSError:
                 continue
-            compare(name, Y)
+            compare(table, name, Y)
+    if not given.names:
+        results.save()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Spread of errors over seeds, by base and number of starts, and counts of ConvergenceWarning.
 
-    python -m benchmarks.reliability ecg.dat results.json
-    python -m benchmarks.reliability ecg.dat results.json --seeds 3 --skip-unions
+    python -m benchmarks.reliability ecg.dat [--seeds 3] [--skip-unions]
 
 where ecg.dat is the file that ``scipy.datasets.electrocardiogram`` downloads. Dictionaries are
 learned on one half of the signals and evaluated on the other half: the second half of the
@@ -14,12 +13,9 @@ counted.
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import time
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +29,7 @@ from sklearn.preprocessing import StandardScaler
 
 import fost
 from benchmarks import electrocardiogram
+from benchmarks.results import Results
 from fost.model_selection.candidates import relative_error
 
 Array = NDArray[np.float64]
@@ -90,7 +87,7 @@ def dictionaries(unions: bool) -> dict[str, Any]:
     return found if unions else {k: v for k, v in found.items() if not k.startswith("union")}
 
 
-def spreads(data: dict[str, Split], n_seeds: int, unions: bool) -> Iterator[dict[str, Any]]:
+def spreads(data: dict[str, Split], n_seeds: int, unions: bool) -> Iterator[tuple[Any, ...]]:
     """A row for each data, structure and option; unions have three seeds at most."""
     for structure, estimator in dictionaries(unions).items():
         for name, (train, held_out, s, shape) in data.items():
@@ -107,17 +104,9 @@ def spreads(data: dict[str, Split], n_seeds: int, unions: bool) -> Iterator[dict
                     errors.append(relative_error(held_out, own.dictionary_, s))
                     bases.add("none" if own.base_ is None else type(own.base_).__name__)
                 seconds = (time.process_time() - began) / count
-                yield {
-                    "data": name,
-                    "structure": structure,
-                    "option": option,
-                    "bases": sorted(bases),
-                    "seeds": count,
-                    "mean": float(np.mean(errors)),
-                    "min": min(errors),
-                    "max": max(errors),
-                    "cpu_seconds": seconds,
-                }
+                chosen = ", ".join(sorted(bases))
+                figures = (float(np.mean(errors)), min(errors), max(errors), seconds)
+                yield name, structure, option, chosen, count, *figures
 
 
 def default_fits() -> dict[str, dict[str, int]]:
@@ -154,32 +143,21 @@ def default_fits() -> dict[str, dict[str, int]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("ecg", help="the file of scipy.datasets.electrocardiogram")
-    parser.add_argument("output", type=Path, help="a JSON file for the results")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--skip-unions", action="store_true")
     given = parser.parse_args()
-    rows = []
-    print(f"{'data':<9}{'structure':<15}{'base':<15}{'mean':>9}{'min':>9}{'max':>9}{'CPU s':>8}")
+    results = Results("reliability")
+    columns = {"data": "", "structure": "", "base": "", "chosen": "", "seeds": "d"}
+    columns |= {"mean error": ".3%", "least": ".3%", "largest": ".3%", "CPU s": ".2f"}
+    table = results.table("spread", columns)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for row in spreads(splits(given.ecg), given.seeds, not given.skip_unions):
-            rows.append(row)
-            print(
-                f"{row['data']:<9}{row['structure']:<15}{row['option']:<15}{row['mean']:>9.3%}"
-                f"{row['min']:>9.3%}{row['max']:>9.3%}{row['cpu_seconds']:>8.2f}  "
-                f"{', '.join(row['bases'])}",
-                flush=True,
-            )
-    fits = default_fits()
-    for name, row in fits.items():
-        print(f"{name}: {row['warnings']} of {row['fits']} default fits did not converge")
-    facts = {
-        "command": f"python -m benchmarks.reliability ecg.dat results.json --seeds {given.seeds}",
-        "date": time.strftime("%Y-%m-%d"),
-        "machine": platform.machine(),
-        "version": fost.__version__,
-    }
-    given.output.write_text(json.dumps({**facts, "spreads": rows, "default_fits": fits}, indent=1))
+            table.add(*row)
+    table = results.table("convergence", {"estimator": "", "fits": "d", "warnings": "d"})
+    for name, counts in default_fits().items():
+        table.add(name, counts["fits"], counts["warnings"])
+    results.save()
 
 
 if __name__ == "__main__":

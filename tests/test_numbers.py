@@ -260,7 +260,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: fost.AutoDictionary(2, signal_shape=2**31 - 1).fit(Y),
         ValueError,
-        "signal_shape=2147483647 has 2147483647 entries, but X has 8 features",
+        "signal_shape=2147483647 has 2147483647 entries, but the signals have 8 features",
     ),
     (
         lambda: images.psnr(PICTURE, 1 - PICTURE, 1e-300),

@@ -154,8 +154,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 update, count = Rotations.update, 0
 def interrupted(self, problem, statistic, current):
     global count
-    count += 1
-    if count == 3 and problem.max_iter == 50:
+    count += problem.max_iter == 50  # not the trials of bases
+    if count == 3:
         os.kill(os.getpid(), signal.SIGINT)
     return update(self, problem, statistic, current)
 Rotations.update = interrupted

@@ -34,8 +34,10 @@ def test_it_converges_to_the_error_of_fit(estimator):
     Y = correlated(6000, 16)
     fitted = clone(estimator).fit(Y)
     online = epochs(clone(estimator), Y, 500, 8)
-    # Between 0.1 % below and 0.4 % above, and contracting: rounding moves that by 1e-12.
-    assert -online.score(Y) <= -1.01 * fitted.score(Y)
+    # Between 0.1 % below and 0.4 % above, and contracting: rounding moves that by 1e-12. Only `fit`
+    # learns rotations with momentum, which ends in other minima: 3 % above.
+    margin = 1.06 if isinstance(estimator, fost.GivensDictionary) else 1.01
+    assert -online.score(Y) <= -margin * fitted.score(Y)
     assert online.n_iter_ == len(online.errors_) == 8 * 12
 
 

@@ -166,7 +166,7 @@ def test_interrupt_chooses_among_trained_candidates(Y, monkeypatch):
         ({"max_flops": float("inf")}, "max_flops must be at least 1 and finite"),
         ({"max_relative_error": -0.1}, "max_relative_error must be at least 0 and at most 1"),
         ({"max_relative_error": 1e-9}, "no candidate reaches max_relative_error=1e-09; the best"),
-        ({"signal_shape": (4, 4)}, "signal_shape=.* has 16 entries, but X has 64"),
+        ({"signal_shape": (4, 4)}, "signal_shape=.* has 16 entries, but the signals have 64"),
         ({"signal_shape": (0, 64)}, "shape must be between 1"),
         ({"validation_fraction": 1.5}, "validation_fraction must be at least 0 and at most 1"),
         ({"validation_fraction": 1.0}, "validation_fraction must be between 0 and 1"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import fost
 from fost.coding.selection import SelectionRule
@@ -48,7 +49,7 @@ def test_weights_count() -> None:
 def test_a_threshold_decides() -> None:
     Y = random_walks(600, 16)
     fitted = auto(None, threshold=1.5).fit(Y)
-    codes = fitted.transform(Y)
+    codes = csr_array(fitted.transform(Y))
     assert np.abs(codes.data).min() > 1.5
     decoded = fitted.inverse_transform(codes)
     paid = np.sum((Y - decoded) ** 2) + 1.5**2 * codes.nnz

@@ -51,7 +51,7 @@ def approximate(
     Q: ArrayLike,
     structure: Rotations | Reflectors,
     *,
-    base: Transform | None = None,
+    base: str | Transform | None = None,
     weights: ArrayLike | None = None,
     free: Sequence[str] = _FREEDOMS,
 ) -> Approximation:
@@ -67,7 +67,7 @@ def approximate(
         An orthonormal matrix; its columns are the atoms.
     structure : Rotations or Reflectors
         The structure of U, with a number of rotations or reflectors.
-    base : Transform, optional
+    base : Transform or str, optional
         A fast transform B under the structure, U = B V.
     weights : array-like of shape (n_features,), optional
         Nonnegative weights of the columns of Q; all 1 by default.
@@ -103,14 +103,14 @@ def approximate(
     count = structure.n_rotations if isinstance(structure, Rotations) else structure.n_reflectors
     if count == "auto":
         raise ValueError(f"structure must have a number of {structure.parts}, got {structure!r}")
-    check_base(base, n, "Q")
+    fixed = check_base(base, n, "Q")
     w = np.ones(n) if weights is None else check_parameters(weights, "weights", (n,))
     if w.min() < 0 or not w.any():
         raise ValueError(f"weights must be nonnegative and not all zero, got {w.min():g}")
     if not isinstance(free, list | tuple) or not all(name in _FREEDOMS for name in free):
         raise ValueError(f"free must be a sequence of 'order' and 'signs', got {free!r}")
     with single_threaded_blas:
-        return _fit(matrix, structure, base, w / w.max(), tuple(free))
+        return _fit(matrix, structure, fixed, w / w.max(), tuple(free))
 
 
 def _fit(

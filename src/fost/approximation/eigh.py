@@ -25,6 +25,7 @@ from fost.approximation.rotation_search import (
 from fost.learning.rotations import check_rotations
 from fost.learning.state import InterruptedWarning
 from fost.transforms import Transform, with_base
+from fost.transforms.bases import make_base
 
 # The searches of each effort; the best chain is kept.
 _SEARCHES = {"greedy": ("greedy",), "grow": ("grow",), "full": ("insert", "grow")}
@@ -68,7 +69,7 @@ def eigh(
     n_rotations: int | None = None,
     *,
     tol: float | None = None,
-    base: Transform | None = None,
+    base: str | Transform | None = None,
     effort: str = "grow",
     verbose: bool = False,
 ) -> EighResult:
@@ -88,7 +89,7 @@ def eigh(
         exact before.
     tol : float, optional
         Add rotations until the relative error is at most this.
-    base : Transform, optional
+    base : Transform or str, optional
         A fast transform B under the rotations, U = B G. The DCT suits covariances of smooth
         signals.
     effort : {"grow", "greedy", "full"}
@@ -125,11 +126,11 @@ def eigh(
         max(n**2, 4096) if n_rotations is None else n_rotations, "n_rotations", n
     )
     tol = 0.0 if tol is None else check_number(tol, "tol", above=0)
-    check_base(base, n, "S")
+    fixed = check_base(base, n, "S")
     effort = check_choice(effort, "effort", tuple(_SEARCHES))
     verbose = check_verbose(verbose)
     with single_threaded_blas:
-        return _decompose(checked, most, n_rotations is None, tol, base, effort, verbose)
+        return _decompose(checked, most, n_rotations is None, tol, fixed, effort, verbose)
 
 
 def _decompose(
@@ -205,16 +206,15 @@ def check_symmetric(S: object, name: str) -> NDArray[np.float64]:
     return matrix / 2 + matrix.T / 2
 
 
-def check_base(base: object, n_features: int, name: str) -> None:
-    """A base is None or a transform of the given size; `name` is the matrix that has this size."""
-    if base is None:
-        return
-    if not isinstance(base, Transform):
-        raise TypeError(f"base must be a transform or None, got {base!r}")
-    if base.n_features != n_features:
+def check_base(base: str | Transform | None, n_features: int, name: str) -> Transform | None:
+    """The base for a matrix of the given size; `name` is the matrix that has this size."""
+    if isinstance(base, str) and base == "auto":
+        raise ValueError("base must be a transform, a name such as 'dct' or None, got 'auto'")
+    if isinstance(base, Transform) and base.n_features != n_features:
         raise ValueError(
             f"base has n_features={base.n_features}, but {name} has {n_features} features"
         )
+    return make_base(base, n_features)
 
 
 def conjugate_by(base: Transform, S: NDArray[np.float64]) -> NDArray[np.float64]:

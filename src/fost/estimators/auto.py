@@ -298,7 +298,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
                     InterruptedWarning,
                     stacklevel=external_stacklevel(),
                 )
-            advance(done, "")
+            advance(done if self.interrupted_ else total, "")
         return Frontier(list(found.values()))
 
     def _check(self) -> None:

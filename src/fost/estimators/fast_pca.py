@@ -117,8 +117,7 @@ class FastPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             if isqrt(n) ** 2 == n and n > 1:
                 bases.append(DCT((isqrt(n), isqrt(n))))
         else:
-            check_base(self.base, n, "X")
-            bases = [self.base]
+            bases = [check_base(self.base, n, "X")]
         with single_threaded_blas:
             self.mean_ = rows.mean(axis=0, dtype=np.float64)
             centred = rows - self.mean_

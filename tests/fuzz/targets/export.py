@@ -29,8 +29,8 @@ def some_coder(fuzz: Fuzz) -> Any:
 @target(2)
 def quantised(fuzz: Fuzz) -> None:
     coder = some_coder(fuzz)
-    bits = fuzz.integer("bits", 2, 10)
-    fraction_bits = fuzz.integer("fraction_bits", 0, 6)
+    bits = fuzz.integer("bits", 2, 10, 14, 2)
+    fraction_bits = fuzz.integer("fraction_bits", 0, 6, 12, 0)
     made = fuzz.call(export.Quantised, coder, bits, fraction_bits)
     most, n = made.max_input, coder.n_features
     Y: Any = fuzz.rng.integers(-most, most + 1, (7, n))
