@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from typing import Literal
+from math import ceil, log2
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +39,20 @@ from fost.model_selection.successive_halving import (
     halving_schedule,
 )
 from fost.streams import Stream
+from fost.transforms import Union
 from fost.transforms.coder import dense_flops
+from fost.transforms.union import pursuit_flops
+
+if TYPE_CHECKING:
+    from fost.baselines import KSVD
 
 # The number of signals that candidates are compared on if the signals are not all in memory.
 _MAX_EXPLORED = 100_000
 # The number of signals that the shape of a signal is guessed from.
 _SHAPE_SIGNALS = 4096
+# Iterations of K-SVD, and the share of the error of the chosen candidate below which it is better.
+_KSVD_ITERATIONS = 30
+_KSVD_MARGIN = 0.95
 
 
 class AutoDictionary(WeightedFit, CoderEstimator):
@@ -63,9 +73,10 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     A bank suits heterogeneous signals (see `fost.Bank`). Its codes have a column for each atom of
     each member. Set ``max_members=1`` if `dictionary_` must be one orthonormal transform.
 
-    General dictionaries are no candidates, since they have no fast transform. Where the time of
-    coding does not matter, compare with `fost.baselines.KSVD`: on repetitive signals, such as
-    windows of an electrocardiogram, its error can be lower after a shorter time.
+    General dictionaries are no candidates, since they have no fast transform. Where `max_flops`
+    allows pursuit in 2 n_features general atoms, K-SVD is compared on the same held-out signals
+    (see `ksvd_`). On repetitive signals, such as windows of an electrocardiogram, its error can be
+    lower. If it is clearly lower, even at equal bits, `verbose` shows a line.
 
     Parameters
     ----------
@@ -100,7 +111,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     random_state : int, Generator, RandomState or None
         The seed of the split into training and held-out signals, and of random starts.
     verbose : bool or None
-        Show a progress bar on stderr; None shows it in terminals only.
+        Show a progress bar on stderr, and whether K-SVD is better; None shows them in terminals
+        only.
     sparse_output : bool
         Whether `transform` returns a csr_array instead of an ndarray; dense by default, since
         many steps of a pipeline refuse sparse codes.
@@ -118,6 +130,13 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         `fost.plot_frontier` draws it.
     chosen_ : Candidate
         The candidate in `frontier_` that `dictionary_` continues.
+    ksvd_ : fost.baselines.KSVD or None
+        K-SVD with 2 n_features atoms, learned from the training signals of the candidates. None if
+        `max_flops` is below its operations, if `max_relative_error` or a threshold is given, if
+        signals are not in memory, repeated, weighted, incomplete or fewer than its atoms, or after
+        an interrupt.
+    ksvd_held_out_error_ : float or None
+        Its relative error on held-out signals, to compare with ``chosen_.held_out_error``.
     components_ : ndarray of shape (n_atoms, n_features)
         The atoms, in rows; n_atoms is n_features times the number of members.
     n_nonzero_coefs_ : int
@@ -149,6 +168,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     True
     """
 
+    ksvd_: KSVD | None
+    ksvd_held_out_error_: float | None
     _min_signals = 2
     _allows_missing = True
 
@@ -218,6 +239,11 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         self.chosen_ = criterion.best(self.frontier_)
         spec = next(spec for spec in specs if spec.name == self.chosen_.structure)
         self._continue(data, spec, random)
+        self.ksvd_, self.ksvd_held_out_error_ = None, None
+        if isinstance(train, TrainingData) or isinstance(held_out, TrainingData):
+            return  # missing entries, weights or a threshold
+        if signals.in_memory and self._allows_ksvd(len(train)):
+            self._compare_ksvd(train, held_out, random)
 
     def _split(
         self, sample: TrainingData, train: NDArray[np.int64], held_out: NDArray[np.int64]
@@ -348,3 +374,36 @@ class AutoDictionary(WeightedFit, CoderEstimator):
             self.errors_, self.n_iter_ = result.errors, result.n_iter
             self.interrupted_ = self.interrupted_ or result.interrupted
             warn_unless_converged(result, self.max_iter, self.tol)
+
+    def _allows_ksvd(self, n_signals: int) -> bool:
+        """Whether there are enough signals for K-SVD, and `max_flops` has room for its pursuit."""
+        if self.interrupted_ or self.max_relative_error is not None:
+            return False
+        n, limit = self.n_features_in_, self._limit(self.n_features_in_)
+        flops = 4 * n * n + pursuit_flops(self._rule.s, 2 * n)  # as of `batch_omp_flops`
+        return n_signals >= 2 * n and (limit is None or flops <= limit)
+
+    def _compare_ksvd(self, train: Floats, held_out: Floats, random: np.random.Generator) -> None:
+        """Learn K-SVD, and report it if it is clearly better than the chosen candidate.
+
+        Each of its s entries takes one more bit than that of a transform, for the index of one of
+        2 n atoms. So a transform or a bank is compared with s / log2(n) additional coefficients.
+        """
+        from fost.baselines import KSVD  # which imports the base classes of estimators
+
+        n, s = self.n_features_in_, self._rule.s
+        iterations = min(self.max_iter, _KSVD_ITERATIONS)
+        ksvd = KSVD(2 * n, s, max_iter=iterations, tol=0.0, random_state=random).fit(train)
+        self.ksvd_, self.interrupted_ = ksvd, ksvd.interrupted_
+        self.ksvd_held_out_error_ = error = -ksvd.score(held_out)
+        coder = self.chosen_.transform
+        extra = 0 if isinstance(coder, Union) else ceil(s / log2(max(n, 2)))
+        rival = relative_error(held_out, coder, min(s + extra, n))
+        shown = sys.stderr.isatty() if self.verbose is None else self.verbose
+        rounding = n * float(np.finfo(held_out.dtype).eps)  # smaller errors are equal
+        if shown and max(error, rounding) < _KSVD_MARGIN * rival:
+            print(
+                f"K-SVD with {2 * n} atoms has a held-out error of {error:.3%}, "
+                f"{self.chosen_.structure} has {self.chosen_.held_out_error:.3%}; see ksvd_",
+                file=sys.stderr,
+            )
