@@ -19,8 +19,8 @@ X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
 
 # %%
-# How many reflectors, and how many coefficients? Codes are sparse matrices, which the classifier
-# takes as they are.
+# How many reflectors, and how many coefficients? Codes are dense arrays by default, so that every
+# step of scikit-learn accepts them.
 pipeline = make_pipeline(
     fost.HouseholderDictionary(8, max_iter=20, tol=0, random_state=0),
     MaxAbsScaler(),
