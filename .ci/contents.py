@@ -10,7 +10,7 @@ SOURCES = {".ci", "benchmarks", "docs", "examples", "packaging", "reproduction",
 SOURCES |= {"tests", "tools"}
 FILES = {"CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "CONTRIBUTING.md", "LICENSE", "Makefile"}
 FILES |= {"PKG-INFO", "README.md", "SECURITY.md", "pyproject.toml"}
-LEFTOVERS = {"__pycache__", "_build", "auto_gallery", "generated", "build", "results", ".venv"}
+LEFTOVERS = {"__pycache__", "_build", "auto_gallery", "generated", "build", ".venv"}
 
 
 def check_wheel(path: Path) -> list[str]:
