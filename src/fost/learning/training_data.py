@@ -177,7 +177,7 @@ class TrainingData:
         self._check_energy(total, nonzero)
         if base is not None:
             # X (B^T Y)^T = (X Y^T) B: the base is applied to the sums instead of the signals.
-            matrix = matrix @ base
+            matrix = apply_plan(base._plan, matrix, inverse=False, name=self.name)
         return Statistic(matrix, energy, total if with_energy else None)
 
     def encoder(

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from fost import _core
 from fost._typing import Floats
 from fost._validation import check_integer
+from fost.coding.encode import apply_plan
 from fost.coding.selection import SelectionRule
 from fost.learning.bank import BankOf, build_members, check_member, update_member
 from fost.learning.learn import alternate
@@ -188,7 +189,7 @@ class UnionOf(Structure):
         one_pass = PursuitPass(union, problem.n_nonzero_coefs, data.name, data.prior, refills)
         matrix, products, imputed = data.stream.total(one_pass)
         if problem.base is not None:
-            matrix = matrix @ problem.base
+            matrix = apply_plan(problem.base._plan, matrix, inverse=False, name=data.name)
         return matrix, products, float(imputed)
 
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Union:
