@@ -11,7 +11,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "gaps.md"
 
 
 def test_examples() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, str(DOCS), "exec"), names)
