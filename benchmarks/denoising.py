@@ -1,4 +1,4 @@
-"""Denoising beside BM3D, in quality and in time: the table of docs/images.md.
+"""Denoising beside BM3D, in quality and in time: the table of docs/benchmarks/images.md.
 
     python -m benchmarks.denoising [FOLDER] [--sigma 15 25 50]
 

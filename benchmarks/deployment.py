@@ -1,4 +1,4 @@
-"""Exported transforms on microcontrollers, in integers and in PyTorch: docs/deployment.md.
+"""Exported transforms on microcontrollers, in integers and in PyTorch: docs/howto/deployment.md.
 
     python -m benchmarks.deployment [--ecg ecg.dat] [--json FILE]
 

@@ -1,4 +1,4 @@
-"""Errors of structures at their costs, as the tables of docs/rotations.md.
+"""Errors of structures at their costs, as the tables of docs/explanation/rotations.md.
 
 Run as ``python -m benchmarks.quality``; the paper's images join where ../shared/images has them.
 """

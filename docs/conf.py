@@ -87,7 +87,7 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
     "logo": {"text": "fost"},
 }
-html_sidebars = {"index": [], "start": []}
+html_sidebars = {"index": []}
 
 
 def as_plain_text(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from types import ModuleType
@@ -17,21 +20,47 @@ import fost
 DOCS = Path(__file__).parents[1] / "docs"
 
 
+ROOT = DOCS.parent
+PAGES = [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
+PAGES = [page for page in PAGES if page.relative_to(ROOT).parts[1:2] != ("_build",)]
+# Blocks of code with their language; blocks of optional packages are `{code-block} python`.
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+# Packages without which a page cannot run.
+REQUIRES = re.compile(r"<!-- requires: (.*?) -->")
+# Pages whose programs other tests run, in a shorter form or in files of their own.
+ELSEWHERE = {"docs/development/extending.md", "docs/paper/reproduction.md"}
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks_of(page: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize(
-    "page", ["start", "sensors", "pipelines", "solvers", "approximation", "paper", "deployment"]
+    "page",
+    [page for page in PAGES if blocks_of(page) and name_of(page) not in ELSEWHERE],
+    ids=name_of,
 )
-def test_programs_of_pages_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if page == "paper":
-        pytest.importorskip("skimage")
-    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert blocks
+def test_programs_of_pages_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks share names and a folder. Lines of consoles that begin with ``$`` are commands."""
+    pytest.importorskip("matplotlib").use("Agg")
+    for package in ",".join(REQUIRES.findall(page.read_text(encoding="utf-8"))).split(","):
+        if package.strip():
+            pytest.importorskip(package.strip(), exc_type=ImportError)
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    names: dict[str, Any] = {"__name__": "__main__"}
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        for block in blocks:
-            exec(block, names)
+        for language, block in blocks_of(page):
+            if language == "python":
+                exec(compile(block, name_of(page), "exec"), names)
+                continue
+            for command in re.findall(r"^\$ (.*)$", block, re.MULTILINE):
+                subprocess.run(command, shell=True, check=True)
 
 
 def listed() -> dict[str, set[str]]:
@@ -84,11 +113,7 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
-PAGES = [*DOCS.parent.glob("*.md"), *DOCS.rglob("*.md")]
-PAGES = [page for page in PAGES if page.relative_to(DOCS.parent).parts[1:2] != ("_build",)]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):

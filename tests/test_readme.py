@@ -36,7 +36,7 @@ def test_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_pictures_are_there() -> None:
     """And are drawings that follow the colours of the page."""
-    pages = [README, *(README.parent / "docs").glob("*.md")]
+    pages = [README, *(README.parent / "docs").rglob("*.md")]
     found = [
         page.parent / name
         for page in pages

@@ -1,4 +1,4 @@
-"""Generator of docs/cli.md: ``python tools/cli_page.py > docs/cli.md``.
+"""Generator of docs/reference/cli.md: ``python tools/cli_page.py > docs/reference/cli.md``.
 
 The page is made from the declarations of the commands, so that it does not depend on the version
 of Typer.
@@ -23,7 +23,7 @@ from fost.io import codes
 _OPENING = """\
 # Command line
 
-<!-- Made by `python tools/cli_page.py > docs/cli.md`; change the commands, not this file. -->
+<!-- Made by `python tools/cli_page.py > docs/reference/cli.md`; edit the commands instead. -->
 
 `fost COMMAND`, or `python -m fost COMMAND`. `fost --help` and `fost COMMAND --help` show the \
 texts below, `fost --version` shows the version, and `fost --install-completion` sets up \

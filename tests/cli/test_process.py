@@ -40,8 +40,8 @@ def test_the_documentation_is_up_to_date_on_any_terminal(terminal: dict[str, str
         check=True,
         env={**os.environ, "PYTHONUTF8": "1", **terminal},
     )
-    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    assert page == made.stdout, "run python tools/cli_page.py > docs/cli.md"
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    assert page == made.stdout, "run python tools/cli_page.py > docs/reference/cli.md"
 
 
 def test_version_and_help(run: Run) -> None:

@@ -17,7 +17,7 @@ from safetensors import safe_open
 import fost
 from tests import cases
 
-PAGE = (Path(__file__).parents[2] / "docs" / "deployment.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "deployment.md").read_text("utf-8")
 
 
 def transforms() -> list[fost.Transform]:

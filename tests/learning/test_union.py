@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -182,18 +180,6 @@ def test_signals_of_zeros():
 def test_wrong_arguments(make, message):
     with pytest.raises((ValueError, TypeError), match=message):
         make()
-
-
-def test_the_example_of_the_guide_runs():
-    guide = Path(__file__).parents[2] / "docs" / "unions.md"
-    names: dict[str, Any] = {}
-    for block in re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL):
-        exec(block, names)
-    Y = names["Y"]
-    assert names["codes"].shape == (2000, 128)
-    assert (np.square(Y - names["Y_hat"]).sum(axis=1) <= 50.0 * (1 + 1e-9)).all()
-    bank = fost.learn(Y, fost.BankOf(fost.Orthonormal(), 2), 4, init=names["start"])
-    assert names["result"].error < 0.9 * bank.error
 
 
 @pytest.mark.filterwarnings("ignore")

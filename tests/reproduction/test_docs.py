@@ -1,4 +1,4 @@
-"""The examples of docs/reproduce.md and docs/paper.md run, and the names on them exist."""
+"""The pages of docs/paper: examples run, and the names on them exist."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from reproduction.__main__ import PARTS
 from tests.reproduction.conftest import TINY
 
 ROOT = Path(__file__).parents[2]
-PAGE, MAP = ROOT / "docs" / "reproduce.md", ROOT / "docs" / "paper.md"
+FOLDER = ROOT / "docs" / "paper"
+PAGE, MAP = FOLDER / "reproduction.md", FOLDER / "equations.md"
 
 
 def test_the_examples_run() -> None:

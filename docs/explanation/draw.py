@@ -1,4 +1,4 @@
-"""The drawings of this folder: ``python docs/inside/draw.py`` writes them as SVG."""
+"""The drawings of this folder: ``python docs/explanation/draw.py`` writes them as SVG."""
 
 from __future__ import annotations
 
