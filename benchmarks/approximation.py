@@ -3,8 +3,8 @@
     python -m benchmarks.approximation RESULT.json [--quick]
 
 prints the tables of docs/explanation/approximation.md and writes all figures. All medians are
-over five seeds that no development used. Without pyfaust its rows come from the same algorithm in fost
-(``effort="greedy"``, one rotation per factor), and the table says so.
+over five seeds that no development used. Without pyfaust its rows come from the
+same algorithm in fost (``effort="greedy"``, one rotation per factor), and the table says so.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ class GroupFilterConfig:
 
 # By number of axes. The constants for images were chosen on five crops of 256 x 256 pixels;
 # docs/benchmarks/images.md gives an ablation. benchmarks/denoising.py (images) and
-# benchmarks/restoration.py (signals and volumes) measure the resulting quality. Large blocks find similar blocks in a poor
-# pilot, small blocks then restore details. Images and volumes search about a thousand positions
+# benchmarks/restoration.py (signals and volumes) measure the resulting quality. Large blocks
+# find similar blocks in a poor pilot, small blocks then restore details. Images and volumes search about a thousand positions
 # per group. Signals have fewer blocks and repeat over longer distances. Volumes have four passes:
 # a fifth gains up to 0.1 dB for a sixth of the time.
 GROUP_FILTERS = {
