@@ -44,10 +44,10 @@ class GroupFilterConfig:
 
 # By number of axes. The constants for images were chosen on five crops of 256 x 256 pixels;
 # docs/benchmarks/images.md gives an ablation. benchmarks/denoising.py (images) and
-# benchmarks/restoration.py (signals and volumes) measure the resulting quality. Large blocks
-# find similar blocks in a poor pilot, small blocks then restore details. Images and volumes search about a thousand positions
-# per group. Signals have fewer blocks and repeat over longer distances. Volumes have four passes:
-# a fifth gains up to 0.1 dB for a sixth of the time.
+# benchmarks/restoration.py (signals and volumes) measure the resulting quality. Large blocks find
+# similar blocks in a poor pilot, small blocks then restore details. Images and volumes search
+# about a thousand positions per group. Signals have fewer blocks and repeat over longer distances.
+# Volumes have four passes: a fifth gains up to 0.1 dB for a sixth of the time.
 GROUP_FILTERS = {
     1: GroupFilterConfig((128, 96, 64, 48, 32), 4000),
     2: GroupFilterConfig((12, 10, 8, 6, 5), 15),
