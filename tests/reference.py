@@ -282,9 +282,20 @@ def code_sums(X: Array, Y: Array) -> tuple[Array, Array]:
     return X.T @ Y, X.T @ X
 
 
-def sweep_atoms(Y: Array, atoms: Array, X: Array, order: Sequence[int]) -> tuple[Array, Array]:
+def sparse_correlations(
+    transform: fost.Transform, indices: Array, values: Array, Y: Array
+) -> Array:
+    """A^T B^T y for all signals: sums of the base coefficients that each atom combines."""
+    C = forward(transform, Y.astype(np.float64))
+    return np.asarray(np.einsum("rkp,kp->rk", C[:, indices], values))
+
+
+def sweep_atoms(
+    Y: Array, atoms: Array, X: Array, order: Sequence[int], n_entries: int | None = None
+) -> tuple[Array, Array]:
     """One sweep of approximate K-SVD: for each atom d and coefficients x of the signals that use
-    it, d' = E^T x normalised and x' = E d' with E = Y - (X D without this atom)."""
+    it, d' = E^T x normalised and x' = E d' with E = Y - (X D without this atom). With `n_entries`,
+    d' keeps that many entries of largest magnitude."""
     D, X = np.array(atoms, dtype=np.float64), np.array(X, dtype=np.float64)
     for k in order:
         users = np.flatnonzero(X[:, k])
@@ -292,6 +303,8 @@ def sweep_atoms(Y: Array, atoms: Array, X: Array, order: Sequence[int]) -> tuple
         X[users, k] = 0
         E = Y[users] - X[users] @ D
         d = E.T @ x
+        if n_entries is not None:
+            d = select(d[None], n_entries)[0]
         if np.linalg.norm(d) > 0:
             D[k] = d / np.linalg.norm(d)
             x = E @ D[k]
@@ -474,3 +487,8 @@ def advance(
     """An estimate and its step, further towards a target where something is missing."""
     step = momentum * velocity + relaxation * np.where(missing, target - estimate, 0)
     return estimate + step, step
+
+
+def circulant_atoms(kernels: Array) -> Array:
+    """All circular shifts of the kernels, in rows: kernel l shifted by i is row l * n + i."""
+    return np.array([np.roll(kernel, i) for kernel in kernels for i in range(len(kernel))])

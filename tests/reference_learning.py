@@ -224,3 +224,16 @@ def propose_rotations(S: Array, w: Array, pairs: Array, angles: Array) -> Array:
                 bend = first + 4 * second
                 scores[k, e, q] = np.hypot(bend, slope + 2 * slope2) - bend
     return scores
+
+
+def circulant_kernels(Y: Array, X: Array, n_members: int) -> Array:
+    """The kernels c_l that minimise ||Y - sum over l of c_l * x_l||_F, by one dense least squares.
+
+    Row i of X holds the codes of signal i; * is circular convolution.
+    """
+    n = Y.shape[1]
+    codes = X.reshape(len(Y), n_members, n)
+    shifts = [np.roll(codes, k, axis=2) for k in range(n)]  # the contribution of entry k
+    system = np.stack(shifts, axis=2).reshape(len(Y), n_members * n, n)
+    columns = system.transpose(0, 2, 1).reshape(-1, n_members * n)
+    return np.linalg.lstsq(columns, Y.ravel(), rcond=None)[0].reshape(n_members, n)

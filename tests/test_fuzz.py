@@ -46,7 +46,7 @@ def test_every_target_has_its_turns() -> None:
 # What functions return, errors and warnings: nobody calls them.
 RESULTS = {
     *("LearningResult", "Transform", "CheckpointError", "ObjectiveRoseWarning", "with_base"),
-    *("Coder", "storage", "InterruptedWarning", "Problem", "Source", "Statistic"),
+    *("Coder", "PursuitCoder", "storage", "InterruptedWarning", "Problem", "Source", "Statistic"),
     *("register", "without_base"),
 }
 

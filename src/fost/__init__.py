@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from fost._threads import get_num_threads, set_num_threads
     from fost.approximation.approximate import approximate
     from fost.approximation.eigh import eigh
+    from fost.baselines.sparse_ksvd import SparseKSVD
     from fost.coding.atoms import Atoms
     from fost.coding.omp import omp
     from fost.coding.selection import select
     from fost.estimators import (
         AutoDictionary,
         BankDictionary,
+        CirculantDictionary,
         FastPCA,
         GivensDictionary,
         HouseholderDictionary,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     )
     from fost.learning import Structure
     from fost.learning.bank import BankOf
+    from fost.learning.circulant import Circulants
     from fost.learning.learn import learn
     from fost.learning.orthonormal import Orthonormal
     from fost.learning.reflectors import Reflectors
@@ -36,11 +39,13 @@ if TYPE_CHECKING:
         DCT,
         Bank,
         Chain,
+        Circulant,
         Coder,
         Dense,
         Givens,
         Hadamard,
         Householder,
+        SparseDictionary,
         Transform,
         Union,
         Wavelet,
@@ -57,6 +62,9 @@ __all__ = [
     "BankDictionary",
     "BankOf",
     "Chain",
+    "Circulant",
+    "CirculantDictionary",
+    "Circulants",
     "Coder",
     "Dense",
     "FastPCA",
@@ -71,6 +79,8 @@ __all__ = [
     "OrthonormalDictionary",
     "Reflectors",
     "Rotations",
+    "SparseDictionary",
+    "SparseKSVD",
     "Structure",
     "Transform",
     "Union",
@@ -100,10 +110,12 @@ _LATE = {
     "fost._threads": ("get_num_threads", "set_num_threads"),
     "fost.approximation.approximate": ("approximate",),
     "fost.approximation.eigh": ("eigh",),
+    "fost.baselines.sparse_ksvd": ("SparseKSVD",),
     "fost.coding": ("Atoms", "omp", "select"),
     "fost.estimators": (
         "AutoDictionary",
         "BankDictionary",
+        "CirculantDictionary",
         "FastPCA",
         "GivensDictionary",
         "HouseholderDictionary",
@@ -113,6 +125,7 @@ _LATE = {
     ),
     "fost.learning": ("Structure",),
     "fost.learning.bank": ("BankOf",),
+    "fost.learning.circulant": ("Circulants",),
     "fost.learning.learn": ("learn",),
     "fost.learning.orthonormal": ("Orthonormal",),
     "fost.learning.reflectors": ("Reflectors",),
@@ -124,11 +137,13 @@ _LATE = {
         "DCT",
         "Bank",
         "Chain",
+        "Circulant",
         "Coder",
         "Dense",
         "Givens",
         "Hadamard",
         "Householder",
+        "SparseDictionary",
         "Transform",
         "Union",
         "Wavelet",

@@ -151,7 +151,20 @@ def sweep_atoms(
     rows: NDArray[np.int32],
     places: NDArray[np.int64],
     order: NDArray[np.int32],
+    entries: int,
 ) -> None: ...
+def pursue_sparse(
+    base: Plan,
+    entries: Numbers,
+    places: NDArray[np.int32],
+    gram: Numbers,
+    y: Numbers,
+    s: int,
+    tol: float,
+    values: Numbers,
+    indices: NDArray[np.int32],
+    indptr: Numbers,
+) -> int: ...
 def set_gemm(single: CapsuleType, full: CapsuleType) -> None: ...
 def set_stemr(stemr: CapsuleType) -> None: ...
 def sweep_reflectors(

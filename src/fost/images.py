@@ -62,10 +62,10 @@ class ImageFormat(ArrayFormat):
     def of(cls, image: ArrayLike) -> ImageFormat:
         """The format of an image.
 
-        Integers of 8 and 16 bits have the range of their type. The type of wider integers, NumPy's
-        default, does not determine a range: it is 0 to 255 or 0 to 65535 if it contains all
-        values. The range of floats is [0, 1] if it contains all values. Otherwise the range
-        extends from the smallest to the largest value; NaN and infinity are ignored.
+        Integers of 8 and 16 bits have the range of their type. Wider integers, NumPy's default,
+        have the range 0 to 255 or 0 to 65535 if it contains all values. The range of floats is [0,
+        1] if it contains all values. Otherwise the range extends from the smallest to the largest
+        value; NaN and infinity are ignored.
         """
         return cls.from_array(check_image(image, "image"), "image")
 

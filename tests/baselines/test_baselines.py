@@ -1,4 +1,4 @@
-"""K-SVD, MOD and Stagewise K-SVD: updates agree with NumPy twins; the estimators' contracts."""
+"""The K-SVD family and MOD: updates agree with NumPy twins; the estimators' contracts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fost
+from fost import SparseKSVD
 from fost.baselines import KSVD, MOD, GeneralDictionary, StagewiseKSVD
 from fost.baselines.factorisation import (
     BatchedFactorisation,
@@ -21,6 +22,7 @@ from fost.baselines.factorisation import (
     random_atoms,
 )
 from fost.baselines.mod import least_squares_atoms
+from fost.baselines.sparse_ksvd import SparseFactorisation
 from fost.learning import as_training_data
 from tests import reference
 from tests.cases import dtypes, random_vectors, seeds
@@ -30,6 +32,7 @@ ESTIMATORS = [
     KSVD(12, 2, approximate=False, max_iter=5, random_state=0),
     MOD(12, 2, max_iter=5, random_state=0),
     StagewiseKSVD(12, 2, n_inner=3, n_final=3, random_state=0),
+    SparseKSVD(12, 4, n_nonzero_coefs=2, max_iter=5, random_state=0),
 ]
 
 
@@ -50,6 +53,7 @@ def planted(seed=0, count=600, n=10, n_atoms=15, s=2, dtype=np.float64):
         KSVD(3, 1, max_iter=3, random_state=0, approximate=False, sparse_output=False),
         MOD(3, 1, max_iter=3, random_state=0),
         StagewiseKSVD(3, 1, n_inner=2, n_final=1, random_state=0),
+        SparseKSVD(3, 1, n_nonzero_coefs=1, max_iter=3, random_state=0),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -93,6 +97,26 @@ def test_approximate_update_agrees_with_numpy_twin(isa, seed, n, n_atoms, dtype)
     np.testing.assert_allclose(state.atoms, atoms, atol=tolerance)
     np.testing.assert_allclose(state.codes.toarray(), codes, atol=10 * tolerance)
     np.testing.assert_allclose(state.residual, Y - codes @ atoms, atol=10 * tolerance)
+
+
+@given(seeds, st.integers(1, 30), st.integers(1, 20), st.integers(1, 30), dtypes)
+def test_sparse_update_agrees_with_numpy_twin(isa, seed, n, n_atoms, p, dtype):
+    """In the coefficients of the base, where atoms keep their largest p entries."""
+    rng = np.random.default_rng(seed)
+    base, p = fost.DCT(n), min(p, n)
+    Y = rng.standard_normal((50, n)).astype(dtype)
+    start = random_vectors(rng, n_atoms, n).astype(dtype)
+    state = SparseFactorisation(Y, start, min(3, n, n_atoms), base=base, n_entries=p)
+    D, X = base.forward(state.atoms.astype(np.float64)), state.codes.toarray()
+    assert (np.count_nonzero(np.abs(D) > 1e-6, axis=1) <= p).all()
+    order = rng.permutation(n_atoms)[: rng.integers(1, n_atoms + 1)].astype(np.int32)
+    atoms, codes = reference.sweep_atoms(base.forward(Y.astype(np.float64)), D, X, order, p)
+    state.update_approximately(order)
+    tolerance = 1e-9 if dtype == np.float64 else 2e-3
+    np.testing.assert_allclose(base.forward(state.atoms), atoms, atol=tolerance)
+    np.testing.assert_allclose(state.codes.toarray(), codes, atol=10 * tolerance)
+    learned = state.dictionary()
+    np.testing.assert_allclose(learned.matrix.T, state.atoms, atol=tolerance)
 
 
 @given(seeds)
@@ -170,6 +194,35 @@ def test_ksvd_recovers_a_planted_dictionary(approximate):
         fitted = KSVD(25, 2, approximate=approximate, max_iter=80, random_state=seed).fit(Y)
         found.append(np.abs(fitted.components_ @ D.T).max(axis=0) > 0.99)
     assert np.mean(found) >= 0.7
+
+
+def test_sparse_ksvd_recovers_a_planted_dictionary():
+    """Also the base; no other has as good atoms of three entries."""
+    rng = np.random.default_rng(3)
+    indices = np.array([rng.permutation(16)[:3] for _ in range(24)])
+    truth = fost.SparseDictionary(fost.DCT((4, 4)), indices, rng.choice([-1, 1], (24, 3)))
+    Y = truth.decode(fost.select(rng.standard_normal((4000, 24)), 2))
+    options = {"n_nonzero_coefs": 2, "signal_shape": (4, 4), "random_state": 0}
+    fitted = SparseKSVD(24, 3, **options).fit(Y)
+    assert fitted.base_ == fitted.dictionary_.base == fost.DCT((4, 4))
+    found = np.abs(fitted.components_ @ truth.matrix).max(axis=0)
+    assert (found > 0.99).mean() >= 0.8
+    other = SparseKSVD(24, 3, base="none", **options).fit(Y)
+    assert other.base_ is None
+    assert fitted.error_ < 0.5 * other.error_
+    print(fitted.error_, other.error_, (found > 0.99).mean())
+
+
+def test_sparse_ksvd_learns_from_signals_with_gaps():
+    rng = np.random.default_rng(6)
+    Y = np.cumsum(rng.standard_normal((400, 16)), axis=1)
+    gaps = np.where(rng.random(Y.shape) < 0.1, np.nan, Y)
+    options = {"base": "dct", "n_nonzero_coefs": 3, "max_iter": 20, "random_state": 0}
+    fitted = SparseKSVD(24, 4, **options).fit(gaps)
+    assert fitted.error_ < fitted.start_error_
+    codes = fitted.dictionary_.encode(gaps, 3, missing="nan")
+    assert np.isfinite(codes.data).all()
+    assert -fitted.score(Y) < 0.1
 
 
 def test_ksvd_updates_atoms_after_each_batch():
@@ -389,6 +442,9 @@ def test_verbose_reports_on_stderr(capsys):
         (StagewiseKSVD(12, 2, atoms_per_stage=1), "atoms_per_stage must be between 2"),
         (StagewiseKSVD(12, 2, full_every=0), "full_every must be between 1"),
         (StagewiseKSVD(12, 2, share=0), "share must be greater than 0 and at most 1"),
+        (SparseKSVD(12, 11), "n_entries must be between 1 and n_features=10"),
+        (SparseKSVD(12, 2, base="fourier"), "base must be"),
+        (SparseKSVD(12, 2, base=fost.DCT(9)), "base has n_features=9, but Y has 10"),
     ],
 )
 def test_errors_name_the_parameter(estimator, message):
@@ -425,6 +481,7 @@ def test_reachable_from_the_package():
         KSVD(12, 2, max_iter=3, random_state=0, approximate=False),
         MOD(12, 2, max_iter=5, random_state=0),
         StagewiseKSVD(12, 2, n_inner=2, n_final=2, random_state=0),
+        SparseKSVD(12, 4, n_nonzero_coefs=2, max_iter=5, random_state=0),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )

@@ -245,6 +245,26 @@ def test_arrays_in_banks_and_unions(run: Run, several: Any) -> None:
     assert told["relative_error"] == pytest.approx(left, rel=1e-4)
 
 
+def test_sparse_dictionary(run: Run) -> None:
+    signals = np.load("signals.npy")
+    ksvd = fost.SparseKSVD(24, 3, "dct", 2, max_iter=3, random_state=0).fit(signals)
+    dictionary = ksvd.dictionary_
+    dictionary.save("sparse.safetensors", {"n_nonzero_coefs": "2"})
+    assert repr(dictionary) in run("info", "sparse.safetensors").stdout
+    facts = json.loads(run("info", "sparse.safetensors", "--json").stdout)
+    assert facts["flops_encode"] == dictionary.encode_flops(2)
+    assert facts["n_parameters"] == 72
+    words = ("encode", "sparse.safetensors", "signals.npy", "-o", "codes.npz", "--json")
+    report = json.loads(run(*words).stdout)
+    assert report["relative_error"] == pytest.approx(-ksvd.score(signals), rel=1e-4)
+    run("decode", "sparse.safetensors", "codes.npz", "-o", "again.npy")
+    again = dictionary.decode(dictionary.encode(signals, 2))
+    np.testing.assert_allclose(np.load("again.npy"), again, rtol=1e-5, atol=1e-5)
+    fost.SparseDictionary(fost.DCT((8, 8)), [[0, 1], [2, 3]], [[3, 4]] * 2).save("two.safetensors")
+    run("info", "two.safetensors", "--atoms", "atoms.png")
+    assert images.read("atoms.png").size < 64 * 64 * 8
+
+
 def test_encode_with_a_limit(run: Run) -> None:
     signals = np.load("signals.npy")
     run("learn", "signals.npy", "-o", "own.safetensors", "--max-iter", "5", "-s", "5")

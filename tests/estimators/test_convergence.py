@@ -21,6 +21,7 @@ ESTIMATORS = [
     fost.GivensDictionary(8, 3),
     fost.BankDictionary(2, 3),
     fost.UnionDictionary(2, 3),
+    fost.CirculantDictionary(2, 3),
     fost.AutoDictionary(3, max_members=1, verbose=False),
     fost.baselines.KSVD(20, 3),
     fost.baselines.MOD(20, 3),

@@ -17,8 +17,14 @@ LEARNED = [
     fost.GivensDictionary(),
     fost.BankDictionary(),
     fost.UnionDictionary(),
+    fost.CirculantDictionary(),
 ]
-GENERAL = [fost.baselines.KSVD(), fost.baselines.MOD(), fost.baselines.StagewiseKSVD()]
+GENERAL = [
+    fost.baselines.KSVD(),
+    fost.baselines.MOD(),
+    fost.baselines.StagewiseKSVD(),
+    fost.SparseKSVD(),
+]
 ESTIMATORS = [*LEARNED, fost.AutoDictionary(), *GENERAL, fost.Imputer()]
 
 

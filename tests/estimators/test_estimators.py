@@ -37,6 +37,7 @@ from tests.learning.test_learn import correlated
         ),
         fost.AutoDictionary(n_nonzero_coefs=1, max_members=1, max_iter=2, random_state=0),
         fost.OrthonormalDictionary(n_nonzero_coefs=None, threshold=0.5),
+        fost.CirculantDictionary(2, 1, n_init=2),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

@@ -263,9 +263,13 @@ def with_entry(entry: Any, count: int = 1) -> Any:
 
 ROTATIONS, REFLECTORS = fost.Rotations(5), fost.Reflectors("auto", order="random")
 FORGED = {
-    "pairs out of range": (ROTATIONS, put("/transform.pairs", with_entry(10**8, 10)), "pairs must"),
-    "best pairs": (ROTATIONS, put("/best.pairs", with_entry(10**8)), "pairs must be between"),
-    "negative pairs": (ROTATIONS, put("/transform.pairs", with_entry(-1)), "pairs must be between"),
+    "pairs out of range": (ROTATIONS, put("/transform.pairs", with_entry(200, 10)), "pairs must"),
+    "best pairs": (ROTATIONS, put("/best.pairs", with_entry(200)), "pairs must be between"),
+    "negative pairs": (
+        ROTATIONS,
+        put("/transform.pairs", lambda a: -a.astype(np.int32)),
+        "pairs must be between",
+    ),
     "no rotation": (ROTATIONS, put("/transform.blocks", with_entry(2.0)), "blocks must be"),
     "NaN in blocks": (ROTATIONS, put("/transform.blocks", with_entry(np.nan)), "blocks contains"),
     "fewer pairs": (ROTATIONS, put("/transform.pairs", lambda a: a[1:]), "blocks must have shape"),

@@ -98,8 +98,8 @@ def test_arrays_have_the_documented_names(path: Path) -> None:
     chain.save(path)
     expected = {
         "stages.1.vectors": reflectors.vectors,
-        "stages.2.pairs": rotations.pairs,
-        "stages.2.blocks": rotations.blocks,
+        "stages.2.pairs": rotations.pairs.astype(np.uint8),
+        "stages.2.blocks": rotations.blocks[:, 0],
         "stages.3.matrix": dense.matrix,
     }
     arrays = safetensors.numpy.load_file(path)
@@ -110,12 +110,89 @@ def test_arrays_have_the_documented_names(path: Path) -> None:
     assert cases.same_bits(safetensors.numpy.load_file(path)["vectors"], reflectors.vectors)
 
 
+@pytest.mark.parametrize(("n", "dtype"), [(256, np.uint8), (257, np.uint16), (70000, np.uint32)])
+def test_rotations_are_small(path: Path, n: int, dtype: Any) -> None:
+    rng = np.random.default_rng(1)
+    rotations = fost.Givens(cases.random_pairs(rng, 9, n), cases.random_blocks(rng, 9), n)
+    reflected = np.linalg.det(rotations.blocks) < 0
+    assert reflected.any()
+    rotations.save(path)
+    arrays = safetensors.numpy.load_file(path)
+    assert {name: (array.dtype, array.shape) for name, array in arrays.items()} == {
+        "pairs": (dtype, (9, 2)),
+        "blocks": (np.float64, (9, 2)),
+        "reflections": (np.uint8, (2,)),
+    }
+    assert cases.same_bits(fost.load(path).blocks, rotations.blocks)  # type: ignore[attr-defined]
+
+
+def test_blocks_with_rounding_errors_are_stored_entirely(path: Path) -> None:
+    c, s = np.cos(1.0), np.sin(1.0)
+    blocks = np.array([[[c, s], [-np.nextafter(s, 1), c]], [[1.0, -0.0], [-0.0, 1.0]]])
+    rotations = fost.Givens([(0, 1), (2, 1)], blocks, 3)
+    rotations.save(path)
+    assert safetensors.numpy.load_file(path)["blocks"].shape == (2, 2, 2)
+    assert cases.same_bits(fost.load(path).blocks, blocks)  # type: ignore[attr-defined]
+
+
+def test_files_of_version_1(path: Path) -> None:
+    rng = np.random.default_rng(0)
+    pairs, blocks = cases.random_pairs(rng, 3, 12), cases.random_blocks(rng, 3)
+    arrays = {"pairs": np.asarray(pairs, np.int32), "blocks": np.asarray(blocks)}
+    write(path, {"kind": "givens", "n_features": 12}, arrays, version="1")
+    assert fost.load(path) == fost.Givens(pairs, blocks, 12)
+
+
+def test_damaged_reflections(path: Path) -> None:
+    arrays = {
+        "pairs": np.array([[0, 1]], np.uint8),
+        "blocks": np.array([[0.6, 0.8]]),
+        "reflections": np.zeros(2, np.uint8),
+    }
+    write(path, {"kind": "givens", "n_features": 2}, arrays)
+    with pytest.raises(ValueError, match="reflections must have a bit for each of 1 blocks"):
+        fost.load(path)
+
+
+@given(kind=cases.kinds, n=cases.n_features, seed=cases.seeds)
+def test_compact_files(tmp_path: Path, kind: str, n: int, seed: int) -> None:
+    transform = cases.make_transform(kind, n, np.random.default_rng(seed))
+    path = tmp_path / "transform.safetensors"
+    transform.save(path, compact=True)
+    loaded = fost.load(path)
+    assert type(loaded) is type(transform)
+    identity = np.eye(n)
+    assert np.abs(loaded.matrix.T @ loaded.matrix - identity).max() < 1e-12
+    # A rotation is off by at most 2 pi / 2^17. float16 has relative errors of 2^-11: a unit vector
+    # is off by twice that with its new norm, its reflector by four times as much. A matrix is off
+    # by 2^-11 sqrt(n), and its polar factor by at most twice that.
+    inner = transform.T if kind == "transposed" else transform
+    parts = inner.stages if isinstance(inner, fost.Chain) else (inner,)
+    most = 1e-12
+    for part in parts:
+        if isinstance(part, fost.Givens):
+            most += part.n_rotations * 2 * np.pi / 2**17
+        elif isinstance(part, fost.Householder):
+            most += part.n_reflectors * 2.0**-8
+        elif isinstance(part, fost.Dense):
+            most += 2.0**-10 * np.sqrt(n)
+    assert np.linalg.norm(loaded.matrix - transform.matrix, 2) <= most
+
+
+def test_a_compact_rotation_takes_four_bytes(path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rotations = fost.Givens(cases.random_pairs(rng, 9, 12), cases.random_blocks(rng, 9), 12)
+    rotations.save(path, compact=True)
+    arrays = safetensors.numpy.load_file(path)
+    assert arrays["pairs"].nbytes + arrays["angles"].nbytes == 4 * 9
+
+
 def test_metadata_is_documented(path: Path) -> None:
     fost.DCT((8, 8)).save(path)
     with safetensors.safe_open(path, framework="numpy") as file:
         metadata = file.metadata()
     assert metadata.keys() == {"format", "version", "structure", "checksum"}
-    assert (metadata["format"], metadata["version"]) == ("fost", "1")
+    assert (metadata["format"], metadata["version"]) == ("fost", "2")
     assert json.loads(metadata["structure"]) == {"kind": "dct", "shape": [8, 8]}
 
 
@@ -165,10 +242,10 @@ def test_safetensors_files_of_other_programs(path: Path, metadata: dict[str, str
         fost.load(path)
 
 
-@pytest.mark.parametrize("version", ["2", "0", "", "1.0"])
+@pytest.mark.parametrize("version", ["3", "0", "", "1.0"])
 def test_other_versions(path: Path, version: str) -> None:
     write(path, {"kind": "dct", "shape": [4]}, {}, version=version)
-    message = f"it has version '{version}' of the format, this fost reads version '1'"
+    message = f"it has version '{version}' of the format, this fost reads versions 1 and 2"
     with pytest.raises(ValueError, match=message):
         fost.load(path)
 

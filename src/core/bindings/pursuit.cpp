@@ -11,6 +11,15 @@
 namespace fost {
 namespace {
 
+// Whether the arrays of the codes have room for s entries per signal.
+template <class T, class I>
+void require_room(std::size_t rows, int s, const Packed<T, Line>& values,
+                  const Packed<std::int32_t, Line>& indices, const Packed<I, Line>& indptr) {
+  require(
+      values.shape(0) >= rows * s && indices.shape(0) >= rows * s && indptr.shape(0) == rows + 1,
+      "not enough room for the codes");
+}
+
 template <class T, class I>
 Index pursue_array(const Lines<T>& atoms, const std::optional<Lines<T>>& gram,
                    const std::optional<Packed<const T, Line>>& scales,
@@ -27,9 +36,7 @@ Index pursue_array(const Lines<T>& atoms, const std::optional<Lines<T>>& gram,
           "shapes do not agree");
   require(!missing || (missing->shape(0) == y.shape(0) && missing->shape(1) == n),
           "shapes do not agree");
-  require(values.shape(0) >= y.shape(0) * s && indices.shape(0) >= y.shape(0) * s &&
-              indptr.shape(0) == y.shape(0) + 1,
-          "not enough room for the codes");
+  require_room(y.shape(0), s, values, indices, indptr);
   const Atoms<T> dictionary = {static_cast<int>(n),
                                static_cast<int>(count),
                                static_cast<int>(pitch),
@@ -67,14 +74,34 @@ void sweep_atoms_array(const Packed<T, nb::ndim<2>>& atoms, const Packed<T, nb::
                        const Packed<const std::int64_t, Line>& begins,
                        const Packed<const std::int32_t, Line>& rows,
                        const Packed<const std::int64_t, Line>& places,
-                       const Packed<const std::int32_t, Line>& order) {
+                       const Packed<const std::int32_t, Line>& order, int entries) {
   require(atoms.shape(1) == residual.shape(1) && begins.shape(0) == atoms.shape(0) + 1 &&
               rows.shape(0) == values.shape(0) && places.shape(0) == values.shape(0),
           "shapes do not agree");
   const ReleasedGil released;
   sweep_atoms<T>({begins.data(), rows.data(), places.data(), values.data()},
-                 static_cast<int>(atoms.shape(1)), order.data(), static_cast<int>(order.shape(0)),
-                 atoms.data(), residual.data());
+                 static_cast<int>(atoms.shape(1)), entries, order.data(),
+                 static_cast<int>(order.shape(0)), atoms.data(), residual.data());
+}
+
+template <class T, class I>
+Index pursue_sparse_array(const TransformPlan& base, const Lines<T>& entries,
+                          const Lines<std::int32_t>& places, const Lines<T>& gram,
+                          const Input<T>& y, int s, double tol, const Packed<T, Line>& values,
+                          const Packed<std::int32_t, Line>& indices,
+                          const Packed<I, Line>& indptr) {
+  const std::size_t count = entries.shape(0), each = entries.shape(1);
+  require(places.shape(0) == count && places.shape(1) == each && Index(y.shape(1)) == base.n &&
+              s >= 1 && std::size_t(s) <= count && gram.shape(0) == count &&
+              Index(gram.shape(1)) == round_up(Index(count), PITCH),
+          "shapes do not agree");
+  for (std::size_t k = 0; k < count * each; ++k)
+    require(places.data()[k] >= 0 && places.data()[k] < base.n, "an index is out of range");
+  require_room(y.shape(0), s, values, indices, indptr);
+  const ReleasedGil released;
+  return pursue_sparse<T, I>(base, {static_cast<int>(each), entries.data(), places.data()},
+                             static_cast<int>(count), gram.data(), view<const T>(y), s, tol,
+                             values.data(), indices.data(), indptr.data());
 }
 
 template <class T, class I>
@@ -86,9 +113,7 @@ Index pursue_union_array(const Union& all, const Lines<T>& gram, const Input<T>&
               gram.shape(0) == count && gram.shape(1) == pitch,
           "shapes do not agree");
   require(!residuals || all.has_schedule(), "residuals need members made of rotations only");
-  require(values.shape(0) >= y.shape(0) * s && indices.shape(0) >= y.shape(0) * s &&
-              indptr.shape(0) == y.shape(0) + 1,
-          "not enough room for the codes");
+  require_room(y.shape(0), s, values, indices, indptr);
   const ReleasedGil released;
   return pursue<T, I>(all, residuals, gram.data(), view<const T>(y), s, tol, values.data(),
                       indices.data(), indptr.data());
@@ -123,6 +148,12 @@ std::vector<std::int32_t> checked_atoms(const Packed<const std::int32_t, Line>& 
   return indices;
 }
 
+template <class T, class I> void bind_sparse(nb::module_& m) {
+  m.def("pursue_sparse", &pursue_sparse_array<T, I>, "base"_a, "entries"_a.noconvert(),
+        "places"_a.noconvert(), "gram"_a.noconvert(), "y"_a.noconvert(), "s"_a, "tol"_a,
+        "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
+}
+
 template <class T> void bind_dictionaries(nb::module_& m) {
   m.def("pursue", &pursue_array<T, std::int32_t>, "atoms"_a.noconvert(),
         "gram"_a.noconvert().none(), "scales"_a.noconvert().none(), "squares"_a.noconvert().none(),
@@ -136,7 +167,9 @@ template <class T> void bind_dictionaries(nb::module_& m) {
   m.def("inner_products", &inner_products_array<T>, "atoms"_a.noconvert(), "gram"_a.noconvert());
   m.def("sweep_atoms", &sweep_atoms_array<T>, "atoms"_a.noconvert(), "residual"_a.noconvert(),
         "values"_a.noconvert(), "begins"_a.noconvert(), "rows"_a.noconvert(),
-        "places"_a.noconvert(), "order"_a.noconvert());
+        "places"_a.noconvert(), "order"_a.noconvert(), "entries"_a);
+  bind_sparse<T, std::int32_t>(m);
+  bind_sparse<T, std::int64_t>(m);
 }
 
 template <class T> void bind_union(nb::module_& m, nb::class_<Union>& all) {

@@ -24,6 +24,11 @@ template <class T> double nanoseconds(const Atoms<T>& atoms, Index rows, int s, 
   return double(rows) * (product * (observed ? s : 1) + steps);
 }
 
+// The same for the steps of Batch-OMP alone.
+template <class T> double pursuit_nanoseconds(const Atoms<T>& atoms, Index rows, int s) {
+  return double(rows) * s * (60.0 + s * double(atoms.pitch) / 24);
+}
+
 }  // namespace
 
 template <class T> std::pair<double, double> squared_norms(const T* rows, Index n, Index count) {
@@ -118,12 +123,51 @@ Index pursue(const Atoms<T>& given, const View<const T>& y, const View<const boo
   return finite ? compress(codes, y.rows, indptr) : -1;
 }
 
+template <class T, class I>
+Index pursue_sparse(const TransformPlan& base, const SparseAtoms<T>& sparse, int count,
+                    const T* gram, const View<const T>& y, int s, double tol, T* values,
+                    std::int32_t* indices, I* indptr) {
+  const Kernels<T>& kernels = fost::kernels<T>();
+  const Program<T> program = base.program<T>().base;
+  const Atoms<T> atoms = {base.n,
+                          count,
+                          static_cast<int>(round_up(count, PITCH)),
+                          nullptr,
+                          const_cast<T*>(gram),
+                          nullptr,
+                          nullptr,
+                          nullptr};
+  const Index width = tile_width(base, kernels.width, y.rows), tiles = (y.rows + width - 1) / width;
+  const double product = double(y.rows) * count * sparse.entries / 10;
+  const int threads =
+      threads_for(nanoseconds(base, y.rows) + product + pursuit_nanoseconds(atoms, y.rows, s));
+  std::vector<WorkBuffers<T>> work;
+  std::vector<PursuitBuffers<T>> buffers;
+  for (int k = 0; k < threads; ++k) {
+    work.emplace_back(base, kernels, y.rows);
+    buffers.emplace_back(atoms, width, y.rows, s, false, tol);
+  }
+  const Buffer<std::int32_t> counts(y.rows);
+  const Codes<T> codes = {values, indices, counts.get(), s};
+  std::atomic<bool> finite{true};
+  const Index ranges = std::min<Index>(tiles, threads == 1 ? 1 : 8 * Index(threads));
+  parallel_for(ranges, threads, [&](Index k, int thread) {
+    const Index first = tiles * k / ranges * width;
+    const Index last = std::min(y.rows, tiles * (k + 1) / ranges * width);
+    if (!kernels.pursue_sparse(program, sparse, atoms, y, first, last, codes,
+                               buffers[thread].memory(), work[thread].workspace()))
+      finite = false;
+  });
+  return finite ? compress(codes, y.rows, indptr) : -1;
+}
+
 template <class T>
-void sweep_atoms(const AtomUses<T>& uses, int n, const std::int32_t* order, int count, T* atoms,
-                 T* residual) {
+void sweep_atoms(const AtomUses<T>& uses, int n, int entries, const std::int32_t* order, int count,
+                 T* atoms, T* residual) {
   const Buffer<double> direction(n);
   const Buffer<T> atom(n);
-  kernels<T>().sweep_atoms(uses, n, order, count, atoms, residual, direction.get(), atom.get());
+  kernels<T>().sweep_atoms(uses, n, entries, order, count, atoms, residual, direction.get(),
+                           atom.get());
 }
 
 #define FOST_INSTANTIATE(T)                                                                       \
@@ -135,7 +179,13 @@ void sweep_atoms(const AtomUses<T>& uses, int n, const std::int32_t* order, int 
   template Index pursue<T, std::int64_t>(const Atoms<T>&, const View<const T>&,                   \
                                          const View<const bool>*, int, double, T*, std::int32_t*, \
                                          std::int64_t*);                                          \
-  template void sweep_atoms<T>(const AtomUses<T>&, int, const std::int32_t*, int, T*, T*);
+  template Index pursue_sparse<T, std::int32_t>(const TransformPlan&, const SparseAtoms<T>&, int, \
+                                                const T*, const View<const T>&, int, double, T*,  \
+                                                std::int32_t*, std::int32_t*);                    \
+  template Index pursue_sparse<T, std::int64_t>(const TransformPlan&, const SparseAtoms<T>&, int, \
+                                                const T*, const View<const T>&, int, double, T*,  \
+                                                std::int32_t*, std::int64_t*);                    \
+  template void sweep_atoms<T>(const AtomUses<T>&, int, int, const std::int32_t*, int, T*, T*);
 FOST_INSTANTIATE(float)
 FOST_INSTANTIATE(double)
 

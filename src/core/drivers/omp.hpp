@@ -1,8 +1,9 @@
-// Drivers of orthogonal matching pursuit and K-SVD with a general dictionary.
+// Drivers of orthogonal matching pursuit and K-SVD with general and with sparse dictionaries.
 #pragma once
 
 #include <utility>
 
+#include "plans/transform.hpp"
 #include "types/pursuit.hpp"
 
 namespace fost {
@@ -21,10 +22,17 @@ template <class T, class I>
 Index pursue(const Atoms<T>& atoms, const View<const T>& y, const View<const bool>* missing, int s,
              double tol, T* values, std::int32_t* indices, I* indptr);
 
+// The same for `count` sparse atoms over a base; `gram` has their inner products (count x pitch, a
+// multiple of PITCH).
+template <class T, class I>
+Index pursue_sparse(const TransformPlan& base, const SparseAtoms<T>& sparse, int count,
+                    const T* gram, const View<const T>& y, int s, double tol, T* values,
+                    std::int32_t* indices, I* indptr);
+
 // One sweep of approximate K-SVD over the atoms of `order`; atoms (rows of n), residual (rows of n)
-// and the values of the codes are updated in place.
+// and the values of the codes are updated in place. New atoms have at most `entries` entries.
 template <class T>
-void sweep_atoms(const AtomUses<T>& uses, int n, const std::int32_t* order, int count, T* atoms,
-                 T* residual);
+void sweep_atoms(const AtomUses<T>& uses, int n, int entries, const std::int32_t* order, int count,
+                 T* atoms, T* residual);
 
 }  // namespace fost

@@ -17,6 +17,7 @@
 #include "kernels/patches/shrink_blocks.hpp"
 #include "kernels/pursuit/batch_omp.hpp"
 #include "kernels/pursuit/omp_missing.hpp"
+#include "kernels/pursuit/sparse_pursuit.hpp"
 #include "kernels/pursuit/union_pursuit.hpp"
 
 namespace fost {
@@ -49,6 +50,7 @@ template <class T> constexpr Kernels<T> table() {
           WithZeroUpper<pursue_observed<T>>::call,
           WithZeroUpper<pursue_union<T>>::call,
           WithZeroUpper<pursue_residuals<T>>::call,
+          WithZeroUpper<pursue_sparse<T>>::call,
           WithZeroUpper<sweep_atoms<T>>::call,
           WithZeroUpper<shrink<T>>::call,
           WithZeroUpper<step_samples<T>>::call,

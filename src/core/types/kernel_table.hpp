@@ -77,10 +77,15 @@ template <class T> struct Kernels {
                            Index first, Index last, const Codes<T>&, const PursuitMemory<T>&,
                            const BankMemory<T>&, const Workspace<T>&);
 
+  // OMP of complete signals in sparse combinations of the atoms of a base.
+  bool (*pursue_sparse)(const Program<T>& base, const SparseAtoms<T>&, const Atoms<T>&,
+                        const View<const T>& y, Index first, Index last, const Codes<T>&,
+                        const PursuitMemory<T>&, const Workspace<T>&);
+
   // One K-SVD sweep: updates the atoms of `order`, the coefficients of the signals that use them
-  // and the residual, one atom after another.
-  void (*sweep_atoms)(const AtomUses<T>&, int n, const std::int32_t* order, int count, T* atoms,
-                      T* residual, double* direction, T* atom);
+  // and the residual, one atom after another. New atoms keep their largest `entries` entries.
+  void (*sweep_atoms)(const AtomUses<T>&, int n, int entries, const std::int32_t* order, int count,
+                      T* atoms, T* residual, double* direction, T* atom);
 
   // Adds the blocks of a grid, shrunk in the domain of a transform (see shrinkage.hpp). A bank
   // averages the results of its members, weighted by differences of their cost times `sharpness`.

@@ -18,6 +18,13 @@ template <class T> struct Atoms {
   const T* squares;  // count x n, squared entries, for norms over observed entries, or null
 };
 
+// Atoms that are combinations of `entries` atoms of a base each.
+template <class T> struct SparseAtoms {
+  int entries;
+  const T* values;             // count x entries
+  const std::int32_t* places;  // count x entries, the atoms of the base
+};
+
 // The signals that use each atom: entries begins[k] to begins[k + 1] - 1 belong to atom k.
 template <class T> struct AtomUses {
   const std::int64_t* begins;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 import scipy.linalg
@@ -13,6 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from fost._threads import single_threaded_blas
 from fost._validation import check_orthonormal, check_parameters
 from fost.approximation.eigh import check_base
+from fost.approximation.rotation_search import Floats64
 from fost.learning.reflectors import Reflectors
 from fost.learning.rotations import Rotations
 from fost.learning.statistics import Statistic
@@ -43,7 +45,7 @@ class Approximation:
 
     transform: Transform
     order: NDArray[np.int64]
-    signs: NDArray[np.float64]
+    signs: Floats64
     error: float
 
 
@@ -109,46 +111,33 @@ def approximate(
         raise ValueError(f"weights must be nonnegative and not all zero, got {w.min():g}")
     if not isinstance(free, list | tuple) or not all(name in _FREEDOMS for name in free):
         raise ValueError(f"free must be a sequence of 'order' and 'signs', got {free!r}")
+    w = w / w.max()
     with single_threaded_blas:
-        return _fit(matrix, structure, fixed, w / w.max(), tuple(free))
-
-
-def _fit(
-    Q: NDArray[np.float64],
-    structure: Rotations | Reflectors,
-    base: Transform | None,
-    weights: NDArray[np.float64],
-    free: tuple[str, ...],
-) -> Approximation:
-    """Alternate between order and signs, which are an assignment problem, and a sweep."""
-    target = Q if base is None else np.asarray(base.forward(Q.T).T, np.float64)
-    random = np.random.default_rng(0)  # only for Reflectors(order="random")
-    problem = Problem(as_training_data(Q), base, 1, random, max_iter=_MAX_SWEEPS, tol=_TOL)
-    structure = structure.fit_to(problem)
-    n, total = len(Q), float(weights.sum())
-    order, signs = _matched(target, np.eye(n), weights, free)
-    current = structure.build(problem, _start(target[:, order] * signs, structure))
-    error = np.inf
-    for _ in range(_MAX_SWEEPS):
-        # tr(U M) is maximal for the best U, with M = diag(weights) Q^T.
-        M = ((target[:, order] * signs) * weights[order]).T
-        current = structure.update(problem, Statistic(M, 0.0), current)
-        U = current.matrix
-        order, signs = _matched(target, U, weights, free)
-        gaps = np.square(target[:, order] * signs - U).sum(axis=0)
-        last, error = error, float(gaps @ weights[order]) / total
-        if last - error <= _TOL:
-            break
+        target = matrix if fixed is None else np.asarray(fixed.forward(matrix.T).T, np.float64)
+        random = np.random.default_rng(0)  # only for Reflectors(order="random")
+        data = as_training_data(matrix)
+        problem = Problem(data, fixed, 1, random, max_iter=_MAX_SWEEPS, tol=_TOL)
+        structure = structure.fit_to(problem)
+        order, signs = _matched(target, np.eye(n), w, free)
+        current = structure.build(problem, _start(target[:, order] * signs, structure))
+        error = np.inf
+        for _ in range(_MAX_SWEEPS):
+            # tr(U M) is maximal for the best U, with M = diag(weights) Q^T.
+            M = (target[:, order] * (signs * w[order])).T
+            current = structure.update(problem, Statistic(M, 0.0), current)
+            U = current.matrix
+            order, signs = _matched(target, U, w, free)
+            gaps = np.square(target[:, order] * signs - U).sum(axis=0)
+            last, error = error, float(gaps @ w[order]) / float(w.sum())
+            if last - error <= _TOL:
+                break
     assert isinstance(current, Transform)
-    return Approximation(with_base(base, current), order, signs, float(np.sqrt(error)))
+    return Approximation(with_base(fixed, current), order, signs, float(np.sqrt(error)))
 
 
 def _matched(
-    Q: NDArray[np.float64],
-    U: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    free: tuple[str, ...],
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    Q: Floats64, U: Floats64, weights: Floats64, free: Sequence[str]
+) -> tuple[NDArray[np.int64], Floats64]:
     """The order and signs of the columns of Q that are closest to those of U."""
     products = U.T @ Q
     order = np.arange(len(Q))
@@ -159,7 +148,7 @@ def _matched(
     return order, np.where((matched < 0) & ("signs" in free), -1.0, 1.0)
 
 
-def _start(Q: NDArray[np.float64], structure: Rotations | Reflectors) -> Transform:
+def _start(Q: Floats64, structure: Rotations | Reflectors) -> Transform:
     """Reflectors of the largest rotation angles of Q; rotations begin with the identity.
 
     The real Schur form of Q has blocks -1, a reflector each, and rotations by t of a plane, two
@@ -170,19 +159,18 @@ def _start(Q: NDArray[np.float64], structure: Rotations | Reflectors) -> Transfo
         return Householder(np.zeros((1, n)))
     assert isinstance(structure.n_reflectors, int)
     T, Z = scipy.linalg.schur(Q, output="real")
-    found: list[tuple[float, list[NDArray[np.float64]]]] = []
+    angles = np.arctan2(np.r_[np.diagonal(T, -1), 0.0], np.diagonal(T))
+    planes: list[tuple[float, Floats64]] = []
     k = 0
     while k < n:
-        if k + 1 < n and abs(T[k + 1, k]) > 1e-8:
-            angle = float(np.arctan2(T[k + 1, k], T[k, k]))
-            turned = np.cos(angle / 2) * Z[:, k] + np.sin(angle / 2) * Z[:, k + 1]
-            found.append((1 - np.cos(angle), [Z[:, k], turned]))
-            k += 2
-        else:
-            if T[k, k] < 0:
-                found.append((2.0, [Z[:, k]]))
-            k += 1
-    vectors = [v for _, plane in sorted(found, key=lambda item: -item[0]) for v in plane]
+        width = 2 if k + 1 < n and abs(T[k + 1, k]) > 1e-8 else 1
+        if width == 2:
+            turned = Z[:, k : k + 2] @ [np.cos(angles[k] / 2), np.sin(angles[k] / 2)]
+            planes.append((T[k, k], np.stack([Z[:, k], turned])))
+        elif T[k, k] < 0:
+            planes.append((-1.0, Z[None, :, k]))
+        k += width
+    vectors = [v for _, plane in sorted(planes, key=itemgetter(0)) for v in plane]
     start = np.zeros((structure.n_reflectors, n))
     start[: len(vectors)] = vectors[: len(start)]
     return Householder(start)

@@ -16,12 +16,7 @@ from fost._progress import progress
 from fost._threads import single_threaded_blas
 from fost._validation import check_choice, check_number, check_parameters, check_verbose
 from fost._warnings import external_stacklevel
-from fost.approximation.rotation_search import (
-    RotationSearch,
-    chain,
-    conjugated,
-    off_diagonal_norm,
-)
+from fost.approximation.rotation_search import RotationSearch, conjugated, off_diagonal_norm
 from fost.learning.rotations import check_rotations
 from fost.learning.state import InterruptedWarning
 from fost.transforms import Transform, with_base
@@ -130,56 +125,32 @@ def eigh(
     effort = check_choice(effort, "effort", tuple(_SEARCHES))
     verbose = check_verbose(verbose)
     with single_threaded_blas:
-        return _decompose(checked, most, n_rotations is None, tol, fixed, effort, verbose)
-
-
-def _decompose(
-    S: NDArray[np.float64],
-    n_rotations: int,
-    until_tol: bool,
-    tol: float,
-    base: Transform | None,
-    effort: str,
-    verbose: bool,
-) -> EighResult:
-    n = len(S)
-    # Scaling by a power of two is exact and keeps squares within the range of floats.
-    exponent = int(np.frexp(np.abs(S).max())[1])
-    S = np.ldexp(S, -exponent)
-    rotated = S if base is None else conjugate_by(base, S)
-    total = float(np.linalg.norm(rotated))
-    allowed = max(tol, _ROUNDING) * total
-    search = RotationSearch(rotated)
-    best, interrupted = (search.pairs, search.angles), False
-    # The smallest error, and the shortest chain among those that are accurate enough.
-    least = (max(search.error, allowed), 0)
-    if n >= 2 and search.error > allowed:
+        # Scaling by a power of two is exact and keeps squares within the range of floats.
+        exponent = int(np.frexp(np.abs(checked).max())[1])
+        rotated = conjugated(np.ldexp(checked, -exponent), fixed)
+        total = float(np.linalg.norm(rotated))
+        allowed = max(tol, _ROUNDING) * total
+        searches = [RotationSearch(rotated, allowed=allowed) for _ in _SEARCHES[effort]]
+        interrupted = False
         try:
-            for build in _SEARCHES[effort]:
-                search = RotationSearch(rotated)
-                steps = search.steps(n_rotations, build, effort == "full", allowed)
-                with progress("rotations", None if until_tol else n_rotations, verbose) as advance:
-                    for _ in steps:
-                        error = search.error
-                        if (max(error, allowed), len(search)) < least:
-                            best = (search.pairs, search.angles.copy())
-                            least = (max(error, allowed), len(search))
-                        advance(len(search), f"relative error {100 * error / total:.3f} %")
+            for search, build in zip(searches, _SEARCHES[effort], strict=True):
+                length = None if n_rotations is None else most
+                with progress("rotations", length, verbose) as advance:
+                    for _ in search.steps(most, build, effort == "full"):
+                        percent = 100 * search.error / total
+                        advance(len(search), f"relative error {percent:.3f} %")
         except KeyboardInterrupt:
             interrupted = True
-            warnings.warn(
-                f"eigh was interrupted after {len(best[0])} rotations; this is the best chain so "
-                "far",
-                InterruptedWarning,
-                stacklevel=external_stacklevel(),
-            )
-    U = chain(*best, n)
-    A = conjugated(rotated, U)
+        _, count, U = min((search.best for search in searches), key=lambda best: best[:2])
+        A = conjugated(rotated, U)
+    if interrupted:
+        message = f"eigh was interrupted; the best chain so far has {count} rotations"
+        warnings.warn(message, InterruptedWarning, stacklevel=external_stacklevel())
     error = off_diagonal_norm(A)
     centred = float(np.linalg.norm(rotated - np.trace(rotated) / n * np.eye(n)))
     return EighResult(
         w=np.ldexp(np.diagonal(A), exponent),
-        U=with_base(base, U),
+        U=with_base(fixed, U),
         error=error / total if total else 0.0,
         centred_error=error / centred if centred else 0.0,
         interrupted=interrupted,
@@ -215,9 +186,3 @@ def check_base(base: str | Transform | None, n_features: int, name: str) -> Tran
             f"base has n_features={base.n_features}, but {name} has {n_features} features"
         )
     return make_base(base, n_features)
-
-
-def conjugate_by(base: Transform, S: NDArray[np.float64]) -> NDArray[np.float64]:
-    """B^T S B, symmetric to the last bit."""
-    A = base.forward(np.ascontiguousarray(base.forward(S).T))
-    return np.asarray((A + A.T) / 2, dtype=np.float64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from fost._progress import progress
 from fost._scaling import scale_to_safe_range
 from fost._threads import single_threaded_blas
-from fost._typing import Float64Array, Floats, Mask
+from fost._typing import Floats, Mask
 from fost._validation import (
     RandomState,
     as_generator,
@@ -40,9 +41,10 @@ from fost.learning.state import no_progress
 from fost.learning.training_data import TrainingData
 from fost.streams import Stream
 from fost.streams.arrays import check_weights
+from fost.transforms import SparseDictionary
 
 # Called with the iteration, the relative error and the dictionary; True stops the learning.
-DictionaryCallback = Callable[[int, float, GeneralDictionary], object]
+DictionaryCallback = Callable[[int, float, Any], object]
 # Pursuit keeps the inner products of all pairs of atoms: 8 GiB for this many.
 _MAX_COMPONENTS = 2**15
 # Signals that `score` encodes at once.
@@ -56,7 +58,7 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
     random_state: RandomState
     callback: DictionaryCallback | None
     verbose: bool
-    dictionary_: GeneralDictionary
+    dictionary_: GeneralDictionary | SparseDictionary
     _allows_missing = True
 
     @abstractmethod
@@ -77,6 +79,10 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
     @abstractmethod
     def _step(self, state: Factorisation, step: int, random: np.random.Generator) -> None:
         """One step of learning, which updates `state.error`."""
+
+    def _dictionary(self, state: Factorisation) -> GeneralDictionary | SparseDictionary:
+        """The dictionary of the current atoms."""
+        return GeneralDictionary(normalised(state.atoms))
 
     def _finish(self, state: Factorisation, n_components: int) -> None:
         """Called after the last step."""
@@ -105,7 +111,7 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
             errors: list[float] = []
             self._learn(state, errors, n_steps, random, verbose)
             self._finish(state, n_components)
-        self.dictionary_ = GeneralDictionary(normalised(state.atoms))
+        self.dictionary_ = self._dictionary(state)
         self.errors_ = np.array(errors, dtype=np.float64)
         self.error_ = float(self.errors_[-1]) if errors else self.start_error_
         self.n_iter_, self.n_nonzero_coefs_ = len(errors), s
@@ -127,9 +133,7 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
                     self._step(state, step, random)
                     errors.append(state.error)
                     advance(step, f"relative error {100 * errors[-1]:.4f} %")
-                    if self.callback and self.callback(
-                        step, errors[-1], GeneralDictionary(normalised(state.atoms))
-                    ):
+                    if self.callback and self.callback(step, errors[-1], self._dictionary(state)):
                         break
                     full += state.is_full_batch
                     if full and (
@@ -170,7 +174,7 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
         Y = scale_to_safe_range(
             np.where(missing, rows.dtype.type(0), rows) if missing.any() else rows
         )
-        atoms = self.dictionary_.atoms.astype(Y.dtype)
+        atoms = np.ascontiguousarray(self.dictionary_.matrix.T, Y.dtype)
         lost = total = 0.0
         for begin in range(0, len(Y), _BLOCK):
             block, mask = Y[begin : begin + _BLOCK], missing[begin : begin + _BLOCK]
@@ -185,11 +189,6 @@ class GeneralDictionaryEstimator(DictionaryEstimator):
             lost += float(own @ np.square(residual, dtype=np.float64).sum(axis=1))
             total += float(own @ np.square(block, dtype=np.float64).sum(axis=1))
         return -lost / total if total > 0 else 0.0
-
-    @property
-    def components_(self) -> Float64Array:
-        """The atoms in rows, shape (n_components, n_features)."""
-        return self.dictionary_.atoms
 
 
 def _filled(rows: Floats, data: TrainingData) -> tuple[Floats, Mask | None]:

@@ -18,13 +18,9 @@ from fost.coding.omp import unchecked_omp
 
 # Atoms whose inner product has at least this magnitude are duplicates.
 _DUPLICATE = 1 - 1e-6
-# Size of the first batches, in average uses of each atom, and batches per pass at most. With 24
-# uses the first passes are too noisy; with 192 they find no better minimum than full batches.
-_USES_PER_BATCH = 48
+# Batches per pass at most.
 _MAX_BATCHES = 64
-# Passes with the same number of batches, if there are at least so many iterations, else one. Two
-# passes reach lower errors.
-_PASSES = 2
+# With fewer iterations, one pass has each number of batches.
 _MANY_ITERATIONS = 20
 
 
@@ -94,15 +90,22 @@ class Factorisation:
 
     def update_approximately(self, order: NDArray[np.int32]) -> None:
         """Update each atom of `order` and its coefficients by one step of the power method."""
+        self._sweep(self.atoms, self.residual, order, self.Y.shape[1])
+
+    def _sweep(
+        self, atoms: Floats, residual: Floats, order: NDArray[np.int32], n_entries: int
+    ) -> None:
+        """One sweep over atoms and residual in place; new atoms have at most `n_entries`."""
         uses = self._uses()
         _core.sweep_atoms(
-            self.atoms,
-            self.residual,
+            atoms,
+            residual,
             self.codes.data,
             uses.indptr.astype(np.int64),
             uses.indices.astype(np.int32, copy=False),
             uses.data,
             order,
+            n_entries,
         )
 
     def update_exactly(self, order: NDArray[np.int32]) -> None:
@@ -135,8 +138,12 @@ class Factorisation:
         unused[np.where(used[first] < used[second], first, second)] = True
         which = np.flatnonzero(unused)
         if which.size:
-            self.atoms[which] = random_atoms(self.Y, len(which), random)
+            self.atoms[which] = self._random_atoms(len(which), random)
         return len(which)
+
+    def _random_atoms(self, count: int, random: np.random.Generator) -> Floats:
+        """Atoms that replace others."""
+        return random_atoms(self.Y, count, random)
 
     def _uses(self) -> csc_array:
         """Column k has the signals that use atom k, and the positions of their coefficients."""
@@ -153,6 +160,12 @@ class BatchedFactorisation(Factorisation):
     pass if `max_iter` is less than 20), until all signals are one batch.
     """
 
+    # Average uses of each atom in the first batches. With 24 the first passes are too noisy; with
+    # 192 they find no better minimum than full batches.
+    uses_per_batch = 48
+    # Passes with the same number of batches. Two reach lower errors than one.
+    passes_per_size = 2
+
     def __init__(
         self,
         Y: Floats,
@@ -166,11 +179,11 @@ class BatchedFactorisation(Factorisation):
         super().__init__(Y, atoms, s, missing)
         size: int | float
         if isinstance(batch_size, str):
-            size = max(_USES_PER_BATCH * len(atoms) / s, len(Y) / _MAX_BATCHES)
+            size = max(self.uses_per_batch * len(atoms) / s, len(Y) / _MAX_BATCHES)
         else:
             size = len(Y) if batch_size is None else int(batch_size)
         self.n_batches = max(1, int(len(Y) / max(1, size)))
-        self._passes_per_size = _PASSES if max_iter >= _MANY_ITERATIONS else 1
+        self._passes_per_size = self.passes_per_size if max_iter >= _MANY_ITERATIONS else 1
         self._n_passes = 0
 
     @property

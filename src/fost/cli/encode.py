@@ -55,7 +55,7 @@ def encode_command(
     to restore the image. The patches of an image do not overlap. Missing entries of an array, NaN
     or given by --missing, are ignored: orthogonal matching pursuit codes the observed entries.
 
-    Code files are for computation and are no image codec: a JPEG of the same PSNR is several
+    Code files are for computation; they are not an image codec. A JPEG of the same PSNR is several
     times smaller, because it also quantises coefficients and uses entropy coding.
 
     Parameters
@@ -158,10 +158,12 @@ def _encode_on_cluster(
 
     from fost.learning.statistics import error_from_energy
     from fost.streams.dask import explained_errors
-    from fost.transforms import Union
+    from fost.transforms import PursuitCoder
 
-    if isinstance(model.transform, Union):
-        raise UserError("--scheduler is for transforms and banks, but the model is a union")
+    if isinstance(model.transform, PursuitCoder):
+        raise UserError(
+            "--scheduler is for transforms and banks, but the model is coded by pursuit"
+        )
     codes = _encode_rows(model, signals.rows, rule, signals.missing)
     with progress("encoding", None, options.shown(quiet)), explained_errors():
         if signals.missing is not None:

@@ -60,18 +60,23 @@ def info_command(
 
 def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     """A model in lines for people, and as data."""
-    from fost.transforms import Chain, Union
+    from fost.transforms import Chain, Circulant, PursuitCoder, Transform
     from fost.transforms.bases import base_of, describe_base
     from fost.transforms.coder import dense_flops
 
     coder, shape, n = model.transform, model.known_patch_shape, model.transform.n_features
     members, dct = coder.members, reference_dct(shape or n)
     small, base = n * n * len(members) <= _MAX_ENTRIES, describe_base(base_of(coder))
-    gap = max(_orthonormality_gap(member) for member in members) if small else None
-    s, pursuit = model.n_nonzero_coefs, isinstance(coder, Union) and small
+    circulant = isinstance(coder, Circulant)
+    gap = None
+    if small and not circulant:
+        gap = max(_orthonormality_gap(member) for member in members)
+    s, pursuit = model.n_nonzero_coefs, isinstance(coder, PursuitCoder) and small
     encode_flops = coder.encode_flops(s) if pursuit else None
     counts, c_size = coder.operation_counts, _c_size(coder) if small else None
-    parts = [repr(part) for part in (members if len(members) > 1 else Chain(members).stages)]
+    single = isinstance(coder, Transform)
+    stages = Chain(members).stages if single else members
+    parts = [repr(part) for part in ((coder,) if circulant else stages)]
     facts: dict[str, object] = {
         "model": model.path,
         "structure": parts,
@@ -91,7 +96,7 @@ def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     }
     lines = {
         "model": str(model.path),
-        "structure": repr(coder) if len(members) > 1 else " then ".join(parts),
+        "structure": " then ".join(parts) if single else repr(coder),
         "base": base,
         "features": f"{n}" + (f" ({options.format_shape(shape)} patches)" if shape else ""),
         "operations": f"{coder.flops:,} per signal"
@@ -110,7 +115,8 @@ def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
             f"about {c_size.flash:,} bytes of flash ({c_size.tables:,} of them tables), "
             f"{c_size.stack:,} bytes of stack arrays"
         )
-    lines["max |U^T U - I|"] = f"{gap:.1e}" if gap is not None else "not computed: too large"
+    if not circulant:  # circulant matrices are not orthonormal
+        lines["max |U^T U - I|"] = f"{gap:.1e}" if gap is not None else "not computed: too large"
     if usage := model.usage:
         facts["usage"] = usage
         lines["used for"] = ", ".join(f"{share:.0%}" for share in usage) + " of the signals"
@@ -150,8 +156,9 @@ def _ratio(other: int, own: int) -> str:
 
 
 def _members_image(coder: Coder, patch_shape: tuple[int, int]) -> Numbers:
-    """The atoms of a transform, or those of the members of a bank or union in a grid."""
-    sheets = [atoms_image(member.matrix.T, patch_shape) for member in coder.members]
+    """The atoms of a coder, or those of the members of a bank or union in a grid."""
+    parts = coder.members if coder.n_members > 1 else (coder,)
+    sheets = [atoms_image(part.matrix.T, patch_shape) for part in parts]
     return _tile_images(sheets, 4 * _GAP, 255)
 
 

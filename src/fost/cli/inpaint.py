@@ -63,9 +63,9 @@ def inpaint_command(
     Parameters
     ----------
     mask : MASK
-        A file of the same size that is not black, or not 0, where pixels or samples are missing;
-        an image of more than two values is true above half of its range. A folder has a mask of
-        the same name for each FILE. 'alpha' stands for the transparent pixels of FILE.
+        A file of the same size that is not black, or not 0, where pixels or samples are missing. An
+        image of more than two values is true above half of its range. A folder has a mask of the
+        same name for each FILE. 'alpha' stands for the transparent pixels of FILE.
     missing_value : V
         Instead of a mask: the value of missing samples, or of all channels of missing pixels. It
         may be nan.

@@ -119,8 +119,8 @@ def learn_command(
     n_rotations : G
         The same as --size, for structures of rotations only; the number of features if not given.
     n_members : B
-        Members of the structures bank and union, and the maximum for auto, which tries no banks
-        or unions if it is 1; 8 if not given.
+        Number of members of a bank or union, and the maximum for auto; 8 if not given. With 1, auto
+        tries no banks or unions.
     base : NAME
         A fixed transform below the learned one: auto, none, dct, hadamard, wavelet, wavelet:NAME
         (such as wavelet:haar) or a model file. For givens, bank and union, auto compares none, dct

@@ -1,7 +1,7 @@
 """Signals from one or several files: patches of images, rows of arrays, windows of recordings.
 
-Images are scaled to [0, 1], colours are converted to luma and chroma, and the mean of each patch
-is removed; code files store the means beside the codes. Arrays and recordings are used unchanged.
+Images are scaled to [0, 1], colours are converted to luma and chroma, and the mean of each patch is
+removed. Code files store the means beside the codes. Arrays and recordings are used unchanged.
 """
 
 from __future__ import annotations

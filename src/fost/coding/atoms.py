@@ -20,8 +20,8 @@ class Atoms:
     """A general dictionary with precomputed inner products, for repeated calls of `omp`.
 
     `omp` and all other functions that take atoms accept an `Atoms` object. The checks and the inner
-    products of all pairs of atoms, which dominate the time for few signals, are then computed once
-    instead of in every call.
+    products of all pairs of atoms are then computed once instead of in every call. They dominate
+    the time for few signals.
 
     Parameters
     ----------
@@ -132,6 +132,12 @@ class PreparedAtoms:
         gram = np.empty((n_atoms, pitch), self._rows.dtype)
         _core.inner_products(self._rows, gram)
         self._gram = gram
+
+    def set_inner_products(self, products: Floats) -> None:
+        """Keep the inner products of all pairs of atoms, computed by the caller."""
+        padding = -len(products) % _core.PITCH
+        padded = np.pad(products, ((0, 0), (0, padding)))
+        self._gram = np.ascontiguousarray(padded, dtype=self._rows.dtype)
 
     def pursue(
         self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, max_error: float

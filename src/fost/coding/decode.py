@@ -36,9 +36,9 @@ SparseParts = tuple[Numbers, Numbers, Numbers]
 class DecodingCost(NamedTuple):
     """Cost model of both ways to decode, in nanoseconds on one thread.
 
-    Memory traffic counts as much as operations. The constants make the best choices on AVX2 and
-    AVX-512 for 16 to 1,024 features and 1 to 64 entries per code; the worst choice takes 1.5 times
-    as long as the alternative.
+    Memory traffic counts as much as operations. The constants were fitted on AVX2 and AVX-512, for
+    16 to 1,024 features and 1 to 64 entries per code. The worst choice there takes 1.5 times as
+    long as the alternative.
     """
 
     n_features: int

@@ -154,7 +154,7 @@ def scaled_omp(
     """Codes of signals of any magnitude; None if signals are not finite.
 
     The kernels work with squares. Atoms and signals whose squares would overflow or underflow are
-    scaled by powers of two, and the codes are scaled back, which changes no bit of the result.
+    scaled by powers of two. Scaling the codes back is exact.
     """
     limit = -1.0 if max_error is None else max_error
     few = len(Y) <= _core.FEW_SIGNALS  # the core does not call BLAS for these
@@ -222,13 +222,13 @@ def _missing_mask(signals: Floats, missing: ArrayLike) -> NDArray[np.bool_]:
 
 
 def encode_observed(coder: Coder, Y: Floats, rule: SelectionRule, name: str = "Y") -> csr_array:
-    """Codes of signals on their observed entries, those that are not NaN.
+    """Codes of signals from their observed entries; NaN entries are missing.
 
     Codes with a number of entries or an error limit are found by orthogonal matching pursuit. A
-    bank runs it for each member and uses the one with the smallest error on the observed entries,
-    or with an error limit the one with the fewest entries. Codes with a threshold are found by
-    iterative thresholding, which decreases ||y - U x||^2 + threshold^2 ||x||_0 over the observed
-    entries.
+    bank runs it for each member and uses the member with the smallest error on the observed
+    entries. With an error limit, it uses the member with the fewest entries. Codes with a threshold
+    are found by iterative thresholding, which decreases ||y - U x||^2 + threshold^2 ||x||_0 over
+    the observed entries.
     """
     missing = np.isnan(Y)
     if np.isinf(Y).any():

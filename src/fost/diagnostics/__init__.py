@@ -1,8 +1,9 @@
 """Diagnostics of dictionaries: the remarks of the paper as functions.
 
-Each function takes a dictionary (a transform, a fitted estimator, a result of `fost.learn` or atoms
-in rows) and signals in rows, passes over the signals once, and returns a small result object.
-``print`` states the result in words; the numbers are its attributes. `report` runs all of them.
+Each function takes a dictionary and signals in rows, and passes over the signals once. The
+dictionary is a transform, a fitted estimator, a result of `fost.learn` or atoms in rows. The
+function returns a small result object: ``print`` states it in words, and its attributes are the
+numbers. `report` runs all of them.
 """
 
 from fost.diagnostics.coherence import mutual_coherence

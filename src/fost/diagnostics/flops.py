@@ -61,13 +61,13 @@ class SpeedUps(DiagnosticResult):
     reflectors : int
         Operations of m reflectors, 4 n m, as of ``Householder.flops``.
     dense : int
-        Of a dense orthonormal dictionary, (2n - 1) n, as of ``Dense.flops``.
+        A dense orthonormal dictionary: (2n - 1) n, as in ``Dense.flops``.
     dct : int
-        Of the DCT along one axis, 5/2 n log2 n - 3 n + 6, as of ``DCT(n).flops``. The paper writes
+        The DCT along one axis: ``5/2 n log2 n - 3 n + 6``, as in ``DCT(n).flops``. The paper writes
         log; its Table II holds for base 2. The 2-D DCT of a patch is cheaper than that of the
         flattened patch: see ``DCT((8, 8)).flops``.
     omp_cholesky, batch_omp : int
-        Of orthogonal matching pursuit in K atoms.
+        Orthogonal matching pursuit in K atoms.
     """
 
     n_features: int

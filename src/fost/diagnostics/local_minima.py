@@ -1,7 +1,7 @@
 """Remarks 1, 2 and 3 of the paper: is another orthonormal matrix better for the same codes?
 
-All three are about fixed codes X. A dictionary that passes is a fixed point of the alternation:
-encoding again gives the same X, and no orthonormal matrix is better for that X. Remark 3
+All three assume fixed codes `X`. A dictionary that passes is a fixed point of the alternation:
+encoding again gives the same `X`, and no orthonormal matrix is better for `X`. Remark 3
 (`procrustes`) decides the question, Remark 2 (`symmetry`) is equivalent, and Remark 1
 (`gershgorin`) is sufficient.
 """
@@ -68,9 +68,9 @@ def procrustes(
     r"""Gain of the best orthonormal matrix in front of the dictionary (Remark 3).
 
     A local minimum has :math:`\operatorname{tr}(Y X^T D^T) = \|Y X^T D^T\|_*`. For an orthonormal
-    dictionary Q the condition reads :math:`\|X\|_F^2 = \|Y X^T\|_*`. It is necessary: if the
-    nuclear norm is larger, the solution of the orthogonal Procrustes problem lowers the error by
-    twice the difference, for fixed codes.
+    dictionary Q the condition reads :math:`\|X\|_F^2 = \|Y X^T\|_*`. The condition is necessary. If
+    the nuclear norm is larger, the solution of the orthogonal Procrustes problem lowers the error
+    by twice the difference, for fixed codes.
 
     Parameters
     ----------
@@ -91,11 +91,11 @@ def procrustes(
 
     Notes
     -----
-    The paper says that a matrix meets :math:`\operatorname{tr} = \|\cdot\|_*` for example if it is
-    normal and positive semidefinite, and that a nearly skew-symmetric :math:`Y X^T` suffices
-    (example in R^2). The equation holds if and only if the matrix is symmetric positive
-    semidefinite: [[1, -1], [1, 1]] is normal with x^T A x >= 0, but has trace 2 and nuclear norm
-    2 sqrt(2).
+    The paper says that a normal and positive semidefinite matrix meets :math:`\operatorname{tr} =
+    \|\cdot\|_*`, and that a nearly skew-symmetric :math:`Y X^T` suffices (example in R^2). In fact,
+    the equation holds if and only if the matrix is symmetric positive semidefinite. A
+    counterexample is ``A = [[1, -1], [1, 1]]``: it is normal with ``x^T A x >= 0``, but has trace 2
+    and nuclear norm ``2 sqrt(2)``.
 
     Examples
     --------

@@ -96,10 +96,10 @@ def spectrum(
 ) -> Spectrum:
     r"""Eigenvalues of :math:`\tilde Z = X Y^T + Y X^T`, from which QH-DLA takes its reflectors.
 
-    For fixed codes X, m orthogonal reflectors change the objective by
-    :math:`2 \sum_j u_j^T \tilde Z u_j`. The best ones are the eigenvectors of the m lowest negative
-    eigenvalues :math:`-\alpha_j`, each of which lowers the error by :math:`2 \alpha_j`. So a few
-    negative eigenvalues of large magnitude mean that a few reflectors suffice.
+    For fixed codes X, m orthogonal reflectors change the objective by :math:`2 \sum_j u_j^T \tilde
+    Z u_j`. The best ones are the eigenvectors of the m lowest negative eigenvalues
+    :math:`-\alpha_j`. Each of them lowers the error by :math:`2 \alpha_j`. So a few negative
+    eigenvalues of large magnitude mean that a few reflectors suffice.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from fost._validation import check_integer, check_parameters, check_real
 from fost.coding.omp import omp
 from fost.learning import as_training_data
 from fost.learning.state import LearningResult
-from fost.transforms import Chain, Coder, Dense, Householder, Transform, Union
+from fost.transforms import Chain, Coder, Dense, Householder, PursuitCoder, Transform
 from fost.transforms.bases import make_base
 
 # Atoms count as orthonormal if max|D^T D - I| is at most this: more than the rounding error of
@@ -150,7 +150,7 @@ def canonical_dictionary(dictionary: object) -> CanonicalDictionary:
                 raise NotFittedError(f"dictionary must be fitted, but this {kind} is not")
     if isinstance(found, Coder):
         name = f"{name}: {found!r}" if name else repr(found)
-        if isinstance(found, Union):  # its codes are those of matching pursuit in its atoms
+        if isinstance(found, PursuitCoder):  # codes by matching pursuit in its atoms
             return CanonicalDictionary(found.matrix.T, None, None, base, name, count)
         single = found if isinstance(found, Transform) else None
         return CanonicalDictionary(found.matrix.T, single, found, base, name, count)

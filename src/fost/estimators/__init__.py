@@ -2,6 +2,7 @@
 
 from fost.estimators.auto import AutoDictionary
 from fost.estimators.bank import BankDictionary
+from fost.estimators.circulant import CirculantDictionary
 from fost.estimators.fast_pca import FastPCA
 from fost.estimators.givens import GivensDictionary
 from fost.estimators.householder import HouseholderDictionary
@@ -12,6 +13,7 @@ from fost.estimators.union import UnionDictionary
 __all__ = [
     "AutoDictionary",
     "BankDictionary",
+    "CirculantDictionary",
     "FastPCA",
     "GivensDictionary",
     "HouseholderDictionary",

@@ -39,9 +39,9 @@ from fost.model_selection.successive_halving import (
     halving_schedule,
 )
 from fost.streams import Stream
-from fost.transforms import Union
+from fost.transforms import PursuitCoder
 from fost.transforms.coder import dense_flops
-from fost.transforms.union import pursuit_flops
+from fost.transforms.pursuit_coder import pursuit_flops
 
 if TYPE_CHECKING:
     from fost.baselines import KSVD
@@ -397,7 +397,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         self.ksvd_, self.interrupted_ = ksvd, ksvd.interrupted_
         self.ksvd_held_out_error_ = error = -ksvd.score(held_out)
         coder = self.chosen_.transform
-        extra = 0 if isinstance(coder, Union) else ceil(s / log2(max(n, 2)))
+        extra = 0 if isinstance(coder, PursuitCoder) else ceil(s / log2(max(n, 2)))
         rival = relative_error(held_out, coder, min(s + extra, n))
         shown = sys.stderr.isatty() if self.verbose is None else self.verbose
         rounding = n * float(np.finfo(held_out.dtype).eps)  # smaller errors are equal

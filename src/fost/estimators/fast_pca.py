@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from fost._threads import single_threaded_blas
 from fost._typing import Floats
 from fost._validation import check_integer
-from fost.approximation.eigh import check_base, conjugate_by
-from fost.approximation.rotation_search import RotationSearch, chain
+from fost.approximation.eigh import check_base
+from fost.approximation.rotation_search import RotationSearch, conjugated
 from fost.estimators.base import errors_naming_signals
 from fost.learning.rotations import check_rotations
 from fost.transforms import DCT, Transform, with_base
@@ -84,38 +84,24 @@ class FastPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.base = base
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Find the transform for the covariance of signals.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_signals, n_features)
-            Signals in rows, at least two.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-        """
+        """Find the transform for signals X of shape (n_signals, n_features), at least two."""
         with errors_naming_signals(self, X):
             rows: Floats = validate_data(
                 self, X, dtype=[np.float64, np.float32], ensure_min_samples=2
             )
-        n = rows.shape[1]
-        most = min(rows.shape)
+        n, most = rows.shape[1], min(rows.shape)
         count = most
         if self.n_components is not None:
             name = "min(n_signals, n_features)"
             count = check_integer(self.n_components, "n_components", 1, most, name)
+        n_rotations, wanted = ceil(n * log2(n)), np.inf
         auto = isinstance(self.n_rotations, str) and self.n_rotations == "auto"
-        n_rotations = (
-            ceil(n * log2(n)) if auto else check_rotations(self.n_rotations, "n_rotations", n)
-        )
+        if not auto:
+            n_rotations = check_rotations(self.n_rotations, "n_rotations", n)
         bases: list[Transform | None]
         if isinstance(self.base, str) and self.base == "auto":
-            bases = [None, DCT(n)]
-            if isqrt(n) ** 2 == n and n > 1:
-                bases.append(DCT((isqrt(n), isqrt(n))))
+            side = isqrt(n)
+            bases = [None, DCT(n), *([DCT((side, side))] if side**2 == n > 1 else [])]
         else:
             bases = [check_base(self.base, n, "X")]
         with single_threaded_blas:
@@ -124,32 +110,20 @@ class FastPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             scale = float(np.abs(centred).max()) or 1.0
             centred /= scale
             C = centred.T @ centred / (len(rows) - 1)
-            wanted = np.inf
             if auto:
                 top = scipy.linalg.eigvalsh(C, subset_by_index=[n - count, n - 1])
                 wanted = _AUTO_VARIANCE * float(top.sum())
             found = [_captured(C, base, count, n_rotations, wanted) for base in bases]
-            # The most variance, and the fewest rotations where all bases reach the wanted variance.
-            variances, self.transform_, self.selected_ = max(
-                found, key=lambda item: (min(item[0].sum(), wanted), -item[1].flops)
-            )
-            self.explained_variance_ = variances * scale**2
-            total = float(np.trace(C))
-            self.explained_variance_ratio_ = variances / total if total else variances * 0
+        # The most variance, and the fewest rotations where all bases reach the wanted variance.
+        variances, self.transform_, self.selected_ = max(
+            found, key=lambda item: (min(item[0].sum(), wanted), -item[1].flops)
+        )
+        self.explained_variance_ = variances * scale**2
+        self.explained_variance_ratio_ = variances / (float(np.trace(C)) or 1.0)
         return self
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Components of signals.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_signals, n_features)
-            Signals in rows.
-
-        Returns
-        -------
-        ndarray of shape (n_signals, n_components)
-        """
+        """Components, of shape (n_signals, n_components), of signals X in rows."""
         check_is_fitted(self)
         with errors_naming_signals(self, X):
             rows: Floats = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
@@ -157,17 +131,7 @@ class FastPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self.transform_.forward(centred)[:, self.selected_]
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
-        """Signals with given components.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_signals, n_components)
-            Components in rows.
-
-        Returns
-        -------
-        ndarray of shape (n_signals, n_features)
-        """
+        """Signals, of shape (n_signals, n_features), with the components X in rows."""
         check_is_fitted(self)
         with errors_naming_signals(self, X):
             rows: Floats = check_array(X, dtype=[np.float64, np.float32], input_name="X")
@@ -199,24 +163,15 @@ def _captured(
     C: NDArray[np.float64], base: Transform | None, count: int, n_rotations: int, wanted: float
 ) -> tuple[NDArray[np.float64], Transform, NDArray[np.int64]]:
     """The variances of the components, U and the columns of U that are components."""
-    n = len(C)
-    C = C if base is None else conjugate_by(base, C)
-    weights = np.zeros(n)
-    weights[np.argsort(-np.diagonal(C), kind="stable")[:count]] = 1
-    search = RotationSearch(C, weights)
-
-    def captured() -> float:
-        return float(np.diagonal(search.rotated) @ weights)
-
-    best, most = (search.pairs, search.angles, np.diagonal(C).copy()), captured()
-    if 0 < count < n and most < wanted:
-        for _ in search.steps(n_rotations, "insert", True, done=lambda: captured() >= wanted):
-            if captured() > most:
-                diagonal = np.diagonal(search.rotated).copy()
-                best, most = (search.pairs, search.angles.copy(), diagonal), captured()
-    pairs, angles, variances = best
-    selected = np.flatnonzero(weights)
-    selected = selected[np.argsort(-variances[selected], kind="stable")]
-    U = with_base(base, chain(pairs, angles, n))
-    assert isinstance(U, Transform)
-    return np.maximum(variances[selected], 0.0), U, selected
+    C = conjugated(C, base)
+    selected = np.argsort(-np.diagonal(C), kind="stable")[:count]
+    weights = np.zeros(len(C))
+    weights[selected] = 1
+    search = RotationSearch(C, weights, allowed=-wanted)
+    if count < len(C):
+        for _ in search.steps(n_rotations, "insert", refine=True):
+            pass
+    U = search.best[2]
+    variances = np.maximum(np.diagonal(conjugated(C, U))[selected], 0.0)
+    order = np.argsort(-variances, kind="stable")
+    return variances[order], with_base(base, U), selected[order]

@@ -46,8 +46,8 @@ class HouseholderDictionary(LearnedDictionary):
         Initial transform; ``"svd"`` if None. For `orthogonal` dictionaries of images, the
         codes of the two-dimensional DCT are the best start.
     n_init : int
-        Number of random starts, of which the best after a few iterations on a sample is continued.
-        A start without random choices is not repeated.
+        Number of random starts. All run for a few iterations on a sample, and the best one
+        continues. A start without random choices is not repeated.
     max_iter : int
         Maximum number of iterations.
     tol : float

@@ -32,7 +32,7 @@ class Imputer(TransformerMixin, BaseEstimator):
     are selected by the error of held-out entries.
 
     Imputed values are means. In a column of integers or categories they need not be one of its
-    values: in a column of zeros and ones, they estimate the probability of a one. Round them, or
+    values. In a column of zeros and ones, they estimate the probability of a one. Round them, or
     take the largest of several columns of zeros and ones that encode one category.
 
     Parameters

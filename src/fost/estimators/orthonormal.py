@@ -33,8 +33,8 @@ class OrthonormalDictionary(LearnedDictionary):
     init : {"svd", "approximate-svd", "random"}, Transform or None
         Initial transform; ``"svd"`` if None.
     n_init : int
-        Number of random starts, of which the best after a few iterations on a sample is continued.
-        A start without random choices is not repeated.
+        Number of random starts. All run for a few iterations on a sample, and the best one
+        continues. A start without random choices is not repeated.
     max_iter : int
         Maximum number of iterations.
     tol : float

@@ -44,8 +44,8 @@ class UnionDictionary(LearnedDictionary):
         Initial bank or union with `n_members` members, or the method that learns an initial bank
         (see `fost.BankOf`); ``"splitting"`` if None.
     n_init : int
-        Number of random starts, of which the best after a few iterations on a sample is continued.
-        A start without random choices is not repeated.
+        Number of random starts. All run for a few iterations on a sample, and the best one
+        continues. A start without random choices is not repeated.
     max_iter : int
         Maximum number of iterations.
     tol : float

@@ -70,7 +70,7 @@ def to_c(
     ----------
     coder : Transform or Bank
         The transform, of at most 16,384 features. Householder reflectors, rotations, DCTs, Hadamard
-        and wavelet transforms stay fast; the odd factor m of the length of a DCT takes m (m - 1) /
+        and wavelet transforms stay fast. The odd factor m of the length of a DCT takes m (m - 1) /
         2 rotations. Other transforms are dense products.
     path : path
         Name of the file.
@@ -93,11 +93,12 @@ def to_c(
 
     Examples
     --------
-    >>> import fost, os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "cosine.h")
+    >>> import fost, tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp(), "cosine.h")
     >>> fost.export.to_c(fost.DCT((8, 8)), path, name="cosine")
     CSize(tables=215, stack=256)
-    >>> "static inline int cosine_encode(" in open(path).read()
+    >>> "static inline int cosine_encode(" in path.read_text()
     True
     """
     check_path(path, "path")

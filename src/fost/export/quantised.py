@@ -1,7 +1,7 @@
 """Transforms in integer arithmetic, inverted exactly: rotations by lifting steps.
 
-A rotation by an angle t, (a, b) -> (a cos t + b sin t, b cos t - a sin t), is three lifting steps
-with p = tan(t / 2) and s = sin t:
+The rotation ``(a, b) -> (a cos t + b sin t, b cos t - a sin t)`` by an angle t is three lifting
+steps with p = tan(t / 2) and s = sin t:
 
     a += p b,    b -= s a,    a += p b.
 
@@ -10,9 +10,9 @@ function is rounded. A rotation by 45 degrees needs no multiplication:
 
     h = b - a,   l = a + h / 2
 
-equal sqrt(2) and 1 / sqrt(2) times the rotated values. The integers then have different scales: a
-slot with scale d holds 1 / d times the coefficient, and the lifting steps between slots of
-different scales contain their ratio. The selection of the largest coefficients weights by scales.
+equal sqrt(2) and 1 / sqrt(2) times the rotated values. The integers then have different scales. A
+slot with scale d holds 1 / d times the coefficient. Lifting steps between slots of different scales
+contain the ratio of the scales. The selection of the largest coefficients weights by scales.
 """
 
 from __future__ import annotations

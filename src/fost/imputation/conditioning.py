@@ -1,18 +1,18 @@
 r"""Conditional distributions of missing entries under Gaussians.
 
-Passes of the compiled core group signals by their pattern of missing entries and factor several
-submatrices of the covariance (or of its inverse, whichever is smaller) at once, by a batched
-Cholesky decomposition. Long signals are filled by preconditioned conjugate gradients instead.
+The compiled core groups signals by their pattern of missing entries. A batched Cholesky
+decomposition factors several submatrices of the covariance, or of its inverse if that is smaller,
+at once. Long signals are filled by preconditioned conjugate gradients instead.
 
-Let U be the transform of a Gaussian, v the variances of the coefficients,
-P = U diag(1 / v) U^T the precision, m the missing entries of a signal, and d the observed entries
-less their mean, zero elsewhere. The conditional mean x of the missing entries solves
+Let U be the transform of a Gaussian, v the variances of the coefficients and ``P = U diag(1 / v)
+U^T`` the precision. Let m be the missing entries of a signal, and d the observed entries less their
+mean, zero elsewhere. The conditional mean x of the missing entries solves
 
     P_mm x = -(P d)_m.
 
 A Cholesky factor of P_mm costs the cube of its size for each signal. Conjugate gradients cost two
 transforms for each product with P. The number of iterations grows with the condition number of
-P_mm, which the preconditioner (U diag(1 / (1 / v + shift)) U^T)_mm lowers.
+P_mm. The preconditioner ``(U diag(1 / (1 / v + shift)) U^T)_mm`` lowers it.
 
 A run of l missing entries depends on the part of P above the frequency 1 / l. So P_mm is close to a
 multiple of the identity for isolated missing entries, and close to the inverse of C_mm for long
@@ -111,7 +111,7 @@ def condition(
     """Condition all signals, or those in `rows`, on their observed entries.
 
     With weights, the conditional covariances are added up, too. If `every` is more than one, a
-    subset of one in `every` groups of eight signals stands for all: conditional covariances depend
+    subset of one in `every` groups of eight signals stands for all. Conditional covariances depend
     on the pattern of missing entries alone, and similar patterns have similar ones.
     """
     if rows is None:

@@ -296,7 +296,7 @@ def over_relaxed(before: Mixture, after: Mixture, factor: float) -> Mixture:
     """The M-step of a single Gaussian, extended by a factor; mixtures are returned unchanged.
 
     If many entries are missing, EM takes many short steps in the same direction. The covariance
-    moves along the geodesic of positive definite matrices: the ratio of new to old variance in each
+    moves along the geodesic of positive definite matrices. The ratio of new to old variance in each
     generalised eigendirection is raised to the power `factor`.
     """
     if after.n_members > 1:

@@ -37,7 +37,7 @@ from fost.imputation.em import (
 from fost.imputation.mixture import Mixture, missing_mask
 from fost.imputation.storage import FitState, MixtureCheckpoint
 from fost.streams import Stream, as_stream
-from fost.transforms import Bank, Coder
+from fost.transforms import Bank, Coder, SparseDictionary
 
 # After a change of the constants below, compare the errors and times of benchmarks/imputers.py.
 
@@ -101,12 +101,11 @@ def fit_mixture(
 ) -> Mixture:
     """Fit a Gaussian mixture to signals with missing values by EM.
 
-    Each EM step conditions the signals on their observed entries under the current mixture, and
+    Each EM step conditions the signals on their observed entries under the current mixture. It then
     adds up first and second moments, including the conditional covariances of the missing entries.
-    Covariances are shrunk towards simpler ones. The strength of the shrinkage, and whether to use
-    one Gaussian or several, is selected by the error of held-out entries, on up to 8,192 signals.
-    Standard deviations are calibrated by the errors of held-out entries, unless these are very few
-    or `coder` is given.
+    Covariances are shrunk towards simpler ones. The error of held-out entries, on up to 8,192
+    signals, selects the shrinkage and the number of Gaussians. Standard deviations are calibrated
+    by the errors of held-out entries, unless these are very few or `coder` is given.
 
     Parameters
     ----------
@@ -119,9 +118,9 @@ def fit_mixture(
         True where an entry is missing, whatever value it has; a Dask array, a Zarr array or an
         iterable of blocks if Y is one. If None, NaN is missing.
     coder : Transform or Bank, optional
-        Covariances are diagonal in the domain of this transform; with a bank, each in the domain of
-        a member of the bank, and `n_members` is that of the bank. This is faster for long signals
-        and less accurate. If None, covariances are general, each with its own transform.
+        Covariances are diagonal in the domain of this transform. With a bank, each is diagonal in
+        the domain of one member, and `n_members` is that of the bank. This is faster for long
+        signals and less accurate. If None, covariances are general, each with its own transform.
     max_iter : int, optional
         EM steps on all signals, after model selection. If None: three if the signals are more than
         8,192, one if they are fewer than 2,500, and none otherwise.
@@ -198,7 +197,7 @@ def fit_mixture(
 
 def _check_coder(coder: Coder, n_features: int, n_members: int | None) -> int:
     """The number of Gaussians, one for each member of the coder."""
-    if not isinstance(coder, Coder):
+    if not isinstance(coder, Coder) or isinstance(coder, SparseDictionary):
         raise TypeError(f"coder must be a transform or a bank, got {type(coder).__name__}")
     if coder.n_features != n_features:
         raise ValueError(f"coder must be for the {n_features} features of Y, got {coder!r}")
@@ -311,7 +310,7 @@ class HeldOutEntries:
 
     @property
     def every(self) -> int:
-        """One in so many signals has its conditional covariance computed."""
+        """Stride over signals whose conditional covariance is computed."""
         return max(1, len(self.signals) // _COVARIANCES_SELECTION)
 
     def subset(self, count: int) -> HeldOutEntries:

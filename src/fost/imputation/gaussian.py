@@ -184,8 +184,8 @@ class Gaussian:
 def invert_covariances(gaussians: Iterable[Gaussian]) -> None:
     """Compute the precisions of several Gaussians in one batch, bit-identical to one by one.
 
-    Gaussians with a given transform, with a known precision or with too many features are left
-    out, as are covariances that are singular up to rounding.
+    Gaussians with a given transform, a known precision or too many features are left out. So are
+    covariances that are singular up to rounding.
     """
     batch = {
         id(gaussian): gaussian

@@ -1,6 +1,6 @@
 """File formats: opening, checking and writing them, one module per kind of content.
 
-The library and the command line share these functions. Errors are of three kinds: an ``OSError``
-where the system refuses a file, a ``ValueError`` where its content is wrong, and an
-``ImportError`` where a format needs a package that is not installed.
+The library and the command line share these functions. They raise three kinds of errors.
+``OSError``: the system refuses a file. ``ValueError``: its content is wrong. ``ImportError``: its
+format needs a package that is not installed.
 """

@@ -25,9 +25,9 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
 def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A binary file for writing that replaces `path` when the block ends without an error.
 
-    The content goes to a temporary file in the same folder, is synced to disk, and then replaces
-    `path` in one step, with the permissions of the old file. Symbolic links stay links. Devices
-    and pipes are written to directly (see `is_special`). Errors name `path`.
+    The content goes to a temporary file in the same folder and is synced to disk. It then replaces
+    `path` in one step, with the permissions of the old file. Symbolic links stay links. Devices and
+    pipes are written to directly (see `is_special`). Errors name `path`.
     """
     if is_special(path):
         with _renamed_errors(path, path), open(path, "wb") as file:

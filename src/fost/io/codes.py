@@ -9,10 +9,10 @@ An .npz file without pickles that holds
     the mean of each patch of an image, in the type of ``data``; empty for arrays
 ``metadata``
     JSON with ``format`` ("fost codes"), ``version`` (1), ``signals`` ("image" or "array"),
-    ``model`` (the checksum of the transform), ``n_nonzero_coefs``, ``relative_error``, ``dtype``
-    (of the image or the array) and, for images, ``image_shape``, ``patch_shape``, ``low``,
-    ``high`` (the pixel values that correspond to 0 and 1) and ``psnr``. The patches of an image
-    do not overlap, except at the right and lower border (see `fost.restoration.patches`).
+    ``model`` (the checksum of the transform), ``n_nonzero_coefs``, ``relative_error`` and
+    ``dtype``. Images add ``image_shape``, ``patch_shape``, ``psnr``, ``low`` and ``high`` (the
+    pixel values that correspond to 0 and 1). The patches of an image do not overlap, except at the
+    right and lower border (see `fost.restoration.patches`).
 """
 
 from __future__ import annotations

@@ -70,9 +70,10 @@ def read(path: str | os.PathLike[str]) -> Numbers:
     Warns
     -----
     UserWarning
-        If part of the file is not read: an alpha channel that is not fully opaque (the colours
-        behind it are returned unchanged), all images of a file but the first, or half of the 16
-        bits of an interlaced colour PNG. Also if colours are converted from a palette or CMYK.
+        If part of the file is not read: an alpha channel that is not fully opaque, or all images of
+        a file but the first. The colours behind an alpha channel are returned unchanged. Also if an
+        interlaced colour PNG of 16 bits is read with 8 bits, or if colours are converted from a
+        palette or CMYK.
 
     Raises
     ------

@@ -1,8 +1,7 @@
 """Learning transforms from data by alternating minimisation.
 
-`fost.learn` is the entry point. This package exports what an extension needs: a structure of one's
-own derives from `Structure`, is registered by `register`, and works on a `Problem` and a
-`Statistic`.
+`fost.learn` is the entry point. This package exports the interface for extensions. A new structure
+derives from `Structure`, is registered by `register`, and works on a `Problem` and a `Statistic`.
 """
 
 # Importing the modules of structures registers them.

@@ -41,10 +41,10 @@ class BankOf(Structure):
     transform the error never increases. A member that no signal uses is replaced by one learned
     from the signals with the largest errors, which cannot increase the error either.
 
-    The starts are ``"splitting"`` (the default: begin with one member and split the member with
-    the largest error until there are enough), ``"farthest"`` (add members for the signals with the
-    largest relative errors) and ``"subsets"`` (learn the members from random subsets). A bank with
-    fewer members is also a start and is split in the same way.
+    There are three starts. ``"splitting"``, the default, begins with one member and splits the
+    member with the largest error until there are enough. ``"farthest"`` adds members for the
+    signals with the largest relative errors. ``"subsets"`` learns the members from random subsets.
+    A bank with fewer members is also a start and is split in the same way.
 
     Parameters
     ----------

@@ -58,9 +58,9 @@ def random_unit_rows(m: int, n: int, random: np.random.Generator) -> NDArray[np.
 def triangularising_reflectors(columns: NDArray[np.float64], m: int) -> NDArray[np.float64]:
     """The vectors u_1 ... u_m (rows) of reflectors that make `columns` upper triangular.
 
-    The first m columns of U_1 ... U_m `columns` are upper triangular. u_m introduces the zeros of
-    the first column. u_(m-1) introduces the zeros of the second column and has one leading zero,
-    and so on.
+    The first m columns of ``U_1 ... U_m columns`` are upper triangular. Vector u_m introduces the
+    zeros of the first column. Vector u_(m-1) introduces the zeros of the second column and has one
+    leading zero, and so on.
     """
     work = columns.copy()
     n, width = work.shape

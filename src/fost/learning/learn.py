@@ -99,19 +99,19 @@ def learn(
         entries differs between signals.
     missing : array of bool of the shape of Y, or "nan", optional
         True where an entry of Y is unobserved, whatever its value; ``"nan"``: where Y is NaN. The
-        error on observed entries is minimised: each pass fills missing entries from the codes,
-        three times, or more often if the error would increase otherwise. No signal is stored
-        between passes, so that this works for data of any size. If Y is read block by block, the
-        mask may be too.
+        error on observed entries is minimised. Each pass fills missing entries from the codes three
+        times, or more often if the error would increase otherwise. No signal is stored between
+        passes, so that this works for data of any size. If Y is read block by block, the mask may
+        be too.
     sample_weight : array-like of shape (n_signals,), optional
         The weight of each signal: nonnegative numbers. Integer weights are equivalent to copies
         of signals, in any order.
     base : Transform, {"auto", "dct", "hadamard", "wavelet", "none"} or None
         A fixed transform B under the learned one: U = B U_learned. Learning then works on the
         coefficients B^T y, which are computed on the fly. ``"auto"`` chooses a base for
-        `Rotations`, and for banks and unions of them: no base, the DCT or, if PyWavelets is
-        installed, a wavelet, by the error after a few iterations on a sample. Other structures
-        have no base then. If `init` is a transform, ``"auto"`` keeps its base.
+        `Rotations`, and for banks and unions of them, by the error after a few iterations on a
+        sample. It compares no base, the DCT and, if PyWavelets is installed, a wavelet. Other
+        structures have no base then. If `init` is a transform, ``"auto"`` keeps its base.
     signal_shape : int or tuple of int, optional
         The shape of a signal for bases that are given by name, such as (8, 8) for patches. If
         None, signals have one axis; ``"auto"`` also tries squares.

@@ -8,8 +8,8 @@ code. Each of these steps never raises the error of a signal.
 
 The first completion is the conditional mean of the missing entries under a Gaussian prior with the
 second moments of the signals. It does not depend on earlier passes, so no signal has to be stored.
-It also avoids poor minima: codes that start from those of the pass before end with larger errors on
-image patches with 40 % of the pixels missing.
+It also avoids poor minima. Codes that start from those of the previous pass end with larger errors
+on image patches with 40 % of the pixels missing.
 """
 
 from __future__ import annotations

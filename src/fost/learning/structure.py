@@ -1,9 +1,9 @@
 """Structures, the problems that they solve, and their candidate sizes.
 
-A structure is a family of transforms. Its module has three steps: `initialise` gives the coder
-whose codes learning begins with, `build` gives the first transform of the structure, and `update`
-gives the best transform for the statistic M = X Y^T. A structure also describes itself: its costs,
-its name and its candidate sizes. `fost.learning.register` gives a structure a name.
+A structure is a family of transforms. Its module has three steps. `initialise` gives the coder
+whose codes learning begins with. `build` gives the first transform of the structure. `update` gives
+the best transform for the statistic M = X Y^T. A structure also describes itself: its costs, its
+name and its candidate sizes. `fost.learning.register` gives a structure a name.
 """
 
 from __future__ import annotations
@@ -233,8 +233,9 @@ class CandidateSizes:
     ) -> list[Structure]:
         """The structures for members of banks with `counts` members.
 
-        A member costs less than half of a dense matrix. With `max_flops` the largest sizes of
-        which so many members fit are tried, and sizes of at most half of the smallest of them.
+        A member costs less than half of a dense matrix. With `max_flops`, the candidates are the
+        largest sizes that fit for each number of members. Sizes of at most half of the smallest of
+        them follow.
         """
         smallest = self.min_member_size
         if smallest is None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fost._checkpoints import random_state_hash
+from fost.coding.selection import SelectionRule
 from fost.learning.state import LearningState
 from fost.learning.statistics import error_from_energy
 from fost.learning.structure import Problem, Structure
@@ -35,7 +36,7 @@ def choose_base(
 ) -> Transform | None:
     """The best of no base, a DCT and a wavelet for a structure that wants a base."""
     few = problem.data.sample(_SIGNALS)
-    bases = _possible_bases(problem, few, signal_shape)
+    bases = possible_bases(few, problem.rule, signal_shape)
     # A size that depends on the data is chosen over a base, so that all trials have equal sizes.
     trial = replace(problem, data=few, max_iter=_BASE_ITERATIONS[0], saved_gram=None)
     structure = structure.fit_to(replace(trial, base=bases[1]))
@@ -51,21 +52,19 @@ def choose_base(
     return min(runs, key=lambda run: run[1].best_error)[0].base
 
 
-def _possible_bases(
-    problem: Problem, few: TrainingData, signal_shape: int | tuple[int, ...] | None
+def possible_bases(
+    few: TrainingData, rule: SelectionRule, signal_shape: int | tuple[int, ...] | None
 ) -> list[Transform | None]:
     """No base, a DCT and, if possible, a wavelet.
 
     Without a shape, signals are one-dimensional or squares: the DCT with the smaller error decides.
     """
-    n = problem.n_features
+    n = few.n_features
     shapes = [check_signal_shape(signal_shape, n)]
     if signal_shape is None and isqrt(n) ** 2 == n > 1:
         shapes.append((isqrt(n), isqrt(n)))
     dcts = [DCT(shape) for shape in shapes]
-    errors = [
-        error_from_energy(few.statistic(None, dct, problem.rule).energy, few.energy) for dct in dcts
-    ]
+    errors = [error_from_energy(few.statistic(None, dct, rule).energy, few.energy) for dct in dcts]
     dct = dcts[int(np.argmin(errors))]
     try:
         return [None, dct, Wavelet(dct.shape)]

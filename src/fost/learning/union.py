@@ -26,7 +26,7 @@ from fost.learning.statistics import Statistic, sum_of_squares
 from fost.learning.structure import Problem, Structure, set_checked
 from fost.streams import Sums
 from fost.streams.base import Weights
-from fost.transforms import Coder, Union, with_base
+from fost.transforms import Coder, PursuitCoder, Union, with_base
 from fost.transforms.bank import TransformCollection
 
 # Signals per feature and member for the bank that a union starts from. Batches improve the start,
@@ -228,10 +228,10 @@ def max_union_members(n_features: int) -> int:
 class PursuitPass:
     """X W Y^T and X W X^T of a block of signals with weights W, and the energy of imputed entries.
 
-    The codes X are found by orthogonal matching pursuit in a union.
+    The codes X are found by orthogonal matching pursuit in a union or another such dictionary.
     """
 
-    union: Union
+    union: PursuitCoder
     n_nonzero_coefs: int
     name: str
     prior: GaussianPrior | None = None

@@ -18,8 +18,8 @@ from fost.learning.statistics import error_from_energy, sum_of_squares
 from fost.learning.structure import Structure
 from fost.learning.training_data import TrainingData
 from fost.learning.union import UnionOf, max_union_members
-from fost.transforms import DCT, Coder, Transform, Union
-from fost.transforms.union import pursuit_flops
+from fost.transforms import DCT, Coder, PursuitCoder, Transform
+from fost.transforms.pursuit_coder import pursuit_flops
 
 # Fixed transforms to learn over, by their names; learning without a base has an empty name.
 Bases = dict[str, Transform | None]
@@ -258,7 +258,7 @@ def relative_error(
     """
     if isinstance(Y, TrainingData):
         rule = SelectionRule(n_nonzero_coefs, threshold=threshold)
-        if isinstance(coder, Union):  # codes by pursuit do not give the error from M alone
+        if isinstance(coder, PursuitCoder):  # codes by pursuit do not give the error from M alone
             return Y.relative_error(coder, rule)
         return error_from_energy(Y.statistic(None, coder, rule).energy, Y.energy)
     Y = scale_to_safe_range(Y)

@@ -12,7 +12,7 @@ from fost._typing import Floats
 from fost.learning.canonical_order import total_weight
 from fost.learning.training_data import TrainingData
 from fost.model_selection.candidates import Bases, Candidate, relative_error
-from fost.transforms import DCT, Givens, Transform, Union
+from fost.transforms import DCT, Givens, PursuitCoder, Transform
 from fost.transforms.bases import check_signal_shape
 
 # A candidate whose predicted error exceeds the limit by less than this share may still reach it.
@@ -78,7 +78,7 @@ class SelectionCriterion:
 
     def _bits(self, row: Candidate) -> float:
         """Additional bits per code, compared with the codes of a single transform."""
-        if isinstance(row.transform, Union):
+        if isinstance(row.transform, PursuitCoder):
             atoms = row.transform.n_distinct_atoms / row.transform.n_features
             return int(self.n_nonzero_coefs) * log2(atoms)
         return log2(row.n_members)

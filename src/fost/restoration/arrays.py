@@ -1,9 +1,9 @@
 """Arrays to restore: validation, channels, numeric range and colour transform.
 
 An array has one to three spatial axes and at most one channel axis. Channels are separated first,
-so that all algorithms work on one channel at a time. Arrays are processed as floats in [0, 1]:
-types that float32 represents exactly (booleans, integers of 8 and 16 bits, float16) become
-float32, all others float64.
+so that all algorithms work on one channel at a time. Arrays are processed as floats in [0, 1].
+Types that float32 represents exactly (booleans, integers of 8 and 16 bits, float16) become float32,
+all others float64.
 """
 
 from __future__ import annotations
@@ -142,10 +142,10 @@ class ArrayFormat:
     def from_array(cls, array: Numbers, name: str) -> Self:
         """The format of an array, which error messages call `name`.
 
-        Integers of 8 and 16 bits have the range of their type. The type of wider integers, NumPy's
-        default, does not determine a range: it is 0 to 255 or 0 to 65535 if it contains all
-        values. The range of floats is [0, 1] if it contains all values. Otherwise the range
-        extends from the smallest to the largest value; NaN and infinity are ignored.
+        Integers of 8 and 16 bits have the range of their type. Wider integers, NumPy's default,
+        have the range 0 to 255 or 0 to 65535 if it contains all values. The range of floats is [0,
+        1] if it contains all values. Otherwise the range extends from the smallest to the largest
+        value; NaN and infinity are ignored.
         """
         ends = value_range(array) if has_value_range(array.dtype) else (0.0, 0.0)
         return cls.from_range(array.dtype, *ends, name)

@@ -1,8 +1,8 @@
 """Inpainting by the conditional mean of missing samples, given the observed ones.
 
-Two models compete for a signal: a Gaussian mixture of patches, which is learned from patches with
-missing samples (see `fost.imputation`), and autoregressions of several orders. The model with the
-least error on held-out observed samples is used. Images and volumes use the mixture.
+Two models compete for a signal: a Gaussian mixture of patches and autoregressions of several
+orders. The mixture is learned from patches with missing samples (see `fost.imputation`). The model
+with the least error on held-out observed samples is used. Images and volumes use the mixture.
 """
 
 from __future__ import annotations

@@ -113,8 +113,8 @@ def denoise(
     Parameters
     ----------
     x : array-like with one to three spatial axes and at most one channel axis
-        An array larger than memory is also accepted: a memory map, an array of Zarr or HDF5, a
-        path to a ``.npy`` or ``.zarr`` file, or a Dask array.
+        Arrays larger than memory are accepted: a memory map, a Zarr, HDF5 or Dask array, or a path
+        to a ``.npy`` or ``.zarr`` file.
     sigma : float, optional
         The standard deviation of the white noise, in the units of `x`. By default, the noise is
         estimated, with its spectrum, as by `estimate_sigma`; with ``noise="poisson"``, it is 0.
@@ -164,9 +164,9 @@ def denoise(
     Returns
     -------
     ndarray
-        Of the shape, type and range of `x`; integers are rounded. With ``noise="poisson"``, the
-        result of integers is float32, or float64 for more than 16 bits, since mean counts are
-        often small. The range is that of the type, or of the values for
+        An array of the shape, type and range of `x`; integers are rounded. With
+        ``noise="poisson"``, the result of integers is float32, or float64 for more than 16 bits,
+        since mean counts are often small. The range is that of the type, or of the values for
         floats and for integers of more than 16 bits. Returns `out` if it is given. The result of a
         Dask array is a lazy Dask array, whose chunks are processed with a margin.
 

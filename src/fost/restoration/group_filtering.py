@@ -89,7 +89,7 @@ def refine_by_groups(
     Returns
     -------
     ndarray
-        Of the shape and type of the images.
+        An array of the shape and type of the images.
     """
     dtype, span = images.dtype, float(np.ptp(pilots))
     if sigma < _NEGLIGIBLE_NOISE * span:

@@ -77,18 +77,18 @@ def inpaint(
 ) -> Any:
     """Fill in the missing samples of a signal, an image or a volume.
 
-    The method "shrinkage" is iterative hard thresholding: it starts from a smooth fill, and in
-    each pass sets small coefficients of overlapping patches to zero and updates the missing
-    samples. The threshold decreases from pass to pass. After half of the passes, a transform is
-    learned from the estimate. Over-relaxed passes, which suit patterns, and plain passes, which
-    suit irregular texture, are combined such that the error of held-out samples is least. For
-    compact holes, such as scratches, estimates with two patch shapes are combined with the fill of
-    a thin plate, such that the error in hidden copies of the holes is least.
+    The method "shrinkage" is iterative hard thresholding. It starts from a smooth fill. Each pass
+    sets small coefficients of overlapping patches to zero and updates the missing samples. The
+    threshold decreases from pass to pass. After half of the passes, a transform is learned from the
+    estimate. Over-relaxed passes, which suit patterns, and plain passes, which suit irregular
+    texture, are combined such that the error of held-out samples is least. For compact holes, such
+    as scratches, estimates with two patch shapes are combined with a thin-plate fill. Their weights
+    minimise the error in artificial holes of the same shapes.
 
-    The method "gaussian" learns a Gaussian mixture from all patches with missing samples (see
-    `fost.imputation`), and fills each patch by its conditional mean given its observed samples. It
-    is best for signals, where it competes with autoregressions: the model with the least error on
-    held-out samples is used.
+    The method "gaussian" learns a Gaussian mixture from all patches, including their missing
+    samples (see `fost.imputation`). It fills each patch by its conditional mean given its observed
+    samples. It is best for signals, where it competes with autoregressions: the model with the
+    least error on held-out samples is used.
 
     The method "pursuit" codes each patch once by orthogonal matching pursuit on its observed
     samples. With patches that do not overlap, a transform learned from clean data and
@@ -98,8 +98,8 @@ def inpaint(
     ----------
     x : array-like with one to three spatial axes and at most one channel axis
         Values of missing samples are ignored, and may be NaN. Masked samples of a NumPy masked
-        array are missing. An array larger than memory is also accepted: a memory map, an array of
-        Zarr or HDF5, a path to a ``.npy`` or ``.zarr`` file, or a Dask array.
+        array are missing. Arrays larger than memory are accepted: a memory map, a Zarr, HDF5 or
+        Dask array, or a path to a ``.npy`` or ``.zarr`` file.
     mask : array-like of bool, or "nan"
         True where a sample is missing; of the shape of `x` or of one channel. ``"nan"``: samples
         that are NaN are missing. A mask larger than memory is accepted in the same forms as `x`.
@@ -122,13 +122,14 @@ def inpaint(
         The default is "gaussian" for signals without a transform, otherwise "shrinkage".
     patch_shape : int or sequence of int, optional
         The patch shape. The default is that of the transform, if its sides are equal. Without a
-        transform it is 64 samples (128 for "gaussian"), 8 x 8 pixels (16 x 16 for "shrinkage" if
-        more than 60 % are missing, and both for compact holes) or 4 x 8 x 8 voxels.
+        transform it is 64 samples (128 for "gaussian"), 8 x 8 pixels or 4 x 8 x 8 voxels.
+        "shrinkage" uses 16 x 16 pixels if more than 60 % are missing, and both shapes for compact
+        holes.
     max_iter : int, optional
         The number of passes of "shrinkage", all over-relaxed and without held-out samples. By
         default there are 36 to 80 over-relaxed passes, depending on the fraction of missing
-        samples, up to 40 more while the held-out error decreases, and a quarter as many plain
-        passes. Compact holes have 120 over-relaxed passes for each patch shape.
+        samples. Up to 40 more follow while the held-out error decreases, and a quarter as many
+        plain passes. Compact holes have 120 over-relaxed passes for each patch shape.
     prior : float
         For "pursuit": the preference for atoms with large coefficients in other patches, from 0
         (none) to 1. The default is best for overlapping patches; without overlap, 0.6 is better.
@@ -146,8 +147,8 @@ def inpaint(
     Returns
     -------
     ndarray
-        Of the shape and type of `x`, with unchanged observed samples. Returns `out` if it is
-        given. The result of a Dask array is a lazy Dask array, whose chunks are processed with a
+        An array of the shape and type of `x`, with unchanged observed samples. Returns `out` if it
+        is given. The result of a Dask array is a lazy Dask array, whose chunks are processed with a
         margin.
 
     Examples

@@ -247,10 +247,10 @@ def hide_copies(mask: Mask, has_parts: bool, random: np.random.Generator) -> Mas
 def least_error_weights(errors: Floats) -> Floats:
     """The weights of the convex combination of estimates with the least squared error.
 
-    `errors` E has samples in rows and estimates in columns. The weights w >= 0 of sum 1 minimise
-    w^T Q w, where Q = E^T E. They are proportional to the minimiser of w^T Q w + (1 - sum(w))^2
-    without a constraint on the sum, since the best multiple of any w has a value that increases
-    with w^T Q w.
+    `errors` E has samples in rows and estimates in columns. The weights ``w >= 0`` of sum 1
+    minimise ``w^T Q w``, where ``Q = E^T E``. They are proportional to the unconstrained minimiser
+    of ``w^T Q w + (1 - sum(w))^2``. The reason is that the best multiple of any w has a value that
+    increases with ``w^T Q w``.
     """
     Q, n = errors.T @ errors, errors.shape[1]
     scale = max(float(np.trace(Q)) / n, np.finfo(float).tiny)

@@ -48,12 +48,13 @@ class MatchingPursuit:
         n_samples = prod(patch_shape)
         check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, n_samples, "the samples of a patch")
         steps = check_stride(stride, patch_shape, tuple(max(1, k // 4) for k in patch_shape))
+        n_entries = min(n_nonzero_coefs, transform.n_atoms)
         atoms = np.array(transform.matrix.T, dtype=array.dtype, order="C")
         if prior > 0:
             known, holes = pad_to(array, patch_shape), pad_to(mask, patch_shape)
             grid = PatchGrid(known.shape, patch_shape, patch_shape)
-            atoms *= _atom_scales(known, holes, atoms, grid, n_nonzero_coefs)[:, None] ** prior
-        return cls(atoms, patch_shape, steps, n_nonzero_coefs)
+            atoms *= _atom_scales(known, holes, atoms, grid, n_entries)[:, None] ** prior
+        return cls(atoms, patch_shape, steps, n_entries)
 
     def __call__(self, array: Numbers, mask: Mask, random: np.random.Generator) -> Numbers:
         known, holes = pad_to(array, self.patch_shape), pad_to(mask, self.patch_shape)

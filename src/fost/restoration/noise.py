@@ -58,9 +58,10 @@ def estimate_sigma(
     r"""Estimate the standard deviation of the noise in a signal, an image or a volume.
 
     The quietest patches of most arrays contain little but noise at high frequencies. The estimate
-    is :math:`\sqrt{q / F^{-1}(0.1)}`, where q is the 0.1-quantile over patches of the energy in
-    the upper half of the DCT frequencies along each axis, and F is the chi-squared distribution
-    with as many degrees of freedom. Fine texture in all parts of the array counts as noise.
+    is :math:`\sqrt{q / F^{-1}(0.1)}`, where q is the 0.1-quantile over patches of the
+    high-frequency energy. This is the energy in the upper half of the DCT frequencies along each
+    axis. F is the chi-squared distribution with as many degrees of freedom. Fine texture in all
+    parts of the array counts as noise.
 
     Images and volumes with coloured noise have another spectrum in their quietest patches. If the
     noise is homogeneous, the estimate is the root mean square of this spectrum. JPEG compression

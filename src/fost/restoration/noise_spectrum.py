@@ -7,8 +7,8 @@ r"""Spectra of stationary noise, estimated from the quietest patches of an array
    of an array is not (`SpectrumEstimate.is_homogeneous`).
 4. White noise has equal variances at middle and high frequencies (`SpectrumEstimate.is_white`).
 
-Coloured noise multiplies thresholds of coefficients by their standard deviations, and replaces
-the identity matrix in the filter of groups by the covariance of a block.
+Coloured noise multiplies thresholds of coefficients by their standard deviations. In the group
+filter, the covariance of a block replaces the identity matrix.
 """
 
 from __future__ import annotations

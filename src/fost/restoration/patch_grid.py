@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fost._cache import lazy_property
 from fost._validation import check_each
-from fost.transforms import Coder, Union
+from fost.transforms import Coder, PursuitCoder
 
 Sizes = int | Sequence[int]
 # The default patch shape by number of axes.
@@ -131,7 +131,8 @@ def resolve_patch_shape(
 ) -> tuple[int, ...]:
     """The patch shape that follows from the arguments of a user, which are validated."""
     if transform is not None and (
-        not isinstance(transform, Coder) or (isinstance(transform, Union) and not allow_union)
+        not isinstance(transform, Coder)
+        or (isinstance(transform, PursuitCoder) and not allow_union)
     ):
         known = "a transform, a bank or a union" if allow_union else "a transform or a bank"
         raise TypeError(f"transform must be {known}, got {type(transform).__name__}")

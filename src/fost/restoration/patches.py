@@ -42,8 +42,8 @@ def patches(
         The shape of a patch. An integer applies to all axes.
     stride : int or sequence of int, optional
         Distance between the starts of neighbouring patches along each axis. The default is
-        `patch_shape`, for patches that do not overlap, except for the last ones along an axis
-        whose length is not a multiple of the patch.
+        `patch_shape`: patches do not overlap, except the last ones along an axis whose length is
+        not a multiple of the patch.
     channel_axis : int, optional
         The channel axis. The patches of the first channel precede those of the second, and so on.
         If None, there are no channels.

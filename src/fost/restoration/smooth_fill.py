@@ -37,8 +37,8 @@ _SOLVED_SAMPLES = 2**15
 def smooth_fill(array: Numbers, mask: Mask) -> tuple[Numbers, int]:
     """Each missing sample as the mean of its observed neighbours.
 
-    Where there are none, the array at half the resolution is filled in the same way, and so on:
-    the deeper a sample lies inside a hole, the wider is its neighbourhood.
+    Where there are none, the array at half the resolution is filled in the same way, and so on. The
+    deeper a sample lies inside a hole, the wider is its neighbourhood.
 
     Parameters
     ----------
@@ -60,8 +60,9 @@ def smooth_fill(array: Numbers, mask: Mask) -> tuple[Numbers, int]:
 def thin_plate_fill(array: Numbers, mask: Mask) -> Numbers:
     """Missing samples x that minimise the energy of a thin plate with a tension t.
 
-    The energy is the sum of (d_i d_j x)^2 over all pairs of axes (i, j) and of t^2 (d_i x)^2 over
-    all axes, where d_i is the difference of neighbours. Arguments are those of `smooth_fill`.
+    The energy is the sum of ``(d_i d_j x)^2`` over all pairs of axes and of ``t^2 (d_i x)^2`` over
+    all axes. Here ``d_i`` is the difference of neighbours along axis i. Arguments are those of
+    `smooth_fill`.
     """
     filled = smooth_fill(array, mask)[0]
     unknown = mask & (distance_transform_cdt(mask) <= _MAX_DISTANCES[mask.ndim])

@@ -69,6 +69,13 @@ class TransformCollection(Coder):
         shared, rests = self._split
         return sum(stage.n_parameters for rest in (shared, *rests) for stage in rest)
 
+    def _storage_bits(self, bits_per_value: int) -> int:
+        """The sum over the members; a shared base counts once."""
+        shared, rests = self._split
+        return sum(
+            stage._storage_bits(bits_per_value) for rest in (shared, *rests) for stage in rest
+        )
+
     def _members_and_rows(self, codes: csr_array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The member and the row of each entry of the codes."""
         rows = np.repeat(np.arange(codes.shape[0]), np.diff(codes.indptr))

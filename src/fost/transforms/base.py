@@ -34,11 +34,11 @@ class Transform(Coder):
 
     Notes
     -----
-    To define a transform, derive a class with a `kind`, the property `n_features`, and either
-    `matrix` or both `forward` and `inverse` for signals in the rows of an array. Each argument of
-    ``__init__`` must be an attribute. Such a transform works wherever transforms do, also as a
-    base for learning and in files, at the speed of a dense matrix. To load such a file, import
-    the class first, or install a package that declares it: an entry point of the group
+    To define a transform, derive a class with a `kind` and the property `n_features`. Implement
+    either `matrix`, or both `forward` and `inverse` for signals in rows. Each argument of
+    ``__init__`` must be an attribute. Such a transform works wherever transforms do, also as a base
+    for learning and in files, at the speed of a dense matrix. To load such a file, import the class
+    first, or install a package that declares it. The package declares an entry point of the group
     ``fost.transforms`` whose name is the kind.
 
     Examples
@@ -85,7 +85,7 @@ class Transform(Coder):
 
     @property
     def n_parameters(self) -> int:
-        """Number of entries of its arrays."""
+        """Number of entries of its arrays; `storage_bits` distinguishes values and indices."""
         arrays = (v for v in self.arguments().values() if isinstance(v, np.ndarray))
         return sum(array.size for array in arrays)
 
@@ -336,6 +336,9 @@ class Transposed(Transform):
         """Equal to that of U."""
         return self._transform.n_parameters
 
+    def _storage_bits(self, bits_per_value: int) -> int:
+        return self._transform._storage_bits(bits_per_value)
+
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_plan(self._transform._plan, transposed=True)
 
@@ -401,6 +404,9 @@ class Chain(Transform):
     def n_parameters(self) -> int:
         """The sum over the stages."""
         return sum(stage.n_parameters for stage in self._stages)
+
+    def _storage_bits(self, bits_per_value: int) -> int:
+        return sum(stage._storage_bits(bits_per_value) for stage in self._stages)
 
     def _add_to(self, plan: _core.Plan) -> None:
         for stage in self._stages:

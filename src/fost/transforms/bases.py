@@ -9,6 +9,7 @@ from fost.transforms.base import Chain, Transform
 from fost.transforms.coder import Coder
 from fost.transforms.dct import DCT
 from fost.transforms.hadamard import Hadamard
+from fost.transforms.sparse_dictionary import SparseDictionary
 from fost.transforms.wavelet import Wavelet
 
 BASES = ("none", "dct", "hadamard", "wavelet")
@@ -66,6 +67,8 @@ def check_signal_shape(
 
 def base_of(coder: Coder) -> Transform | None:
     """The stages below the last one, which all members share; None if there are none."""
+    if isinstance(coder, SparseDictionary):
+        return coder.base
     below = Chain(coder.members[:1]).stages[:-1]
     if not below or any(Chain([other]).stages[:-1] != below for other in coder.members):
         return None

@@ -18,6 +18,7 @@ from fost._typing import DType, Floats, Numbers
 from fost._validation import (
     ContainsNaN,
     check_flag,
+    check_integer,
     check_path,
     check_signals,
     check_stored,
@@ -53,8 +54,13 @@ def dense_flops(n: int) -> int:
     return (2 * n - 1) * n
 
 
+def index_bits(n: int) -> int:
+    """Bits of an index of one of n items, ceil(log2(n))."""
+    return (n - 1).bit_length()
+
+
 class Coder(Described, ABC):
-    """A `Transform`, `Bank` or `Union`, which maps signals to sparse codes and back.
+    """A `Transform`, `Bank`, `Union` or `SparseDictionary`: maps signals to sparse codes and back.
 
     A code has one entry per atom. The atoms are the columns of `matrix`.
 
@@ -118,14 +124,48 @@ class Coder(Described, ABC):
         Parameters
         ----------
         n_nonzero_coefs : int
-            Entries per code, s. Only the matching pursuit of a `Union` depends on it.
+            Entries per code, s. Only matching pursuit depends on it.
         """
         return self.flops
 
     @property
     @abstractmethod
     def n_parameters(self) -> int:
-        """Number of stored parameters."""
+        """Number of real parameters; `storage_bits` also counts the indices of features."""
+
+    def storage_bits(self, bits_per_value: int = 16) -> int:
+        """Bits to store the learned parameters, including the indices of features.
+
+        A real parameter takes `bits_per_value` bits, an index of one of n features ceil(log2(n))
+        bits. A rotation is an angle and an ordered pair of indices, whose order distinguishes
+        rotations from reflections. Fixed transforms take none. A sparse dictionary has a value and
+        an index for each entry of its atoms, circulants have the values of their kernels.
+
+        Parameters
+        ----------
+        bits_per_value : int
+            Bits per real parameter, from 1 to 64.
+
+        Examples
+        --------
+        >>> import fost, numpy as np
+        >>> fost.DCT((8, 8)).storage_bits(), fost.Dense(np.eye(64)).storage_bits()
+        (0, 65536)
+        >>> fost.Givens([(0, 5)], [np.eye(2)], n_features=64).storage_bits()  # 16 + 2 * 6
+        28
+        """
+        return self._storage_bits(check_integer(bits_per_value, "bits_per_value", 1, 64))
+
+    def _storage_bits(self, bits_per_value: int) -> int:
+        """The bits of all arrays and of a base; integers are indices of features."""
+        bits = 0
+        for value in self.arguments().values():
+            if isinstance(value, Coder):
+                bits += value._storage_bits(bits_per_value)
+            elif isinstance(value, np.ndarray):
+                is_index = value.dtype.kind in "iu"
+                bits += value.size * (index_bits(self.n_features) if is_index else bits_per_value)
+        return bits
 
     @property
     @abstractmethod
@@ -249,6 +289,7 @@ class Coder(Described, ABC):
         metadata: Mapping[str, str] | None = None,
         *,
         overwrite: bool = True,
+        compact: bool = False,
     ) -> None:
         """Write to a .safetensors file, which replaces an existing file atomically.
 
@@ -264,12 +305,17 @@ class Coder(Described, ABC):
         overwrite : bool
             Whether an existing file may be replaced; if false, an existing file is a
             FileExistsError.
+        compact : bool
+            Whether to round parameters to 16 bits: angles of rotations to 5e-5, entries of
+            reflectors and matrices to a relative error of 5e-4. The loaded transform is
+            orthonormal up to float64 rounding. If false, files are bit-exact.
         """
         check_path(path, "path")
         if not check_flag(overwrite, "overwrite") and os.path.lexists(path):
             raise FileExistsError(f"{os.fspath(path)!r} exists already")
         checked = {} if metadata is None else storage.check_metadata(metadata)
-        storage.write_model_file(path, *storage.model_parts(self), storage.FORMAT, checked)
+        parts = storage.model_parts(self, check_flag(compact, "compact"))
+        storage.write_model_file(path, *parts, storage.FORMAT, checked)
 
     @property
     @abstractmethod

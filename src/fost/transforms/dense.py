@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import polar
 
 from fost import _core
 from fost._threads import single_threaded_blas
@@ -67,6 +68,20 @@ class Dense(Transform):
     @property
     def n_features(self) -> int:
         return len(self._matrix)
+
+    def _packed(self, compact: bool) -> dict[str, object]:
+        return {"matrix": self._matrix.astype(np.float16) if compact else self._matrix}
+
+    @classmethod
+    @single_threaded_blas
+    def _unpacked(cls, packed: dict[str, Any]) -> dict[str, Any]:
+        """The arguments; a compact matrix becomes the nearest orthonormal one."""
+        matrix = packed["matrix"]
+        return (
+            {"matrix": polar(matrix.astype(np.float64))[0]}
+            if matrix.dtype == np.float16
+            else packed
+        )
 
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_dense(self._matrix)

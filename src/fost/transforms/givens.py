@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from fost import _core
 from fost._validation import check_array, check_integer, check_parameters, check_shape
 from fost.transforms.base import Transform, hint_at_quantised
+from fost.transforms.coder import index_bits
 
 # max|B B^T - I| of an orthogonal block is at most this: more than rounding to float32 causes.
 _TOLERANCE = 1e-5
@@ -95,14 +96,62 @@ class Givens(Transform):
 
     @property
     def n_parameters(self) -> int:
-        """2 per rotation: its cosine and sine."""
+        """2 per rotation: its cosine and sine. `storage_bits` counts an angle and two indices."""
         return 2 * self.n_rotations
+
+    def _storage_bits(self, bits_per_value: int) -> int:
+        return self.n_rotations * (bits_per_value + 2 * index_bits(self.n_features))
+
+    def _packed(self, compact: bool) -> dict[str, object]:
+        """Small indices; angles, or the first rows of the blocks; the positions of reflections.
+
+        The second row of a block is (-s, c) or (s, -c). Blocks that differ from this by rounding
+        are stored entirely.
+        """
+        pairs = self._pairs.astype(np.min_scalar_type(self._n_features - 1))
+        rows = self._blocks[:, 0]
+        reflected = self._blocks[:, 1, 1] * rows[:, 0] < self._blocks[:, 1, 0] * rows[:, 1]
+        packed: dict[str, object] = {"pairs": pairs, "n_features": self._n_features}
+        if reflected.any():
+            packed["reflections"] = np.packbits(reflected)
+        if compact:
+            turns = np.arctan2(rows[:, 1], rows[:, 0]) / (2 * np.pi)
+            packed["angles"] = np.round(turns * 2**16).astype(np.int64).astype(np.uint16)
+        elif _with_second_rows(rows, reflected).tobytes() == self._blocks.tobytes():
+            packed["blocks"] = rows
+        else:
+            return {"pairs": pairs, "n_features": self._n_features, "blocks": self._blocks}
+        return packed
+
+    @classmethod
+    def _unpacked(cls, packed: dict[str, Any]) -> dict[str, Any]:
+        if "angles" in packed:
+            angles = packed.pop("angles") * (2 * np.pi / 2**16)
+            packed["blocks"] = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+        rows = packed.get("blocks", np.empty(0))
+        if rows.ndim == 2:
+            count = len(rows)
+            bits = packed.pop("reflections", np.zeros(-(-count // 8), np.uint8))
+            if bits.shape != (-(-count // 8),):
+                raise ValueError(f"reflections must have a bit for each of {count} blocks")
+            reflected = np.unpackbits(bits, count=count).astype(bool)
+            packed["blocks"] = _with_second_rows(rows, reflected)
+        return packed
 
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_rotations(self._pairs, self._blocks)
 
     def _described(self) -> dict[str, object]:
         return {"n_rotations": self.n_rotations}
+
+
+def _with_second_rows(
+    rows: NDArray[np.float64], reflected: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """The blocks of rotations and reflections with given first rows (c, s)."""
+    signs = np.where(reflected, -1.0, 1.0)
+    second = np.stack([-signs * rows[:, 1], signs * rows[:, 0]], axis=-1)
+    return np.stack([rows, second], axis=1)
 
 
 def _checked(

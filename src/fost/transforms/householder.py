@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,6 +79,18 @@ class Householder(Transform):
     def _additions(self) -> int:
         """n - 1 of the inner product and n of the update, for each reflector."""
         return 2 * int(self._vectors.size) - self.n_reflectors
+
+    def _packed(self, compact: bool) -> dict[str, object]:
+        return {"vectors": self._vectors.astype(np.float16) if compact else self._vectors}
+
+    @classmethod
+    def _unpacked(cls, packed: dict[str, Any]) -> dict[str, Any]:
+        vectors = packed["vectors"]
+        if vectors.dtype != np.float16:
+            return packed
+        vectors = vectors.astype(np.float64)
+        norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+        return {"vectors": vectors / np.where(norms > 0, norms, 1.0)}
 
     def _add_to(self, plan: _core.Plan) -> None:
         plan.add_reflectors(self._vectors)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from importlib.metadata import entry_points
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,8 +21,8 @@ _kinds: dict[str, type[Described]] = {}
 class Described:
     """An immutable object that is determined by its kind and the arguments of `__init__`.
 
-    Each parameter of ``__init__`` is an attribute of the same name: an array, a number, a string,
-    None, another such object, or a tuple of those.
+    Each parameter of ``__init__`` is an attribute of the same name. Its value is an array, a
+    number, a string, None, another such object, or a tuple of these.
     """
 
     # The name of the class in files; "" for classes that cannot be saved.
@@ -47,6 +47,15 @@ class Described:
     def arguments(self) -> dict[str, object]:
         """The arguments of ``__init__`` for an equal object, by name."""
         return {name: getattr(self, name) for name in self._parameters}
+
+    def _packed(self, compact: bool) -> dict[str, object]:
+        """The arguments in the form that files have; `compact` allows rounding to 16 bits."""
+        return self.arguments()
+
+    @classmethod
+    def _unpacked(cls, packed: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of ``__init__`` from those of `_packed`."""
+        return packed
 
     def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_"):

@@ -1,10 +1,18 @@
 """Transforms in .safetensors files, which are safe to load from untrusted sources.
 
 A file has the arrays of the transform under their names (``vectors``, or ``stages.1.vectors`` for
-the second stage of a chain). Its metadata has the fields
+the second stage of a chain). Rotations are
+
+``pairs``        the smallest unsigned type for n features, shape (n_rotations, 2)
+``blocks``       the first rows (c, s) of the blocks, or the blocks if their second rows differ from
+                 (-s, c) and (s, -c) by rounding
+``angles``       in compact files, instead of blocks: uint16, in units of 2 pi / 2^16
+``reflections``  if there are any: one bit per block, packed by ``numpy.packbits``
+
+In compact files, vectors and matrices are float16. The metadata of a file has the fields
 
 ``format``      "fost"
-``version``     "1"
+``version``     "2"; version "1", with entire blocks and wider indices, is read as well
 ``structure``   JSON: the kind of transform and its arguments that are not arrays
 ``checksum``    SHA-256 of the structure and the arrays, to detect damage
 ``metadata``    JSON: the metadata given to `Coder.save`, if any
@@ -32,7 +40,8 @@ if TYPE_CHECKING:
     from fost.transforms.coder import Coder
 
 FORMAT = "fost"
-VERSION = "1"
+VERSION = "2"
+_READABLE = ("1", VERSION)
 
 # Depth to which transforms may be nested in a file.
 _MAX_DEPTH = 16
@@ -157,10 +166,10 @@ def _checked_header(file: Any, form: str = FORMAT) -> dict[str, str]:
     header: dict[str, str] = file.metadata() or {}
     if header.get("format") != form:
         raise ValueError("it was not written by fost" if form == FORMAT else "it has none")
-    if header.get("version") != VERSION:
+    if header.get("version") not in _READABLE:
         raise ValueError(
             f"it has version {header.get('version')!r} of the format, "
-            f"this fost reads version {VERSION!r}"
+            f"this fost reads versions {' and '.join(_READABLE)}"
         )
     return header
 
@@ -175,29 +184,33 @@ def check_metadata(metadata: object) -> dict[str, str]:
     return dict(metadata)
 
 
-def model_parts(transform: Coder) -> tuple[str, dict[str, Floats]]:
+def model_parts(transform: Coder, compact: bool = False) -> tuple[str, dict[str, Floats]]:
     """The structure of a transform as JSON, and its arrays by name."""
     arrays: dict[str, Floats] = {}
-    return json.dumps(describe(transform, "", arrays), sort_keys=True), arrays
+    return json.dumps(describe(transform, "", arrays, compact), sort_keys=True), arrays
 
 
-def describe(coder: Described, prefix: str, arrays: dict[str, Floats]) -> dict[str, object]:
+def describe(
+    coder: Described, prefix: str, arrays: dict[str, Floats], compact: bool = False
+) -> dict[str, object]:
     """The structure of a transform as plain data; its arrays are added to `arrays`."""
     described: dict[str, object] = {"kind": kind_of(coder)}
-    for name, value in coder.arguments().items():
+    for name, value in coder._packed(compact).items():
         if isinstance(value, np.ndarray):
             arrays[prefix + name] = np.ascontiguousarray(value)  # as safetensors requires
         else:
-            described[name] = _as_json(value, f"{prefix}{name}.", arrays)
+            described[name] = _as_json(value, f"{prefix}{name}.", arrays, compact)
     return described
 
 
-def _as_json(value: object, prefix: str, arrays: dict[str, Floats]) -> object:
+def _as_json(
+    value: object, prefix: str, arrays: dict[str, Floats], compact: bool = False
+) -> object:
     """An argument in a form that JSON has."""
     if isinstance(value, Described):
-        return describe(value, prefix, arrays)
+        return describe(value, prefix, arrays, compact)
     if isinstance(value, tuple | list):
-        return [_as_json(entry, f"{prefix}{k}.", arrays) for k, entry in enumerate(value)]
+        return [_as_json(entry, f"{prefix}{k}.", arrays, compact) for k, entry in enumerate(value)]
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, str | int | float):
@@ -238,7 +251,7 @@ def _built(
     cls = class_of(arguments.pop("kind", None))
     for name, argument in arguments.items():
         arguments[name] = _built(argument, f"{prefix}{name}.", owned, exact, depth - 1)
-    arguments |= owned.get(prefix, {})
+    arguments = cls._unpacked({**arguments, **owned.get(prefix, {})})
     return cls._exact(**arguments) if exact else cls(**arguments)
 
 

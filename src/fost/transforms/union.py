@@ -8,29 +8,26 @@ from scipy.sparse import csr_array
 
 from fost import _core
 from fost._cache import lazy_property
-from fost._threads import single_threaded_blas
-from fost._typing import DType, Floats, Numbers
-from fost._validation import check_integer, float_type, hint_at_missing, not_finite
+from fost._typing import DType, Floats
 from fost.coding.atoms import PreparedAtoms
 from fost.coding.encode import blas_threads, collect_codes
-from fost.coding.omp import scaled_omp
-from fost.coding.selection import SelectionRule
+from fost.coding.omp import PursuitAtoms
 from fost.transforms.bank import TransformCollection
 from fost.transforms.base import Chain, Transform
+from fost.transforms.pursuit_coder import PursuitCoder, padded_gram
 
 # Atoms are equal if they agree to this many decimal digits.
 _DIGITS = 10
 
 
-class Union(TransformCollection):
+class Union(PursuitCoder, TransformCollection):
     """A collection of B orthonormal transforms; the code of a signal may use atoms of all members.
 
-    Codes are found by orthogonal matching pursuit, as by `omp` in the concatenated atoms: with at
-    most `n_nonzero_coefs` entries, or with as many as `max_error` requires. There is no
-    `threshold`. The correlations with the atoms are computed by the fast transforms, and a base
-    that all members share is applied once. An atom that several members share counts as that of
-    the first. Codes have n_members * n_features columns: atom i of member b is column
-    b * n_features + i.
+    Codes are found by orthogonal matching pursuit, as by `omp` in the concatenated atoms. They have
+    at most `n_nonzero_coefs` entries, or as many as `max_error` requires. There is no `threshold`.
+    The correlations with the atoms are computed by the fast transforms, and a base that all members
+    share is applied once. An atom that several members share counts as that of the first. Codes
+    have n_members * n_features columns: atom i of member b is column b * n_features + i.
 
     Parameters
     ----------
@@ -58,48 +55,6 @@ class Union(TransformCollection):
     def n_distinct_atoms(self) -> int:
         """Number of distinct atoms; an atom that several members share counts once."""
         return len(self._distinct)
-
-    def encode_flops(self, n_nonzero_coefs: int) -> int:
-        r"""Operations to encode one signal: `flops` for the correlations, and the pursuit.
-
-        With K distinct atoms, Batch-OMP takes :math:`s^2 K + 3 s K + s^3` operations. If it is
-        faster, the rotations of the members are applied to residuals instead, which this count
-        ignores.
-
-        Parameters
-        ----------
-        n_nonzero_coefs : int
-            Entries per code, s.
-
-        Examples
-        --------
-        >>> import fost, numpy as np
-        >>> union = fost.Union([fost.DCT(4), fost.Dense(np.eye(4))])
-        >>> union.flops, union.encode_flops(2)
-        (42, 130)
-        """
-        s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, self.n_features, "n_features")
-        return self.flops + pursuit_flops(s, self.n_distinct_atoms)
-
-    def _encode_block(
-        self, rule: SelectionRule, has_missing: bool, name: str, block: Numbers
-    ) -> csr_array:
-        if rule.threshold is not None:
-            raise ValueError("threshold must be None for a Union, whose codes are found by pursuit")
-        signals = block.astype(float_type(block.dtype), copy=False)
-        missing = np.isnan(signals) if has_missing else None
-        atoms = self._pursuit_atoms(signals.dtype, masked=has_missing)
-        codes = scaled_omp(atoms, signals, rule.s, missing, rule.max_error)
-        if codes is None:
-            error = not_finite(block, name)
-            raise error if has_missing else hint_at_missing(error)
-        return codes
-
-    def energy_kept(self, Y: Floats, codes: csr_array) -> float:
-        residual = Y - self.decode(codes)
-        with np.errstate(over="ignore", invalid="ignore"):
-            total, lost = (np.sum(np.square(part, dtype=np.float64)) for part in (Y, residual))
-            return float(total - lost)
 
     @lazy_property
     def _atoms_without_base(self) -> NDArray[np.float64]:
@@ -133,27 +88,13 @@ class Union(TransformCollection):
     def _plan(self) -> _core.Union:  # type: ignore[override]
         return _core.Union(*self._plans, self._distinct, self._atoms_without_base[self._distinct])
 
-    @lazy_property
-    def _prepared(self) -> dict[tuple[DType, bool], UnionAtoms | ExplicitAtoms]:
-        return {}
-
-    def _pursuit_atoms(self, dtype: DType, masked: bool) -> UnionAtoms | ExplicitAtoms:
-        """The atoms in the form that the core takes for signals of a type, kept for later calls."""
-        key = dtype, masked
-        if key not in self._prepared:
-            self._prepared[key] = (
-                ExplicitAtoms(self.matrix.T[self._distinct], self._distinct, self.n_atoms, dtype)
-                if masked
-                else UnionAtoms(
-                    self._plan, self._atoms_without_base[self._distinct], self.n_atoms, dtype
-                )
-            )
-        return self._prepared[key]
-
-
-def pursuit_flops(s: int, n_atoms: int) -> int:
-    """Operations of Batch-OMP without the correlations with the signal."""
-    return s * s * n_atoms + 3 * s * n_atoms + s**3
+    def _make_pursuit_atoms(self, dtype: DType, masked: bool) -> PursuitAtoms:
+        if masked:
+            atoms = self.matrix.T[self._distinct]
+            return ExplicitAtoms(atoms, self._distinct, self.n_atoms, dtype)
+        # Atoms without the base, so that inner products of disjoint atoms are exactly zero.
+        gram = padded_gram(self._atoms_without_base[self._distinct], dtype)
+        return UnionAtoms(self._plan, gram, self.n_atoms)
 
 
 class UnionAtoms:
@@ -162,15 +103,8 @@ class UnionAtoms:
     exponents = None
     residuals: bool | None = None  # whether to pursue by residuals; None chooses the faster way
 
-    def __init__(
-        self, plan: _core.Union, atoms: NDArray[np.float64], n_atoms: int, dtype: DType
-    ) -> None:
-        self._plan, self._n_atoms = plan, n_atoms
-        pitch = -(-len(atoms) // _core.PITCH) * _core.PITCH
-        self._gram = np.zeros((len(atoms), pitch), dtype)
-        # Atoms without the base, so that inner products of disjoint atoms are exactly zero.
-        with single_threaded_blas:
-            self._gram[:, : len(atoms)] = atoms @ atoms.T
+    def __init__(self, plan: _core.Union, gram: Floats, n_atoms: int) -> None:
+        self._plan, self._gram, self._n_atoms = plan, gram, n_atoms
 
     def pursue(
         self, Y: Floats, missing: NDArray[np.bool_] | None, s: int, max_error: float

@@ -2,10 +2,10 @@
 
 With pairs v_k = (x_2k, x_2k+1), a filter bank gives the coefficients c_k = sum_p A_p v_(k+p). Row 0
 of the 2 x 2 matrices A_p is the low-pass filter and row 1 the high-pass filter. If the filter bank
-is orthonormal, all rows of A_0 are parallel to a vector r, and all rows of the last A_p are
-orthogonal to it. A rotation R with rows r and its normal maps v_k to a pair (p_k, q_k). The
-coefficients then equal those of a shorter filter bank, with one A_p less, of the pairs
-(p_k, q_(k+1)). The lattice is the sequence of these rotations.
+is orthonormal, all rows of A_0 are parallel to a vector r. All rows of the last A_p are orthogonal
+to r. A rotation R with rows r and its normal maps v_k to a pair (p_k, q_k). The coefficients then
+equal those of a shorter filter bank, with one A_p less, of the pairs (p_k, q_(k+1)). The lattice is
+the sequence of these rotations.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _LATTICE_TOLERANCE = 1e-10
 class Wavelet(RotationProduct):
     """The separable periodic wavelet transform of signals of a given shape.
 
-    For each row y of Y, ``forward(Y)`` equals the coefficients of
-    ``pywt.wavedecn(y.reshape(shape), name, mode="periodization", level=level)`` in the order of
-    ``pywt.coeffs_to_array(...)[0].ravel()``: an array of the shape of a signal, with the coarsest
-    coefficients first along each axis.
+    For each row y of Y, ``forward(Y)`` equals the coefficients of ``pywt.wavedecn(y.reshape(shape),
+    name, mode="periodization", level=level)`` in the order of
+    ``pywt.coeffs_to_array(...)[0].ravel()``. That array has the shape of a signal, with the
+    coarsest coefficients first along each axis.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class Wavelet(RotationProduct):
 
     Notes
     -----
-    A filter bank with filters of L entries is computed as a lattice of L / 2 layers of rotations,
-    with 3/2 L operations per coefficient and axis instead of 2 L.
+    A filter bank with filters of L entries is computed as a lattice of L / 2 layers of rotations.
+    It takes 3/2 L operations per coefficient and axis instead of 2 L.
 
     Examples
     --------

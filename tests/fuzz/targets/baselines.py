@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import fost
 from fost import baselines
 from tests import cases
 from tests.fuzz.judge import Fuzz
@@ -74,6 +75,24 @@ def ksvd(fuzz: Fuzz) -> None:
         batch_size = "auto"
     more |= {"approximate": fuzz.flag(), "batch_size": batch_size}
     use(fuzz, baselines.KSVD(**shared, **more), n, lazy=False)
+
+
+@target(2)
+def sparse_ksvd(fuzz: Fuzz) -> None:
+    n = min(fuzz.size(), 9) + 1
+    base: Any = fuzz.pick(("auto", "dct", "none", None, fost.DCT(n)))
+    if fuzz.spoil():
+        base = fuzz.wrong(
+            "base", "fourier", 3, np.eye(n), fost.DCT(n + 1), fost.Bank([fost.DCT(n)])
+        )
+    estimator = fost.SparseKSVD(
+        **common(fuzz, n),
+        n_entries=fuzz.optional("n_entries", 1, n),
+        base=base,
+        max_iter=fuzz.integer("max_iter", 0, 2, 2**31 - 1),
+        tol=fuzz.number("tol", 0, 0.01, least=0),
+    )
+    use(fuzz, estimator, n, lazy=False)
 
 
 @target(2)

@@ -142,6 +142,21 @@ def union_dictionary(fuzz: Fuzz) -> None:
     use(fuzz, learned(fuzz, fost.UnionDictionary, known, n, **parameters), n)
 
 
+@target(2)
+def circulant_dictionary(fuzz: Fuzz) -> None:
+    n = min(fuzz.size(), 9) + 1
+    estimator = fost.CirculantDictionary(
+        fuzz.integer("n_members", 1, 3, 2**20),
+        fuzz.optional("n_nonzero_coefs", 1, n),
+        n_init=fuzz.integer("n_init", 1, 3, 2**31 - 1),
+        max_iter=fuzz.integer("max_iter", 0, 3, 2**31 - 1),
+        tol=fuzz.number("tol", 0, 1e-3, least=0),
+        random_state=fuzz.random_state(),
+        sparse_output=fuzz.flag(),
+    )
+    use(fuzz, estimator, n)
+
+
 def auto(fuzz: Fuzz, n: int) -> Any:
     shape = fuzz.pick((None, n, (n,), (1, n)))
     if fuzz.spoil():

@@ -52,9 +52,13 @@ def bank_of(fuzz: Fuzz, n: int) -> Any:
     return fuzz.call(several, member, fuzz.integer("n_members", 1, 3, 2**20))
 
 
+def circulants(fuzz: Fuzz, n: int) -> Any:
+    return fuzz.call(fost.Circulants, fuzz.integer("n_members", 1, 3, 2**20))
+
+
 @target(4)
 def structures(fuzz: Fuzz) -> None:
-    made = fuzz.pick((full, reflectors, rotations, bank_of))(fuzz, fuzz.size())
+    made = fuzz.pick((full, reflectors, rotations, bank_of, circulants))(fuzz, fuzz.size())
     fuzz.expect(isinstance(made, fost.Structure) and made == made, "a structure")
     hash(made)
     repr(made)

@@ -197,6 +197,47 @@ def union(fuzz: Fuzz) -> None:
 
 
 @target()
+def circulant(fuzz: Fuzz) -> None:
+    n, count = fuzz.size(), int(fuzz.rng.integers(1, 4))
+    kernels: Any = fuzz.rng.standard_normal((count, n)) + 0.1
+    if fuzz.spoil():
+        wrong = (None, "kernels", [], [1.0, 2.0], np.zeros((1, n)), [[np.nan]], np.empty((0, n)))
+        kernels = fuzz.wrong("kernels", *wrong)
+    made = fuzz.call(fost.Circulant, kernels)
+    fuzz.close(made.matrix, reference.circulant_atoms(made.kernels).T, "the shifts")
+    fuzz.expect(made == fost.Circulant(made.kernels) and hash(made) == hash(made), "equality")
+    fuzz.expect(made.n_parameters == n * count, "n_parameters")
+
+
+@target()
+def sparse_dictionary(fuzz: Fuzz) -> None:
+    n = fuzz.size()
+    count, p = int(fuzz.rng.integers(1, 2 * n + 2)), int(fuzz.rng.integers(1, n + 1))
+    indices: Any = np.array([fuzz.rng.permutation(n)[:p] for _ in range(count)])
+    values: Any = fuzz.rng.standard_normal((count, p))
+    base: Any = fuzz.transform(n)
+    if fuzz.spoil():
+        base = fuzz.wrong("base", None, "dct", np.eye(n), fost.Bank([fost.DCT(n)]))
+    elif fuzz.spoil():
+        indices = fuzz.wrong(
+            "indices", indices + n, -1 - indices, indices / 2, indices[0], np.zeros((count, 0))
+        )
+    elif fuzz.spoil():
+        values = fuzz.wrong("values", 0 * values, values[:, 1:], values * np.nan, values[None])
+    made = fuzz.call(fost.SparseDictionary, base, indices, values)
+    A = np.zeros((count, n))
+    np.put_along_axis(A, made.indices.astype(np.intp), made.values, axis=1)
+    fuzz.close(made.matrix, reference.matrix(made.base) @ A.T, "the atoms")
+    copy = fost.SparseDictionary(made.base, made.indices, made.values)
+    fuzz.expect(made == copy and hash(made) == hash(copy), "equality")
+    Y = fuzz.rng.standard_normal((5, n))
+    s = min(n, count, 3)
+    codes = made.encode(Y, s)
+    fuzz.close(made.decode(codes), codes.toarray() @ made.matrix.T, "decode")
+    fuzz.expect((np.diff(codes.indptr) <= s).all(), "entries per code")
+
+
+@target()
 def as_linear_operator(fuzz: Fuzz) -> None:
     n = fuzz.size()
     transform = fuzz.transform(n)

@@ -5,8 +5,10 @@
 //
 //     d' = (E_I + x d^T)^T x, normalised;  x' = (E_I + x d^T) d'.
 //
-// Each signal that uses the atom is read once for d' and once for x'. E, X and D are updated in
-// place, so that the next atom uses the new residual. NumPy twin: tests/reference.py, sweep_atoms.
+// For sparse K-SVD, d' keeps its p largest entries before it is normalised: the best atom with p
+// entries for the coefficients x. Each signal that uses the atom is read once for d' and once for
+// x'. E, X and D are updated in place, so that the next atom uses the new residual. NumPy twin:
+// tests/reference.py, sweep_atoms.
 #pragma once
 
 #include "kernels/pursuit/batch_omp.hpp"
@@ -26,10 +28,30 @@ template <class T> FOST_INLINE void prefetch_row(const T* row, int n) {
   for (int i = 0; i < n; i += 64 / static_cast<int>(sizeof(T))) __builtin_prefetch(row + i, 1);
 }
 
+// Sets all but the `entries` largest magnitudes to zero; ties go to the lower index. `left` (n) is
+// working memory.
+template <class T> void keep_largest(double* direction, int n, int entries, T* left) {
+  if (entries >= n) return;
+  for (int i = 0; i < n; ++i) left[i] = T(1);
+  for (int k = 0; k < entries; ++k) {
+    int best = -1;
+    double most = -1;
+    for (int i = 0; i < n; ++i) {
+      const double magnitude = left[i] != 0 ? __builtin_fabs(direction[i]) : -1;
+      best = magnitude > most ? i : best;
+      most = magnitude > most ? magnitude : most;
+    }
+    if (best < 0) return;  // the direction is not finite
+    left[best] = T(0);
+  }
+  for (int i = 0; i < n; ++i)
+    if (left[i] != 0) direction[i] = 0;
+}
+
 // Updates the atoms of `order`; `direction` (n) and `atom` (n) are working memory.
 template <class T>
-void sweep_atoms(const AtomUses<T>& uses, int n, const std::int32_t* order, int count, T* atoms,
-                 T* residual, double* direction, T* atom) {
+void sweep_atoms(const AtomUses<T>& uses, int n, int entries, const std::int32_t* order, int count,
+                 T* atoms, T* residual, double* direction, T* atom) {
   constexpr int L = LANES<T>;
   constexpr std::int64_t AHEAD = 8;
   for (int a = 0; a < count; ++a) {
@@ -47,6 +69,7 @@ void sweep_atoms(const AtomUses<T>& uses, int n, const std::int32_t* order, int 
       energy += x * x;
     }
     add_in_double(energy, old, direction, n);
+    keep_largest(direction, n, entries, atom);
     const double norm = __builtin_sqrt(dot(direction, direction, n));
     if (!(norm > 0)) continue;  // the atom is unused, or has no effect
     for (int i = 0; i < n; ++i) atom[i] = static_cast<T>(direction[i] / norm);
