@@ -1,24 +1,28 @@
 """Eigenvectors of given matrices as chains of rotations, against pyfaust's `eigtj`.
 
-    python -m benchmarks.approximation RESULT.json [--quick]
+    python -m benchmarks.approximation [PART ...]
 
-prints the tables of docs/explanation/approximation.md and writes all figures. All medians are
-over five seeds that no development used. Without pyfaust its rows come from the
-same algorithm in fost (``effort="greedy"``, one rotation per factor), and the table says so.
+measures the named parts, all by default: digits, speed, five_percent, eigtj_N for N = 128, 256,
+512, and curves_N for N = 64 to 1,024. Each is a table of benchmarks/results/approximation.json.
+docs/explanation/approximation.svg is drawn from the curves. Medians are over five seeds that no
+development used, three at n = 512 and one at n = 1,024. Without pyfaust its columns come from the
+same algorithm in fost (``effort="greedy"``).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from math import log2
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.stats import ortho_group
 from sklearn.datasets import load_digits
@@ -29,16 +33,20 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 import fost
+from benchmarks.frontier import SVG_STYLE, drawn_svg
+from benchmarks.results import Results, Table, load
 
 try:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from pyfaust.fact import eigtj  # type: ignore[import-not-found]
+        from pyfaust.fact import eigtj
 except ImportError:
     eigtj = None
 
 Array = NDArray[np.float64]
 SEEDS = range(100, 105)
+UNITS = (0.25, 0.5, 1.0, 2.0)
+SIZES = (64, 128, 256, 512, 1024)
 
 
 # Matrices
@@ -134,65 +142,64 @@ def cpu_time(function: Callable[[], Any], repeats: int = 5) -> float:
     return float(np.median(times))
 
 
-def against_eigtj(sizes: tuple[int, ...]) -> list[dict[str, Any]]:
-    rows = []
-    for n in sizes:
-        for name in ("sensor", "community"):
-            for part in (1.0, 0.5):
-                g = round(part * n * log2(n))
-                errors = []
-                for seed in SEEDS:
-                    S = FAMILIES[name](n, seed)
-                    ours = [fost.eigh(S, g, effort=e).error for e in ("greedy", "grow", "full")]
-                    errors.append([faust_error(S, g, None), faust_error(S, g, 1), *ours])
-                layers, single, greedy, grow, full = np.median(errors, axis=0)
-                ratio = float(np.median(np.array(errors)[:, 4] / np.array(errors)[:, 1]))
-                row = {"graph": name, "n": n, "g": g, "eigtj layers": layers, "eigtj 1": single}
-                row |= {"greedy": greedy, "grow": grow, "full": full, "full / eigtj 1": ratio}
-                row["target"] = 0.55 if part == 1 else 0.75
-                rows.append(row)
-                print("  ".join(f"{k} {v:.4g}" if k != "graph" else v for k, v in row.items()))
-    return rows
+def against_eigtj(n: int, results: Results) -> None:
+    table = results.table(
+        f"eigtj_{n}",
+        {"graph": "", "rotations": ",", "`eigtj`, layers": ".4f", "`eigtj`, 1 per factor": ".4f"}
+        | {"greedy": ".4f", "grow": ".4f", "full": ".4f", "ratio": ".3f", "target": ".2f"},
+    )
+    for name in ("sensor", "community"):
+        for part, target in ((1.0, 0.55), (0.5, 0.75)):
+            g = round(part * n * log2(n))
+            errors = []
+            for seed in SEEDS:
+                S = FAMILIES[name](n, seed)
+                ours = [fost.eigh(S, g, effort=e).error for e in ("greedy", "grow", "full")]
+                errors.append([faust_error(S, g, None), faust_error(S, g, 1), *ours])
+            ratio = np.median([row[4] / row[1] for row in errors])
+            table.add(name, g, *np.median(errors, axis=0), ratio, target)
 
 
-def to_five_percent(n: int) -> dict[str, Any]:
+def five_percent(results: Results) -> None:
     found = []
     for seed in SEEDS:
-        S = sensor(n, seed)
+        S = sensor(1024, seed)
         start = time.process_time()
         result = fost.eigh(S, tol=0.05, effort="full")
-        found.append([result.U.flops // 6, time.process_time() - start, result.centred_error])
-    rotations, seconds, centred = np.median(found, axis=0)
-    row = {"n": n, "rotations": rotations, "cpu seconds": seconds, "centred error": centred}
-    print(row)
-    return row
+        found.append([result.U.flops // 6, time.process_time() - start, 100 * result.centred_error])
+    table = results.table(
+        "five_percent", {"rotations": ",.0f", "CPU time, s": ".1f", "centred error, %": ".1f"}
+    )
+    table.add(*np.median(found, axis=0))
 
 
-def speed(n: int) -> dict[str, Any]:
-    """CPU time of the greedy search and of applying its result, one thread."""
-    S, g = sensor(n, 100), 5 * n
-    row: dict[str, Any] = {"n": n, "g": g}
-    row["greedy seconds"] = cpu_time(lambda: fost.eigh(S, g, effort="greedy"))
-    row["greedy error"] = fost.eigh(S, g, effort="greedy").error
+def speed(results: Results) -> None:
+    """CPU time of the greedy search and of applying its result, one thread, n = 1,024."""
+    n, g = 1024, 5 * 1024
+    S = sensor(n, SEEDS[0])
     U = fost.eigh(S, g, effort="greedy").U
     Y = np.random.default_rng(0).standard_normal((10_000, n)).astype(np.float32)
-    dense = U.matrix.astype(np.float32)
-    out = np.empty_like(Y)
-    row["apply ms"] = 1e3 * cpu_time(lambda: U.forward(Y, out=out))
-    row["dense ms"] = 1e3 * cpu_time(lambda: np.matmul(Y, dense, out=out))
+    dense, out = U.matrix.astype(np.float32), np.empty_like(Y)
+    search = cpu_time(lambda: fost.eigh(S, g, effort="greedy"))
+    apply = 1e3 * cpu_time(lambda: U.forward(Y, out=out))
+    table = results.table("speed", {"": "", "fost": ".4g", "other": ".4g", "ratio": ".1f"})
+
+    def add(name: str, ours: float, other: float) -> None:
+        table.add(name, ours, other, other / ours)
+
     if eigtj is not None:
         options = {"nGivens": g, "enable_large_Faust": True, "order": "undef"}
-        row["eigtj seconds"] = cpu_time(lambda: eigtj(S, nGivens_per_fac=1, **options), 3)
-        row["eigtj error"] = faust_error(S, g, 1)
-        columns = np.asfortranarray(Y.T)
         # One rotation per factor took minutes to apply.
-        V = eigtj(S, **options)[1].astype(np.float32)
-        row["Faust ms, layers"] = 1e3 * cpu_time(lambda: V.T @ columns, 3)
-    print(row)
-    return row
+        V, columns = eigtj(S, **options)[1].astype(np.float32), np.asfortranarray(Y.T)
+        factors = cpu_time(lambda: eigtj(S, nGivens_per_fac=1, **options), 3)
+        add("find 5,120 rotations greedily, s; `eigtj`", search, factors)
+        layers = 1e3 * cpu_time(lambda: V.T @ columns, 3)
+        add("apply them to 10,000 float32 signals, ms; Faust of layers", apply, layers)
+    product = 1e3 * cpu_time(lambda: np.matmul(Y, dense, out=out))
+    add("the same; dense BLAS", apply, product)
 
 
-def digits() -> list[dict[str, Any]]:
+def digits(results: Results) -> None:
     """Accuracy of a 5-nearest-neighbour classifier on 16 components, fitted on training folds."""
     X, y = load_digits(return_X_y=True)
     image = fost.DCT((8, 8))
@@ -203,7 +210,10 @@ def digits() -> list[dict[str, Any]]:
         "FastPCA(16), auto": fost.FastPCA(16),
         "FastPCA(16, 1), DCT": fost.FastPCA(16, 1, image),
     }
-    rows = []
+    table = results.table(
+        "digits", {"components": "", "accuracy, %": ".1f", "variance, % of PCA's": ".0f"}
+    )
+    full = reducers["PCA"].fit(X).explained_variance_.sum()
     for name, reducer in reducers.items():
         classifier = make_pipeline(reducer, KNeighborsClassifier())
         scores = [
@@ -212,56 +222,74 @@ def digits() -> list[dict[str, Any]]:
             ).mean()
             for seed in SEEDS
         ]
-        variance = reducer.fit(X).explained_variance_.sum()
-        row = {"components": name, "accuracy": float(np.median(scores)), "variance": variance}
-        rows.append(row)
-        print(row)
-    return rows
+        variance = reducer.fit(X).explained_variance_.sum() / full
+        table.add(name, 100 * np.median(scores), 100 * variance)
 
 
-def curves(sizes: tuple[int, ...], effort: str) -> list[dict[str, Any]]:
-    """Median errors by the number of rotations in units of (n / 2) log2 n."""
-    units = (0.5, 1.0, 2.0)
-    rows = []
+def curves(n: int, results: Results) -> None:
+    """Median errors in % by the number of rotations in units of (n / 2) log2 n."""
+    columns = {f"{unit:g}": ".3g" for unit in UNITS}
+    centred = {f"{unit:g}, centred": ".3g" for unit in UNITS}
+    table = results.table(f"curves_{n}", {"matrix": ""} | columns | centred)
+    seeds = SEEDS[: {512: 3, 1024: 1}.get(n, 5)]
     for name, make in FAMILIES.items():
-        for n in sizes:
-            base = fost.DCT(n) if "DCT" in name else None
-            errors = []
-            for seed in SEEDS if name not in ("ring", "grid") else SEEDS[:1]:
-                S = make(n, seed)
-                counts = [round(u * n / 2 * log2(n)) for u in units]
-                found = [fost.eigh(S, g, base=base, effort=effort) for g in counts]
-                errors.append([[r.error, r.centred_error] for r in found])
-            median = np.median(errors, axis=0)
-            row = {"matrix": name, "n": n, "effort": effort, "units": units}
-            row |= {"error": median[:, 0].tolist(), "centred error": median[:, 1].tolist()}
-            rows.append(row)
-            print(name, n, effort, median[:, 0].round(4), median[:, 1].round(4), flush=True)
-    return rows
+        errors = []
+        for seed in seeds if name not in ("ring", "grid") else seeds[:1]:
+            S = make(n, seed)
+            size = len(S)  # grids are squares of about n nodes
+            base = fost.DCT(size) if "DCT" in name else None
+            counts = [round(unit * size / 2 * log2(size)) for unit in UNITS]
+            found = [fost.eigh(S, g, base=base, effort="full") for g in counts]
+            errors.append([r.error for r in found] + [r.centred_error for r in found])
+        table.add(name, *(100 * np.median(errors, axis=0)))
+
+
+def drawn(tables: dict[str, Table]) -> str:
+    """Centred errors against rotations, one panel per family, one line per size."""
+    with mpl.rc_context(SVG_STYLE):
+        figure = Figure(figsize=(9, 4.6), layout="constrained")
+        axes = figure.subplots(2, 4, sharex=True, sharey=True)
+        shades = mpl.colormaps["viridis"](np.linspace(0, 0.85, len(SIZES)))
+        for k, (name, ax) in enumerate(zip(FAMILIES, axes.flat, strict=True)):
+            for n, shade, mark in zip(SIZES, shades, "osD^v", strict=True):
+                if f"curves_{n}" in tables:
+                    cells = tables[f"curves_{n}"].rows[k][1 + len(UNITS) :]
+                    ax.loglog(UNITS, cells, mark + "-", color=shade, ms=4, lw=1.2, label=f"n = {n}")
+            ax.set_title(name, fontsize=10)
+            ax.grid(alpha=0.3)
+            ax.set_xticks(UNITS, [f"{unit:g}" for unit in UNITS])
+            ax.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
+            ax.minorticks_off()
+        figure.supxlabel("rotations in units of (n/2) log2 n", fontsize=10)
+        figure.supylabel("centred error, %", fontsize=10)
+        figure.legend(
+            *axes.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=5
+        )
+        return drawn_svg(figure)
+
+
+PARTS: dict[str, Callable[[Results], None]] = {
+    "digits": digits,
+    "speed": speed,
+    "five_percent": five_percent,
+    **{f"eigtj_{n}": partial(against_eigtj, n) for n in (128, 256, 512)},
+    **{f"curves_{n}": partial(curves, n) for n in SIZES},
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("result", type=Path, help="JSON file to write")
-    parser.add_argument("--quick", action="store_true", help="small sizes only")
-    arguments = parser.parse_args()
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
+    chosen = parser.parse_args().parts or list(PARTS)
     fost.set_num_threads(1)
     print("eigtj is", "pyfaust's" if eigtj is not None else "missing: greedy rows instead")
-    result: dict[str, Any] = {"pyfaust": eigtj is not None}
-
-    def add(name: str, call: Callable[..., Any], *values: Any) -> None:
-        print(f"\n{name}")
-        result[name] = call(*values)
-        arguments.result.write_text(json.dumps(result, indent=1, default=float), encoding="utf-8")
-
     with threadpool_limits(1):
-        quick = arguments.quick
-        add("digits", digits)
-        add("speed", speed, 128 if quick else 1024)
-        add("five percent", to_five_percent, 128 if quick else 1024)
-        add("against eigtj", against_eigtj, (64,) if quick else (128, 256, 512))
-        add("curves, full", curves, (64,) if quick else (64, 256), "full")
-        add("curves, grow", curves, (64,) if quick else (1024,), "grow")
+        for part in chosen:
+            results = Results("approximation")
+            PARTS[part](results)
+            results.save()
+    picture = drawn(load("approximation").tables)
+    Path("docs/explanation/approximation.svg").write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 ``workers``      one Dask worker against two, with one thread each
 ``out-of-core``  20 million signals on the disk against the same in memory (5 GB of either)
 
-The figures of docs/tutorials/large_data.md come from here. Not part of ``make bench``: it
+The figures of docs/benchmarks/scale.md come from here. Not part of ``make bench``: it
 takes minutes, and gigabytes.
 """
 

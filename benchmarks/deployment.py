@@ -1,4 +1,4 @@
-"""Exported transforms on microcontrollers, in integers and in PyTorch: docs/howto/deployment.md.
+"""Exported transforms on microcontrollers and in PyTorch: docs/benchmarks/deployment.md.
 
     python -m benchmarks.deployment [--ecg ecg.dat] [--json FILE]
 

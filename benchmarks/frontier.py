@@ -24,17 +24,17 @@ from benchmarks.results import Results
 from reproduction.charts import PALETTE
 
 # Letters and axes, on light pages and on dark ones.
-_INK, _LIGHT_INK = "#3a3a3a", "#d0d0d0"
+INK, _LIGHT_INK = "#3a3a3a", "#d0d0d0"
 _STYLE = f"""<style>@media (prefers-color-scheme: dark) {{
-[style*="fill: {_INK}"] {{ fill: {_LIGHT_INK} !important }}
-[style*="stroke: {_INK}"] {{ stroke: {_LIGHT_INK} !important }}
+[style*="fill: {INK}"] {{ fill: {_LIGHT_INK} !important }}
+[style*="stroke: {INK}"] {{ stroke: {_LIGHT_INK} !important }}
 }}</style>"""
 SVG_STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "svg.hashsalt": "fost",
     **dict.fromkeys(
-        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), _INK
+        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK
     ),
 }
 SINGLE, BANK = "DCT + rotations, or dense", "bank of DCT + 64 rotations each"

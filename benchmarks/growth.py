@@ -28,6 +28,7 @@ from benchmarks.data import reflectors, rotations
 from benchmarks.frontier import SVG_STYLE, drawn_svg
 from benchmarks.harness import threads
 from benchmarks.results import Results, Table
+from reproduction.charts import PALETTE
 
 Signals = NDArray[np.float32]
 Methods = dict[str, Callable[[Signals], Any]]
@@ -131,11 +132,12 @@ def learning(results: Results, sizes: list[int]) -> None:
 def plot(results: Results) -> str:
     """All tables, log-log, as SVG."""
     with mpl.rc_context(SVG_STYLE):
-        figure = Figure(figsize=(11, 4.2), layout="constrained")
-        panels = figure.subplots(1, len(FIGURES))
+        figure = Figure(figsize=(5.4, 11), layout="constrained")
+        panels = figure.subplots(len(FIGURES), 1)
     for panel, (name, title) in zip(panels, FIGURES.items(), strict=True):
         table = results.tables[name]
         sizes = [row[0] for row in table.rows]
+        panel.set_prop_cycle(color=[*PALETTE, "#606060"])
         for k, column in enumerate(list(table.columns)[1:], 1):
             values = [row[k] for row in table.rows]
             style = "--" if not column.startswith("fost") and name != "learn" else "o-"
@@ -145,7 +147,7 @@ def plot(results: Results) -> str:
             "seconds, ten iterations" if name == "learn" else "microseconds per signal"
         )
         panel.grid(alpha=0.25)
-        panel.legend(fontsize=7, frameon=False)
+        panel.legend(fontsize=9, frameon=False)
     return drawn_svg(figure)
 
 
@@ -156,6 +158,8 @@ def main(arguments: list[str]) -> None:
         warnings.simplefilter("ignore")
         transforms(results, SIZES[:3] if quick else SIZES, 3 if quick else 9)
         learning(results, LEARNED[:2] if quick else LEARNED)
+    encode = results.tables["encode"]
+    results.tables["encode_short"] = Table(encode.columns, encode.rows[::2])
     if not quick:
         results.save()
     target = next((a for a in arguments if not a.startswith("-")), None)

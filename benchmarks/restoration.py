@@ -1,4 +1,4 @@
-"""Signals and volumes restored, beside what SciPy and scikit-image have: docs/howto/restoration.md.
+"""Signals and volumes restored, beside SciPy and scikit-image: docs/benchmarks/restoration.md.
 
     python -m benchmarks.restoration signals [ecg.dat]
     python -m benchmarks.restoration gaps [ecg.dat]

@@ -1,4 +1,4 @@
-"""Imputers on tables with missing values: the table of docs/tutorials/missing_values.md.
+"""Imputers on tables with missing values: the table of docs/benchmarks/missing_values.md.
 
     python -m benchmarks.tables [NAME ...] [--seeds N]
 

@@ -36,7 +36,9 @@ _LABELS = {
 
 def draw_errors(rows: Rows) -> Any:
     """Mean error over images against operations per patch (Table I, version "reached")."""
-    figure, axes = _new_figure()
+    from matplotlib.ticker import MultipleLocator
+
+    figure, axes = _new_figure(height=4.8)
     rows = [row for row in rows if row["version"] == REACHED]
     for method in _unique(rows, "method"):
         cells = [row for row in rows if row["method"] == method]
@@ -58,6 +60,8 @@ def draw_errors(rows: Rows) -> Any:
     axes.set(xscale="log", xlim=(430, 21_000), xticks=[500, 1000, 2000, 4000, 8000, 16_000])
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.minorticks_off()
+    axes.yaxis.set_major_locator(MultipleLocator(0.005))
+    axes.yaxis.set_major_formatter("{x:.3f}")
     axes.margins(y=0.12)
     axes.set(xlabel="operations per patch", ylabel="root mean squared error")
     axes.legend(loc="upper right")
@@ -215,11 +219,11 @@ def to_svg(draw: Callable[[Rows], Any], rows: Rows, name: str) -> str:
     return svg.replace(INK, f"var(--ink, {INK})").replace(PAPER, f"var(--card, {PAPER})").strip()
 
 
-def _new_figure() -> tuple[Any, Any]:
+def _new_figure(height: float = 3.7) -> tuple[Any, Any]:
     """A figure whose labels are readable on a phone."""
     import matplotlib.figure
 
-    figure = matplotlib.figure.Figure(figsize=(5.4, 3.7), layout="constrained")
+    figure = matplotlib.figure.Figure(figsize=(5.4, height), layout="constrained")
     axes = figure.add_subplot()
     axes.grid(True, color=INK, alpha=0.15, linewidth=0.6)
     return figure, axes
