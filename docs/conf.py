@@ -1,4 +1,4 @@
-"""How Sphinx makes the site; ``make docs`` runs it."""
+"""How Sphinx builds the site; ``make docs`` runs it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
+    "sphinx.ext.mathjax",
+    # Copies MathJax into the site, so that formulae need no network.
+    "sphinx-mathjax-offline",
     "sphinx_design",
+    "sphinxext.opengraph",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "gallery"]
@@ -77,6 +81,12 @@ html_theme = "pydata_sphinx_theme"
 html_title = "fost"
 html_static_path = ["_static"]
 html_css_files = ["fost.css"]
+html_favicon = "_static/favicon.png"
+# Set FOST_DOCS_URL where the site is published: social cards need an address.
+html_baseurl = ogp_site_url = os.environ.get("FOST_DOCS_URL", "")
+ogp_site_name = "fost: fast dictionary learning"
+ogp_image = "_static/social.png"
+ogp_social_cards = {"enable": False}
 html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,

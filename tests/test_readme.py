@@ -1,41 +1,42 @@
-"""The examples of the README run, in order, and do what their comments say."""
+"""The example of the README prints what its table says, and images of pages can be shown."""
 
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
-
-import fost
 
 README = Path(__file__).parents[1] / "README.md"
 
 
-def test_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) >= 2
+def test_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """Operations are exact; errors may differ in the last digit between machines."""
+    pytest.importorskip("pywt")
+    text = README.read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
-        for block in blocks:
-            exec(block, names)
-    assert repr(names["U"]) == "Householder(n_features=64, n_reflectors=24, flops=6144)"
-    assert names["codes"].nnz == 8 * len(names["test"])
-    dct = fost.DCT((8, 8))
-    rest = names["test"] - dct.decode(dct.encode(names["test"], 8))
-    assert names["error"] < 0.5 * np.sum(rest**2) / np.sum(names["test"] ** 2)
-    assert names["auto"].dictionary_.flops <= 4000
+    exec(block, {})
+    printed = re.findall(r"^(.+?) +([\d.]+)% +(\d+) operations", capsys.readouterr().out, re.M)
+    table = re.findall(r"^\| (.+?) \| ([\d.]+) % \| ([\d,]+) \| [\d.]+ \|$", text, re.M)
+    assert len(printed) == 4
+    for row, told in zip(printed, table, strict=True):
+        assert (row[0], int(row[2])) == (told[0], int(told[2].replace(",", "")))
+        # K-SVD and rotations end in other minima where sums are rounded differently.
+        margin = 0.3 if "SVD" in row[0] else 0.01
+        assert float(row[1]) == pytest.approx(float(told[1]), rel=margin)
+    errors = {name: float(error) for name, error, _ in printed}
+    assert errors["DCT + 64 rotations"] < 0.6 * min(errors["DCT"], errors["PCA"])
 
 
-def test_pictures_are_there() -> None:
-    """And are drawings that follow the colours of the page."""
+def test_readme_is_short() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 120
+
+
+def test_drawings_are_there() -> None:
+    """And follow the colours of the page."""
     pages = [README, *(README.parent / "docs").rglob("*.md")]
     found = [
         page.parent / name

@@ -1,4 +1,4 @@
-"""The page about deployment: its NumPy function for every kind, and the ONNX recipe."""
+"""The pages on model files, ONNX and PyTorch: their programs give what fost gives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from safetensors import safe_open
 import fost
 from tests import cases
 
-PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "deployment.md").read_text("utf-8")
+HOWTO = Path(__file__).parents[2] / "docs" / "howto"
 
 
 def transforms() -> list[fost.Transform]:
@@ -44,8 +44,9 @@ def vectors_of(rng: np.random.Generator) -> fost.Householder:
 def test_numpy_function_equals_forward(
     transform: fost.Transform, tmp_path: Path, rng: np.random.Generator
 ) -> None:
+    page = (HOWTO / "model_files.md").read_text("utf-8")
     (block,) = (
-        b for b in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "def forward" in b
+        b for b in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "def forward" in b
     )
     names: dict[str, Any] = {"np": np}
     exec(block.partition("\nwith safe_open")[0], names)
@@ -66,7 +67,8 @@ def test_onnx_recipe_gives_the_same_codes(
     onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     monkeypatch.chdir(tmp_path)
     U = fost.DCT((8, 8))
-    exec(optional_block("onnx"), {"np": np, "U": U})
+    U.save("model.safetensors")
+    exec(program("onnx.md"), {})
     session = onnxruntime.InferenceSession("encode.onnx", providers=["CPUExecutionProvider"])
     Y = rng.standard_normal((50, 64)).astype(np.float32)
     (codes,) = session.run(None, {"y": Y})
@@ -77,17 +79,16 @@ def test_onnx_recipe_gives_the_same_codes(
 
 def test_torch_program_runs() -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed", exc_type=ImportError)
-    Y = np.random.default_rng(0).standard_normal((20, 64))
-    U = fost.DCT(64) @ fost.Householder(np.eye(64)[:2])
-    names: dict[str, Any] = {"np": np, "Y": Y, "U": U}
-    exec(optional_block("torch"), names)
-    assert np.allclose(names["learned"].matrix, U.matrix, atol=1e-5)
+    names: dict[str, Any] = {}
+    exec(program("pytorch.md"), names)
+    assert np.allclose(names["learned"].matrix, fost.DCT(64).matrix, atol=1e-5)
     assert np.allclose(names["tensor"].grad.norm(dim=1), 8, atol=1e-4)  # of signs, transformed
 
 
-def optional_block(package: str) -> str:
-    blocks = re.findall(r"```\{code-block\} python\n(.*?)```", PAGE, re.DOTALL)
-    (block,) = (block for block in blocks if f"import {package}" in block)
+def program(page: str) -> str:
+    """The program of a page that needs a package which is not always installed."""
+    text = (HOWTO / page).read_text("utf-8")
+    (block,) = re.findall(r"```\{code-block\} python\n(.*?)```", text, re.DOTALL)
     return str(block)
 
 
