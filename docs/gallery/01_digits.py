@@ -25,9 +25,10 @@ def error(coder):
 
 
 # %%
-# Learning takes the signals in rows, a structure and the number of coefficients. Here are three
-# structures: 24 Householder reflectors; eight transforms, of which each digit uses the best one;
-# and the same with codes that mix atoms of all eight.
+# Learning takes the signals in rows, a structure and the number of coefficients. There
+# are three structures here. The first has 24 Householder reflectors. The second is a bank of eight
+# transforms, and each digit uses the best one. The third is a union, whose codes mix atoms of all
+# eight.
 base = fost.DCT((8, 8))
 coders = {
     "DCT": base,

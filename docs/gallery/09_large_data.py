@@ -3,8 +3,8 @@ Data larger than memory
 =======================
 
 Learning needs sums over the signals only, so that signals may be anywhere: in a memory map, in
-Zarr, on a cluster. Here are a hundred thousand of them in a file; a checkpoint would let a run
-that was interrupted go on as if nothing had happened.
+Zarr, on a cluster. This example has a hundred thousand signals in a file. With a checkpoint, an
+interrupted run continues where it stopped.
 """
 
 import tempfile

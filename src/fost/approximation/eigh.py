@@ -90,7 +90,7 @@ def eigh(
     effort : {"grow", "greedy", "full"}
         ``"greedy"`` appends Jacobi rotations with the largest gain. ``"grow"`` lengthens the chain
         by an eighth and optimises all angles, repeatedly. ``"full"`` also inserts rotations
-        between others and replaces those that gain least, which takes longest.
+        between others and replaces the rotations that gain least. It takes longest.
     verbose : bool
         Show progress on stderr.
 

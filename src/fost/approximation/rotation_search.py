@@ -1,8 +1,8 @@
 r"""Chains of rotations that diagonalise a symmetric matrix approximately.
 
-Minimises :math:`\|S - U \operatorname{diag}(w) U^T\|_F` over chains U of g rotations. With w free
-the best w is the diagonal of :math:`A = U^T S U`, and the error is the off-diagonal part of A. With
-w fixed the same steps maximise :math:`\sum_i w_i A_{ii}`.
+Minimises :math:`\|S - U \operatorname{diag}(w) U^T\|_F` over chains U of g rotations. If w is
+free, the best w is the diagonal of :math:`A = U^T S U`. The error is the off-diagonal part of A. If
+w is fixed, the same steps maximise :math:`\sum_i w_i A_{ii}`.
 
 1. `append` adds rotations at the end, each with the largest gain (Jacobi).
 2. `sweep` optimises the angle of each rotation while the others are fixed, backward and forward.

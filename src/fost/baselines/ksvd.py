@@ -38,7 +38,7 @@ class KSVD(WeightedFit, GeneralDictionaryEstimator):
         Entries per code, s. If None, a sixteenth of the features, but at least 4 if possible.
     approximate : bool
         Update each atom by one step of the power method (Rubinstein, Zibulevsky and Elad, 2008)
-        instead of a singular value decomposition (Aharon, Elad and Bruckstein, 2006). This is much
+        instead of a singular value decomposition (Aharon, Elad, Bruckstein, 2006). This is much
         faster and rarely worse.
     init : "signals", array-like of shape (n_components, n_features) or Atoms
         Initial atoms: random signals, or the given ones.

@@ -16,8 +16,8 @@ class StagewiseKSVD(GeneralDictionaryEstimator):
     """Stagewise K-SVD (SK-SVD) for general dictionaries that grow in stages.
 
     SK-SVD (Rusu and Dumitrescu, 2012) starts from the s leading singular vectors of the data.
-    Each stage drops the weakest atom, finds the signals of the largest errors, adds the leading
-    singular vectors of their residuals, and updates the atoms by K-SVD.
+    Each stage drops the weakest atom and adds the leading singular vectors of the largest
+    residuals. Then it updates the atoms by K-SVD.
 
     With ``n_final=0, drop_first=True`` it is the published algorithm. The errors of the defaults
     on patches of images are about one per cent lower.

@@ -29,8 +29,8 @@ class CirculantDictionary(LearnedDictionary):
     init : "signals", Circulant or None
         Initial kernels: random signals, or those of a given dictionary. None means ``"signals"``.
     n_init : int
-        Number of random starts, of which the best after a few iterations on a sample is continued.
-        A start without random choices is not repeated.
+        Number of random starts. The best one after a few iterations on a sample is continued. A
+        start without random choices is not repeated.
     max_iter : int
         Maximum number of iterations.
     tol : float

@@ -160,8 +160,9 @@ class Circulants(Structure):
 class CirculantPass(PursuitPass):
     """Circular correlations of the codes of a block of signals, and the energy of imputed entries.
 
-    They are sum over i of (X Y^T)[a n + i, i + k] for kernel a and lag k, and sum over i of
-    (X X^T)[a n + i, b n + i + k] for kernels a and b.
+    For kernels a and b and lag k, these are the sums over i of
+
+        (X Y^T)[a n + i, i + k]    and    (X X^T)[a n + i, b n + i + k].
     """
 
     def __call__(self, block: Floats, weights: Weights | None = None) -> Sums:

@@ -54,9 +54,9 @@ class Reflectors(Structure):
         less than half a percentage point are omitted.
     orthogonal : bool
         If true, QH_m-DLA (Algorithm 1): the u_j are orthogonal to each other and U is symmetric.
-        One update computes all of them, as eigenvectors of the m lowest eigenvalues of Z. If
-        false, H_m-DLA (Algorithm 2): each reflector in turn becomes the best one for the others,
-        which takes more time and gives a smaller error.
+        One update computes all of them, as the eigenvectors of the m lowest eigenvalues.
+        If false, H_m-DLA (Algorithm 2): each reflector in turn becomes the best one for the others.
+        This takes more time and gives a smaller error.
     order : {"cyclic", "random"}
         The order of the updates of Algorithm 2; its effect is small.
     triangular : bool

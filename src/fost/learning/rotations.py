@@ -73,10 +73,9 @@ class Rotations(Structure):
 
     Notes
     -----
-    The starts are ``"aligned"`` (the default: learn `Orthonormal` for a few iterations on the
-    256 features of the base with the largest energy, permute and sign its atoms to be closest to
-    those of the base, and begin with its codes) and ``"base"`` (begin with the codes of the base
-    itself).
+    The start ``"base"`` begins with the codes of the base. The default start, ``"aligned"``, learns
+    `Orthonormal` for a few iterations, on the 256 features of the base with the largest energy. It
+    permutes and signs these atoms to be closest to the base, and begins with their codes.
 
     References
     ----------

@@ -88,8 +88,8 @@ def load(path: str | os.PathLike[str]) -> Coder:
     Raises
     ------
     ValueError
-        If the file is damaged or not a file of fost, or if its kind of transform is not defined:
-        then import the module that defines it first.
+        If the file is damaged or not a file of fost, or if its kind of transform is unknown. Import
+        the module that defines the kind first.
 
     Examples
     --------
