@@ -101,7 +101,7 @@ def test_every_public_name_has_an_example() -> None:
 
 def test_every_example_of_the_gallery_has_a_title_and_draws() -> None:
     scripts = sorted((DOCS / "gallery").glob("*.py"))
-    assert len(scripts) >= 10
+    assert len(scripts) >= 14
     for script in scripts:
         text = script.read_text(encoding="utf-8")
         assert re.match(r'"""\n[^\n]+\n=+\n', text), script.name

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -158,3 +160,10 @@ def test_import_of_fost_does_not_import_torch() -> None:
         "fost.DCT(8).forward([1.0] * 8); assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_example_of_the_gallery_runs() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed").use("Agg")
+    script = Path(__file__).parents[2] / "docs" / "gallery" / "16_torch.py"
+    losses = runpy.run_path(str(script))["losses"]
+    assert losses[-1] < losses[0]
