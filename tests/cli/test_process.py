@@ -141,7 +141,7 @@ def test_an_interrupt_from_outside(folder: Path, words: list[str]) -> None:
         running.send_signal(signal.SIGINT)
         stdout, stderr = running.communicate(timeout=300)
     assert (running.returncode, stdout) == (130, ""), stderr
-    assert stderr == "fost: interrupted, nothing was written\n"
+    assert stderr == "fost: interrupted, no file was left incomplete\n"
     os.remove("waiting")
     assert contents(folder) == before
 
@@ -188,7 +188,7 @@ def test_an_interrupt_while_writing_leaves_the_old_file(folder: Path) -> None:
     words = ["encode", "model.safetensors", "image.png", "-o", "codes.npz", "--force"]
     done = process(*words, code=INTERRUPTED_WRITING)
     assert done.returncode == 130, done.stderr
-    assert done.stderr == "fost: interrupted, nothing was written\n"
+    assert done.stderr == "fost: interrupted, no file was left incomplete\n"
     assert contents(folder) == before
 
 

@@ -55,7 +55,7 @@ class CommandGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:  # Typer would print a message of its own
-            raise Interrupted("interrupted, nothing was written") from None
+            raise Interrupted("interrupted, no file was left incomplete") from None
 
 
 def _report_error(error: BaseException) -> int:
