@@ -33,7 +33,7 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 import fost
-from benchmarks.frontier import SVG_STYLE, drawn_svg
+from benchmarks.svg import SVG_STYLE, drawn_svg
 from benchmarks.results import Results, Table, load
 
 try:

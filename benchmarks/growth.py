@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import fost
 from benchmarks.data import reflectors, rotations
-from benchmarks.frontier import SVG_STYLE, drawn_svg
+from benchmarks.svg import SVG_STYLE, drawn_svg
 from benchmarks.harness import threads
 from benchmarks.results import Results, Table
 from reproduction.charts import PALETTE

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from benchmarks.frontier import INK, SVG_STYLE, drawn_svg
+from benchmarks.svg import INK, SVG_STYLE, drawn_svg
 from benchmarks.results import Results
 from reproduction import charts
 from reproduction.algorithms import Settings
