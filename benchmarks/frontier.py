@@ -31,7 +31,6 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
@@ -55,6 +54,7 @@ except ImportError:
 Array = NDArray[Any]
 Learn = Callable[[int], Any]
 BITS = 16
+ERROR = "held-out error, %"
 FAUST = "FAuST of K-SVD"
 MAX_ITER = 30  # of unions, whose later iterations change the error by less than the seeds do
 SPARSE_MAX_ITER = 40  # likewise of sparse K-SVD
@@ -65,7 +65,7 @@ COLUMNS = {
     "operations": ",",
     "kbit": ".1f",
     "ns": ",.0f",
-    "held-out error, %": ".2f",
+    ERROR: ".2f",
     "lowest": ".2f",
     "highest": ".2f",
     "CPU s to learn": ".2f",
@@ -112,9 +112,10 @@ class Row:
 
     def costs(self, s: int) -> tuple[int, float]:
         """Operations and kilobits."""
-        if isinstance(self.coder, Faust | fost.Coder):
-            return self.coder.encode_flops(s), self.coder.storage_bits(BITS) / 1000
-        n, count = self.coder.matrix.shape
+        coder: Any = self.coder
+        if isinstance(coder, Faust | fost.Coder):
+            return coder.encode_flops(s), coder.storage_bits(BITS) / 1000
+        n, count = coder.matrix.shape
         return batch_omp_flops(n, s, count), BITS * n * count / 1000
 
 
@@ -157,8 +158,8 @@ def signals_of(name: str) -> Signals:
     barb = FOLDER / "barb.png"
     Y = patches(fost.images.read(barb) / 255 if barb.exists() else bundled_image("brick"))
     order = np.random.default_rng(0).permutation(len(Y))
-    halves = (np.ascontiguousarray(Y[order[k::2]], dtype=np.float32) for k in (0, 1))
-    return Signals(*halves, 4, (8, 8))
+    train, test = (np.ascontiguousarray(Y[order[k::2]], dtype=np.float32) for k in (0, 1))
+    return Signals(train, test, 4, (8, 8))
 
 
 # Families
@@ -191,10 +192,9 @@ def unions(signals: Signals) -> Iterator[Row]:
 
 def sparse(signals: Signals) -> Iterator[Row]:
     """Sparse K-SVD."""
-    sizes = ((64, 6), (128, 4), (256, 4), (256, 8), (512, 4), (512, 6))
-    if len(signals.shape) == 1:
-        sizes = ((64, 16), (128, 8), (128, 16), (256, 8), (256, 16))
-    for count, p in sizes:
+    of_patches = [(64, 6), (128, 4), (256, 4), (256, 8), (512, 4), (512, 6)]
+    of_windows = [(64, 16), (128, 8), (128, 16), (256, 8), (256, 16)]
+    for count, p in of_windows if len(signals.shape) == 1 else of_patches:
         options: dict[str, Any] = {"base": signals.base, "n_nonzero_coefs": signals.s}
         options["max_iter"] = SPARSE_MAX_ITER
         estimator = partial(fost.SparseKSVD, count, p, **options)
@@ -263,7 +263,7 @@ def measured(part: str, results: Results, quick: bool) -> None:
     with threads(1):
         for row in rows:
             row.measure(signals, seeds)
-        measure_times(rows, signals, 3 if quick else 15)
+        measure_times(rows, signals, 3 if quick else 100)
     for row in rows:
         spread = np.median(row.errors), min(row.errors), max(row.errors)
         time_ = row.nanoseconds if np.isfinite(row.nanoseconds) else None
@@ -273,7 +273,7 @@ def measured(part: str, results: Results, quick: bool) -> None:
 
 def measure_times(rows: list[Row], signals: Signals, repeats: int) -> None:
     """Nanoseconds per signal, interleaved, so that other load slows all of them down alike."""
-    Y = signals.test.astype(np.float32)
+    Y = signals.test[:4096].astype(np.float32)  # of a size that caches hold
     for _ in range(repeats):
         for row in rows:
             if row.family == FAUST:
@@ -282,6 +282,129 @@ def measure_times(rows: list[Row], signals: Signals, repeats: int) -> None:
             row.coder.encode(Y, signals.s)
             taken = (time.process_time() - start) / len(Y) * 1e9
             row.nanoseconds = min(row.nanoseconds, taken)
+
+
+# Figure
+
+_NO_BITS = 0.2  # where the DCT is drawn on a logarithmic axis
+# Marker and colour of each family in the figure. The DCT belongs to its rotations.
+_STYLES = {
+    "DCT + rotations": ("o", PALETTE[0]),
+    "reflectors, Q-DLA": ("v", PALETTE[4]),
+    "bank": ("s", PALETTE[2]),
+    "union": ("D", PALETTE[1]),
+    "sparse K-SVD": ("^", PALETTE[5]),
+    "K-SVD": ("P", PALETTE[3]),
+    FAUST: ("X", INK),
+}
+_SAME = {"DCT": "DCT + rotations"} | dict.fromkeys(("reflectors", "Q-DLA"), "reflectors, Q-DLA")
+# The label of each axis, its ticks, and the places of the names of families.
+_PANELS: dict[str, tuple[str, tuple[float, ...], dict[str, tuple[float, float]]]] = {
+    "operations": (
+        "operations per patch, with pursuit",
+        (1e3, 2e3, 5e3, 1e4, 2e4, 5e4),
+        {
+            "DCT + rotations": (1100, 23.0),
+            "reflectors, Q-DLA": (9000, 22.2),
+            "bank": (1560, 20.7),
+            "K-SVD": (2.2e4, 14.3),
+            FAUST: (9300, 17.3),
+            "union": (2.7e4, 11.0),
+            "sparse K-SVD": (2700, 13.6),
+        },
+    ),
+    "kbit": (
+        "kilobits of parameters, at 16 bits a value",
+        (_NO_BITS, 1, 10, 100),
+        {
+            "DCT + rotations": (0.7, 23.2),
+            "reflectors, Q-DLA": (62, 23.2),
+            "bank": (4.2, 20.7),
+            "K-SVD": (150, 14.4),
+            FAUST: (62, 17.4),
+            "union": (4.1, 12.0),
+            "sparse K-SVD": (15, 14.5),
+        },
+    ),
+    "ns": (
+        "nanoseconds per patch, one thread",
+        (10, 20, 50, 100, 200, 500, 1000),
+        {
+            "DCT + rotations": (30, 23.0),
+            "reflectors, Q-DLA": (110, 22.3),
+            "bank": (56, 20.7),
+            "K-SVD": (370, 16.4),
+            "union": (700, 12.3),
+            "sparse K-SVD": (125, 13.6),
+        },
+    ),
+}
+_STRIP = 8.4, 1.5  # bottom and height
+
+
+def drawn(tables: dict[str, Table]) -> str:
+    """Three panels of the mixed patches as SVG, narrow enough for a phone."""
+    parts = [tables[f"patches_{group}"] for group in GROUPS]
+    rows: list[dict[str, Any]] = [
+        dict(zip(COLUMNS, row, strict=True)) for part in parts for row in part.rows
+    ]
+    with mpl.rc_context(SVG_STYLE):
+        figure = Figure(figsize=(5.4, 7.6), layout="constrained")
+        for panel, cost in zip(figure.subplots(3, 1), _PANELS, strict=True):
+            dots = [
+                (max(row[cost], _NO_BITS), row[ERROR], _SAME.get(row["family"], row["family"]))
+                for row in rows
+                if row[cost] is not None and row["family"] != "wavelet"
+            ]
+            _draw(panel, sorted(dots), *_PANELS[cost])
+        figure.supylabel("error of held-out patches, %", fontsize=10)
+        return drawn_svg(figure)
+
+
+def _draw(
+    panel: Axes,
+    dots: list[tuple[float, float, str]],
+    label: str,
+    ticks: tuple[float, ...],
+    names: dict[str, tuple[float, float]],
+) -> None:
+    """Costs, errors and families, and a strip with the best family up to each cost."""
+    limits = 0.85 * dots[0][0], 1.35 * dots[-1][0]
+    panel.set(xscale="log", xlim=limits, ylim=(8.2, 24.5))
+    for family, (mark, colour) in _STYLES.items():
+        own = [dot for dot in dots if dot[2] == family]
+        if own:
+            style: dict[str, Any] = {"color": colour, "markersize": 6, "linewidth": 1.2}
+            panel.plot([dot[0] for dot in own], [dot[1] for dot in own], mark, **style)
+            line = _undominated(own)
+            panel.plot([dot[0] for dot in line], [dot[1] for dot in line], **style)
+            panel.text(*names[family], family, color=colour, fontsize=9)
+    best = _undominated(dots)
+    first = [dot for k, dot in enumerate(best) if k == 0 or dot[2] != best[k - 1][2]]
+    ends = [*(dot[0] for dot in first[1:]), panel.get_xlim()[1]]
+    widest: dict[str, tuple[float, float]] = {}
+    for (start, _, family), end in zip(first, ends, strict=True):
+        panel.broken_barh([(start, end - start)], _STRIP, color=_STYLES[family][1], alpha=0.3)
+        widest[family] = max(widest.get(family, (0, 0)), (end / start, (start * end) ** 0.5))
+    for family, (ratio, place) in widest.items():
+        if ratio > 1.6:
+            middle = _STRIP[0] + _STRIP[1] / 2
+            panel.text(place, middle, family, ha="center", va="center", fontsize=8, weight="bold")
+    panel.set_xticks(ticks, ["0" if tick == _NO_BITS else f"{tick:,.0f}" for tick in ticks])
+    panel.set(xlim=limits, yticks=[10, 15, 20])
+    panel.minorticks_off()
+    panel.set_xlabel(label)
+    panel.grid(alpha=0.2)
+    panel.spines[["top", "right"]].set_visible(False)
+
+
+def _undominated(dots: list[tuple[float, float, str]]) -> list[tuple[float, float, str]]:
+    """Of dots by ascending cost, those with a lower error than all before them."""
+    best: list[tuple[float, float, str]] = []
+    for dot in dots:
+        if not best or dot[1] < best[-1][1]:
+            best.append(dot)
+    return best
 
 
 def main() -> None:
@@ -297,6 +420,9 @@ def main() -> None:
         measured(part, results, arguments.quick)
         if not arguments.quick:
             results.save()
+    tables = load("frontier").tables
+    if not arguments.quick and all(f"patches_{group}" in tables for group in GROUPS):
+        Path("docs/frontier.svg").write_text(drawn(tables), encoding="utf-8")
 
 
 if __name__ == "__main__":

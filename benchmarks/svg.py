@@ -8,12 +8,20 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-# Letters and axes, on light pages and on dark ones.
-INK, _LIGHT_INK = "#3a3a3a", "#d0d0d0"
-_STYLE = f"""<style>@media (prefers-color-scheme: dark) {{
-[style*="fill: {INK}"] {{ fill: {_LIGHT_INK} !important }}
-[style*="stroke: {INK}"] {{ stroke: {_LIGHT_INK} !important }}
-}}</style>"""
+from reproduction.charts import PALETTE
+
+# Letters and axes on light pages.
+INK = "#3a3a3a"
+# Colours on dark pages, as on the page of the reproduction.
+_DARK = {INK: "#d0d0d0"} | dict(
+    zip(PALETTE, ("#56b4e9", "#ff9150", "#3fd0a4", "#ec9ccb", "#e3c04a", "#b9a4ee"), strict=True)
+)
+_RULES = "\n".join(
+    f'[style*="{part}: {light}"] {{ {part}: {dark} !important }}'
+    for light, dark in _DARK.items()
+    for part in ("fill", "stroke")
+)
+_STYLE = f"<style>@media (prefers-color-scheme: dark) {{\n{_RULES}\n}}</style>"
 SVG_STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
