@@ -132,7 +132,7 @@ class Faust:
         self.n_entries, self.index_bits = int(factors.nnz_sum()), int(np.log2(count))
 
     def encode_flops(self, s: int) -> int:
-        count, n = self.atoms.shape
+        count, n = len(self.atoms), len(self.atoms[0])
         return batch_omp_flops(n, s, count) - 2 * n * count + 2 * self.n_entries
 
     def storage_bits(self, bits_per_value: int) -> int:
@@ -184,7 +184,8 @@ def transforms(signals: Signals) -> Iterator[Row]:
 
 def unions(signals: Signals) -> Iterator[Row]:
     """Unions of rotations over the DCT."""
-    for count, g in ((8, 64), (16, 16), (16, 32), (32, 16), (16, 64)):
+    of_patches = [(8, 64), (16, 16), (16, 32), (32, 16), (16, 64)]
+    for count, g in of_patches if len(signals.shape) == 2 else [(8, 64), (16, 16)]:
         structure = fost.UnionOf(fost.Rotations(g), count)
         learn = _learned(signals, structure, base=signals.base, max_iter=MAX_ITER)
         yield Row("union", f"{count} x {g}", learn)
