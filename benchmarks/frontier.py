@@ -304,21 +304,21 @@ _PANELS: dict[str, tuple[str, tuple[float, ...], dict[str, tuple[float, float]]]
         "operations per patch, with pursuit",
         (1e3, 2e3, 5e3, 1e4, 2e4, 5e4),
         {
-            "DCT + rotations": (1100, 23.0),
+            "DCT + rotations": (700, 23.8),
             "reflectors, Q-DLA": (9000, 22.2),
             "bank": (1560, 20.7),
             "K-SVD": (2.2e4, 14.3),
             FAUST: (9300, 17.3),
-            "union": (2.7e4, 11.0),
-            "sparse K-SVD": (2700, 13.6),
+            "union": (2.85e4, 10.9),
+            "sparse K-SVD": (2400, 13.6),
         },
     ),
     "kbit": (
         "kilobits of parameters, at 16 bits a value",
         (_NO_BITS, 1, 10, 100),
         {
-            "DCT + rotations": (0.7, 23.2),
-            "reflectors, Q-DLA": (62, 23.2),
+            "DCT + rotations": (0.7, 23.4),
+            "reflectors, Q-DLA": (40, 23.6),
             "bank": (4.2, 20.7),
             "K-SVD": (150, 14.4),
             FAUST: (62, 17.4),
@@ -330,12 +330,12 @@ _PANELS: dict[str, tuple[str, tuple[float, ...], dict[str, tuple[float, float]]]
         "nanoseconds per patch, one thread",
         (10, 20, 50, 100, 200, 500, 1000),
         {
-            "DCT + rotations": (36, 23.4),
-            "reflectors, Q-DLA": (112, 22.3),
-            "bank": (66, 20.8),
-            "K-SVD": (370, 16.4),
+            "DCT + rotations": (28.5, 21.35),
+            "reflectors, Q-DLA": (101, 22.3),
+            "bank": (85, 19.4),
+            "K-SVD": (425, 14.4),
             "union": (700, 12.3),
-            "sparse K-SVD": (125, 13.6),
+            "sparse K-SVD": (118, 13.6),
         },
     ),
 }
@@ -370,7 +370,7 @@ def _draw(
 ) -> None:
     """Costs, errors and families, and a strip with the best family up to each cost."""
     limits = 0.85 * dots[0][0], 1.35 * dots[-1][0]
-    panel.set(xscale="log", xlim=limits, ylim=(8.2, 24.5))
+    panel.set(xscale="log", xlim=limits, ylim=(8.2, 26))
     for family, (mark, colour) in _STYLES.items():
         own = [dot for dot in dots if dot[2] == family]
         if own:
@@ -388,10 +388,10 @@ def _draw(
         widest[family] = max(widest.get(family, (0, 0)), (end / start, (start * end) ** 0.5))
     for family, (ratio, place) in widest.items():
         if ratio > 1.6:
-            middle = _STRIP[0] + _STRIP[1] / 2
-            panel.text(place, middle, family, ha="center", va="center", fontsize=8, weight="bold")
+            middle, name = _STRIP[0] + _STRIP[1] / 2, family.removeprefix("DCT + ")
+            panel.text(place, middle, name, ha="center", va="center", fontsize=8, weight="bold")
     panel.set_xticks(ticks, ["0" if tick == _NO_BITS else f"{tick:,.0f}" for tick in ticks])
-    panel.set(xlim=limits, yticks=[10, 15, 20])
+    panel.set(xlim=limits, yticks=[10, 15, 20, 25])
     panel.minorticks_off()
     panel.set_xlabel(label)
     panel.grid(alpha=0.2)
