@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 import fost
 from benchmarks.data import reflectors, rotations
-from benchmarks.frontier import SVG_STYLE, drawn_svg
 from benchmarks.harness import threads
 from benchmarks.results import Results, Table
+from benchmarks.svg import SVG_STYLE, drawn_svg
 from reproduction.charts import PALETTE
 
 Signals = NDArray[np.float32]
