@@ -242,6 +242,18 @@ def test_more_reflectors_approach_the_full_transform():
 # ----- starts and options ----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("n_signals", [9, 1200])  # Lanczos finds 12 components, or gives up
+def test_principal_components_of_long_signals_match_lapack(n_signals):
+    n, count = 1024, 12
+    Y = np.cumsum(np.random.default_rng(0).standard_normal((n_signals, n)), axis=1)
+    gram = Y.T @ Y
+    components = initialise.principal_components(gram, count)
+    values = scipy.linalg.eigvalsh(gram, subset_by_index=[n - count, n - 1])[::-1]
+    np.testing.assert_allclose(components.T @ components, np.eye(count), atol=1e-12)
+    found = np.sum(components * (gram @ components), axis=0)
+    np.testing.assert_allclose(found, values, atol=1e-12 * values[0])
+
+
 @pytest.mark.parametrize(("n", "m"), [(8, 1), (8, 3), (8, 7), (8, 8), (1, 1), (5, 4)])
 def test_svd_start_triangularises_the_principal_components(n, m):
     Y = correlated(100, n)

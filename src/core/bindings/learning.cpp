@@ -54,8 +54,7 @@ int sweep_rotations_array(const Packed<const double, nb::ndim<2>>& statistic,
 
 void bind_learning(nb::module_& m) {
   m.def("sweep_reflectors", &sweep_reflectors_array, "statistic"_a.noconvert(),
-        "vectors"_a.noconvert(), "order"_a.noconvert(), "begins"_a.noconvert(),
-        "single"_a = false);
+        "vectors"_a.noconvert(), "order"_a.noconvert(), "begins"_a.noconvert(), "single"_a = false);
   m.def("lowest_eigenvectors", &lowest_eigenvectors_array, "statistic"_a.noconvert(),
         "vectors"_a.noconvert());
   m.def("solve_procrustes", &solve_procrustes_array, "statistic"_a.noconvert(),

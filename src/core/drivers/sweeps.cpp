@@ -58,7 +58,10 @@ class SweepBuffers {
     lanczos.stemr = stemr();
     // A product reads M from memory at about ten bytes per nanosecond.
     const int threads = threads_for(static_cast<double>(n_) * n_ * bytes_ / 10);
-    return {matrices_.get(), matrices_.get() + Index(n_) * n_, lines_.get() + n_, lanczos,
+    return {matrices_.get(),
+            matrices_.get() + Index(n_) * n_,
+            lines_.get() + n_,
+            lanczos,
             {run_parallel, threads}};
   }
 

@@ -103,7 +103,7 @@ template <class T> struct ReflectedProduct {
 };
 
 // Lanczos with full reorthogonalisation from `vector`, which is replaced by the Ritz vector.
-// Returns the Ritz value; `scale` is an estimate of the norm of Z, and `residual` is relative to it.
+// Returns the Ritz value; `scale` estimates the norm of Z, and `residual` is relative to it.
 template <class Product>
 double lanczos(const Product& product, int n, double* vector, const LanczosMemory& memory,
                double& scale, double& residual) {
@@ -219,8 +219,8 @@ void sweep_long(const T* statistic, int n, double* vectors, int m, const std::in
     const int j = order[step], begin = begins[j];
     double* u = vectors + j * Index(n);
     for (int i = 0; i < begin; ++i) u[i] = 0;
-    const ReflectedProduct<T> product = {statistic, vectors, n,           m, j,
-                                         begin,     memory.lines, memory.parallel};
+    const ReflectedProduct<T> product = {statistic,    vectors,        n, m, j, begin,
+                                         memory.lines, memory.parallel};
     lowest_eigenvector(product, n - begin, u + begin, memory.lanczos);
   }
 }
