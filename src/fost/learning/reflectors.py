@@ -162,7 +162,9 @@ class Reflectors(Structure):
         order = np.arange(len(vectors), dtype=np.int32)
         if self.order == "random":
             problem.random.shuffle(order)
-        _core.sweep_reflectors(statistic.scaled, vectors, order, self._n_leading_zeros)
+        # Signals in float32 do not determine M beyond float32.
+        single = problem.data.stream.dtype == np.float32
+        _core.sweep_reflectors(statistic.scaled, vectors, order, self._n_leading_zeros, single)
         return Householder._unchecked(vectors)
 
     def _lowest_eigenvectors(
