@@ -351,7 +351,8 @@ class PursuitSpecs:
         return self._spec(structure, n_atoms, base_name, base)
 
     def _circulants(self) -> Iterator[CandidateSpec]:
-        most = min(_MAX_CIRCULANTS, self.n_signals // self.n, max_union_members(self.n))
+        limits = self.max_members, self.n_signals // self.n, max_union_members(self.n)
+        most = min(_MAX_CIRCULANTS, *limits)
         for spec in self._sized(
             lambda count: self._spec(Circulants(count), count * self.n),
             range(1, most + 1),
