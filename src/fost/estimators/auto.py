@@ -419,9 +419,9 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         base: Transform | None,
         random: np.random.Generator,
     ) -> None:
-        """The same for sparse K-SVD, which learns from signals in memory, from random signals."""
-        s = self._rule.s
-        ksvd = atoms.learn(sample, base, s, self.max_iter, self.tol, random)
+        """The same for sparse K-SVD, which starts anew, from signals in memory."""
+        ksvd = atoms.learn(sample, base, self._rule.s, self.max_iter, self.tol, random)
+        self.interrupted_ = self.interrupted_ or ksvd.interrupted_
         coders = self.dictionary_, ksvd.dictionary_
         errors = [data.relative_error(coder, self._rule) for coder in coders]
         self.start_error_, self.error_ = errors[0], min(errors)

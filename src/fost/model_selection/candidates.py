@@ -167,12 +167,12 @@ class SparseAtoms:
         tol: float,
         random: np.random.Generator,
     ) -> SparseKSVD:
-        """The fitted estimator; an interrupt is raised again."""
+        """The fitted estimator."""
         from fost.baselines.sparse_ksvd import (
             SparseKSVD,
         )  # which imports the base classes of estimators
 
-        ksvd = SparseKSVD(
+        return SparseKSVD(
             self.n_atoms,
             self.n_entries,
             base,
@@ -181,9 +181,6 @@ class SparseAtoms:
             tol=tol,
             random_state=random,
         ).fit(data.stream)
-        if ksvd.interrupted_:
-            raise KeyboardInterrupt
-        return ksvd
 
 
 @dataclass(frozen=True)
@@ -294,10 +291,11 @@ class PursuitSpecs:
     fills_budget: bool = True
 
     def __iter__(self) -> Iterator[CandidateSpec]:
+        if self.n == 1:
+            return
         for cls in structure_classes():
             yield from self._unions(cls)
-        if self.n > 1:
-            yield from self._sparse()
+        yield from self._sparse()
         if not any(isinstance(base, DCT) and len(base.shape) > 1 for base in self.bases.values()):
             yield from self._circulants()
 

@@ -182,9 +182,11 @@ class SuccessiveHalving:
             coder: Coder = spec.base
         elif isinstance(spec.structure, SparseAtoms):
             most = min(self.max_iter, _KSVD_ITERATIONS * iterations)
-            coder = spec.structure.learn(
-                data, spec.base, self.n_nonzero_coefs, most, 0.0, self.random
-            ).dictionary_
+            s = self.n_nonzero_coefs
+            ksvd = spec.structure.learn(data, spec.base, s, most, 0.0, self.random)
+            if ksvd.interrupted_:
+                raise KeyboardInterrupt
+            coder = ksvd.dictionary_
         else:
             options = LearningOptions(
                 structure=spec.structure,
