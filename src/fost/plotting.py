@@ -22,8 +22,8 @@ def plot_frontier(estimator: AutoDictionary, ax: Axes | None = None) -> Axes:
     """Plot the held-out errors of the candidates of an `AutoDictionary` over their cost.
 
     Every candidate is a dot: held-out relative error over operations per signal, or over the cost
-    that is the criterion of the estimator. A line joins the Pareto-optimal candidates. Stars mark the fixed base and the dense dictionary, and a ring marks
-    the selected candidate.
+    that is the criterion of the estimator. A line joins the Pareto-optimal candidates. Stars mark
+    the fixed base and the dense dictionary, and a ring marks the selected candidate.
 
     Parameters
     ----------

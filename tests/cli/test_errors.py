@@ -219,7 +219,7 @@ def test_alpha_is_a_warning(folder: Path, name: str) -> None:
         ("learn image.png -o new --patch-shape 64x64", "cannot use 'image.png': image must be at"),
         ("learn image.png -o new --n-reflectors 3", "not for givens"),
         ("learn image.png -o new --structure orthonormal --n-rotations 3", "not for orthonormal"),
-        ("learn image.png -o new --n-members 3", "structures bank, union, circulants and auto, not for givens"),
+        ("learn image.png -o new --n-members 3", "circulants and auto, not for givens"),
         (
             "learn image.png -o new --structure auto --n-members 0",
             "Invalid value for '--n-members'",

@@ -332,7 +332,7 @@ class PursuitSpecs:
     def _sparse(self) -> list[CandidateSpec]:
         """Sparse K-SVD over the last base, and K-SVD."""
         n, (name, base) = self.n, list(self.bases.items())[-1]
-        counts = range(max(n // 4, self.s), min(8 * n, self.n_signals // 2) + 1)
+        counts = range(max(3 * n // 8, self.s), min(8 * n, self.n_signals // 2) + 1)
         found: list[CandidateSpec] = []
         for p in sorted({max(1, n * part // 32) for part in _ENTRIES}):
             make = partial(self._sparse_atoms, p, *(("", None) if p == n else (name, base)))

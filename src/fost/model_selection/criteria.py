@@ -119,7 +119,7 @@ class SelectionCriterion:
         """Additional bits per code, compared with the codes of a single transform."""
         if isinstance(row.transform, PursuitCoder):
             atoms = row.transform.n_distinct_atoms / row.transform.n_features
-            return int(self.n_nonzero_coefs) * log2(atoms)
+            return int(self.n_nonzero_coefs) * max(0.0, log2(atoms))
         return log2(row.n_members)
 
     def _keys_with_threshold(
