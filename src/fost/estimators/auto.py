@@ -56,9 +56,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     """The dictionary with the smallest error within a budget, or the cheapest for an error.
 
     The candidates are rotations, reflectors and all other registered structures in increasing
-    sizes, without a base and over the DCT of the signals; a dense dictionary; and banks with
-    increasing numbers of members. Where the budget allows matching pursuit, unions, sparse K-SVD,
-    K-SVD and (for signals with one axis) circulants of the largest sizes within it are candidates.
+    sizes, without a base and over the DCT of the signals. Banks follow. Where the budget allows
+    matching pursuit, so do unions, sparse K-SVD, K-SVD and, for signals with one axis, circulants.
 
     Say ``criterion="flops"``, ``"bits"`` or ``"time"`` with a `budget` to get the lowest held-out
     error within it. Without a criterion, `max_flops` limits the operations, and errors are compared
@@ -100,10 +99,10 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         Operations do not include the selection of coefficients, which a bank repeats for every
         member.
     criterion : {"flops", "bits", "time"}, optional
-        The cost that `budget` limits: operations to encode a signal (`fost.Coder.encode_flops`),
-        bits to store the dictionary (`fost.Coder.storage_bits`), or measured nanoseconds to encode
-        a signal on one thread. The lowest held-out error within the budget wins. Times, and choices
-        near the limit, differ from run to run.
+        The cost that `budget` limits. Operations to encode a signal are `Coder.encode_flops`, bits
+        to store the dictionary are `Coder.storage_bits`. Time is measured in nanoseconds per
+        encoded signal on one thread, so that choices near the limit differ from run to run. The
+        lowest held-out error within the budget wins.
     budget : float, optional
         The maximal cost. It may be None if `max_relative_error` is given.
     validation_fraction : float
