@@ -106,6 +106,9 @@ class Reflectors(Structure):
     def flops(self, n_features: int) -> int:
         return 4 * n_features * self._count
 
+    def storage_bits(self, n_features: int) -> int:
+        return 16 * n_features * self._count
+
     @classmethod
     def of_size(cls, size: int | None, n_features: int) -> Reflectors:
         return cls("auto" if size is None else size)
