@@ -266,6 +266,16 @@ class CandidateSizes:
         return bisect_right(range(1, self.max_size + 1), room, key=self._flops)
 
 
+def check_coder(coder: Coder, structure: Structure, method: str) -> Coder:
+    """The result of a method of a structure, which may be of another package."""
+    if not isinstance(coder, Coder):
+        raise TypeError(
+            f"{type(structure).__name__}.{method} must return a transform, "
+            f"got {type(coder).__name__}"
+        )
+    return coder
+
+
 def set_checked(structure: Structure, **checked: object) -> None:
     """Replace the arguments of a frozen structure by their checked values."""
     for name, value in checked.items():
