@@ -405,7 +405,7 @@ def test_union(run: Run) -> None:
     sparsity = int(data["metadata"]["n_nonzero_coefs"])
     assert data["flops"] == union.flops
     assert data["flops_encode"] == union.encode_flops(sparsity) > union.flops
-    assert f"{union.flops:,} per signal, for the correlations with all atoms" in text
+    assert f"{union.flops:,} per signal (2-D DCT: 672; dense matrix: 8,128), for the " in text
     assert f"{data['flops_encode']:,} per signal, for {sparsity} of 64 coefficients" in text
     words = ("encode", "union.safetensors", "image.png", "-o", "codes.npz", "--json")
     told = json.loads(run(*words).stdout)
