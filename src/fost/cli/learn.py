@@ -407,7 +407,7 @@ def _learn_best(config: LearnConfig, signals: Signals, quiet: bool) -> LearnedMo
         auto.n_iter_,
         None,
         auto.interrupted_,
-        held_out if rule.threshold is None else None,  # it has the cost of entries
+        held_out if rule.threshold is None else None,  # it includes the cost of entries
     )
 
 

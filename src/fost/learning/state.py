@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fost._warnings import external_stacklevel
 from fost.learning.missing import REFILLS
 from fost.learning.statistics import Statistic, error_from_energy
-from fost.learning.structure import Problem, Structure, check_coder
+from fost.learning.structure import Problem, Structure, check_update
 from fost.transforms import Coder, Transform, with_base
 
 # A pass fills missing entries from codes at most so many times.
@@ -157,7 +157,7 @@ class LearningState:
         total = problem.signal_energy
         extrapolated = self._extrapolated(problem, structure)
         transform = structure.update(problem, extrapolated or self.statistic, self.transform)
-        transform = check_coder(transform, structure, "update")
+        check_update(transform, structure)
         statistic = structure.statistic(problem, transform, self.refills)
         error = error_from_energy(statistic.energy, total)
         if extrapolated and error > before:
@@ -213,7 +213,8 @@ class LearningState:
         slack += np.finfo(np.float64).eps * with_base(problem.base, transform).flops
         if error <= before + slack or error <= before + slack + _underflow(problem, transform):
             return
-        own = type(getattr(structure, "structure", structure))  # for banks, that of the members
+        members = getattr(structure, "structure", structure)  # of a bank
+        own = type(members if structure.is_collection else structure)
         reason = "this is a bug, please report it"
         if own.__module__.partition(".")[0] != "fost":
             reason = f"{own.__name__}.update must not increase the error for given codes"

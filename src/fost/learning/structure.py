@@ -266,11 +266,11 @@ class CandidateSizes:
         return bisect_right(range(1, self.max_size + 1), room, key=self._flops)
 
 
-def check_coder(coder: Coder, structure: Structure, method: str) -> Coder:
-    """The result of a method of a structure, which may be of another package."""
+def check_update(coder: Coder, structure: Structure) -> Coder:
+    """The result of `update` of a structure, which may be of another package."""
     if not isinstance(coder, Coder):
         raise TypeError(
-            f"{type(structure).__name__}.{method} must return a transform, "
+            f"{type(structure).__name__}.update must return a transform, "
             f"got {type(coder).__name__}"
         )
     return coder
