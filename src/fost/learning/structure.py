@@ -270,8 +270,7 @@ def check_update(coder: Coder, structure: Structure) -> Coder:
     """The result of `update` of a structure, which may be of another package."""
     if not isinstance(coder, Coder):
         raise TypeError(
-            f"{type(structure).__name__}.update must return a transform, "
-            f"got {type(coder).__name__}"
+            f"{type(structure).__name__}.update must return a transform, got {type(coder).__name__}"
         )
     return coder
 
