@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from fost import images, restoration
 from fost.cli.info import atoms_image
 from fost.transforms import read_metadata
 from tests.cli.conftest import Run, make_image
+from tests.cli.test_errors import Fail
 from tests.model_selection.test_banks import walks_and_spikes
 
 
@@ -111,6 +113,20 @@ def test_circulants_are_learned(run: Run) -> None:
     model = fost.load("new.safetensors")
     assert isinstance(model, fost.Circulant)
     assert model.n_members == 2
+
+
+def test_auto_reports_the_held_out_error(run: Run) -> None:
+    words = ["learn", "signals.npy", "-o", "new.safetensors", "--force", "--max-iter", "5",
+             "--n-members", "1"]  # fmt: skip
+    auto = [*words, "--structure", "auto"]
+    told = json.loads(run(*auto, "--json").stdout)
+    options = {"max_iter": 5, "max_members": 1, "random_state": 0}
+    expected = fost.AutoDictionary(4, 16, **options).fit(np.load("signals.npy", "r"))
+    assert told["held_out_relative_error"] == pytest.approx(expected.chosen_.held_out_error)
+    text = run(*auto).stdout
+    assert f"{told['relative_error']:.4%} of the training signals" in text
+    assert re.search(rf"held-out error +{told['held_out_relative_error']:.4%}\n", text)
+    assert "held-out" not in run(*words[:-2]).stdout
 
 
 def test_auto_tries_banks(run: Run) -> None:
@@ -338,7 +354,7 @@ def test_info(run: Run) -> None:
     assert report["metadata"]["n_nonzero_coefs"] == "4"
     text = run("info", "model.safetensors").stdout
     assert "DCT(n_features=64, shape=(8, 8), flops=672)" in text
-    assert "8,128 (12.10 times as many)" in text
+    assert "672 per signal (2-D DCT: 672; dense matrix: 8,128)" in text
 
 
 def test_info_does_not_take_signals_for_patches(run: Run) -> None:
@@ -350,7 +366,23 @@ def test_info_does_not_take_signals_for_patches(run: Run) -> None:
     assert report["flops_dct"] == fost.DCT(64).flops
     text = run("info", "new.safetensors").stdout
     assert "patches" not in text
-    assert "  of the DCT " in text
+    assert f"(DCT: {fost.DCT(64).flops:,};" in text
+
+
+@pytest.mark.parametrize("options", [[], ["--integers"]], ids=["float", "integers"])
+def test_export_estimates_the_flash(run: Run, options: list[str]) -> None:
+    words = ["export", "model.safetensors", "-o", "new.h", "--force", *options]
+    told = json.loads(run(*words, "--json").stdout)
+    assert told["flash"] > told["tables"] > 0
+    assert f"about {told['flash']:,} bytes" in run(*words).stdout
+
+
+def test_unions_cannot_be_exported(fail: Fail) -> None:
+    fost.Union([fost.DCT(8), fost.Dense(np.eye(8))]).save("union.safetensors")
+    told = fail("export", "union.safetensors", "-o", "new.h")
+    assert told == (
+        "fost: cannot export 'union.safetensors': coder must be a transform or a Bank, got Union"
+    )
 
 
 def test_atoms(run: Run) -> None:
@@ -383,7 +415,7 @@ def test_union(run: Run) -> None:
     sparsity = int(data["metadata"]["n_nonzero_coefs"])
     assert data["flops"] == union.flops
     assert data["flops_encode"] == union.encode_flops(sparsity) > union.flops
-    assert f"{union.flops:,} per signal, for the correlations with all atoms" in text
+    assert f"{union.flops:,} per signal (2-D DCT: 672; dense matrix: 8,128), for the " in text
     assert f"{data['flops_encode']:,} per signal, for {sparsity} of 64 coefficients" in text
     words = ("encode", "union.safetensors", "image.png", "-o", "codes.npz", "--json")
     told = json.loads(run(*words).stdout)

@@ -107,7 +107,7 @@ def test_long_lines_stay_lines(folder: Path) -> None:
     name = "long" * 40 + ".safetensors"
     fost.DCT((8, 8)).save(name)
     done = process("info", name, COLUMNS="40")
-    assert f"model                {name}" in done.stdout.splitlines()
+    assert f"model            {name}" in done.stdout.splitlines()
 
 
 # Reading an image takes forever; the file "waiting" says that it has started.

@@ -1,4 +1,4 @@
-"""Windows of recordings and columns of tables, as `fost learn` and `fost fill` read them."""
+"""Windows of recordings and columns of tables, as commands read them."""
 
 from __future__ import annotations
 
@@ -24,19 +24,29 @@ def recording(count: int = 900, channels: int = 2) -> np.ndarray:
     return np.round(100 * np.sin(steps)).astype(np.int16)
 
 
-@pytest.mark.parametrize("kind", ["wav", "csv", "npy"])
+KINDS = ["wav", "csv", "npy", "channels"]
+
+
+def write_recording(kind: str) -> tuple[np.ndarray, list[str]]:
+    """Samples in columns, and the arguments that name their file."""
+    sound = recording(channels=1 if kind == "npy" else 2)
+    if kind == "wav":
+        wavfile.write("sound.wav", 8000, sound)
+    elif kind == "csv":
+        pd.DataFrame(sound, columns=["left", "right"]).to_csv("sound.csv", index=False)
+    else:
+        np.save("sound.npy", sound[:, 0] if kind == "npy" else sound)
+    if kind == "channels":
+        return sound, ["sound.npy", "--channel-axis", "-1"]
+    return sound, [f"sound.{kind}"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("hop", [None, 5])
 def test_learn_from_windows_of_a_recording(run: Run, kind: str, hop: int | None) -> None:
-    sound = recording(channels=1 if kind == "npy" else 2)
-    path = Path(f"sound.{kind}")
-    if kind == "wav":
-        wavfile.write(path, 8000, sound)
-    elif kind == "csv":
-        pd.DataFrame(sound, columns=["left", "right"]).to_csv(path, index=False)
-    else:
-        np.save(path, sound[:, 0])
+    sound, named = write_recording(kind)
     options = ["--window", "16"] if hop is None else ["--window", "16", "--hop", str(hop)]
-    report = json.loads(run("learn", str(path), *options, *LEARN).stdout)
+    report = json.loads(run("learn", *named, *options, *LEARN).stdout)
     rows = np.concatenate([sliding_window_view(one, 16)[:: hop or 16] for one in sound.T])
     assert (report["n_signals"], report["n_features"]) == rows.shape
     np.save("rows.npy", rows.astype(np.float64 if kind == "csv" else sound.dtype))
@@ -45,6 +55,28 @@ def test_learn_from_windows_of_a_recording(run: Run, kind: str, hop: int | None)
     assert report["dct_relative_error"] == pytest.approx(direct["dct_relative_error"], rel=1e-9)
     assert report["relative_error"] < report["dct_relative_error"]
     assert fost.load("new.safetensors").n_features == 16
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_encode_cuts_a_recording_into_windows(run: Run, kind: str) -> None:
+    sound, named = write_recording(kind)
+    fost.DCT(16).save("dct.safetensors")
+    result = run("encode", "dct.safetensors", *named, "-o", "codes.npz", "-s", "16")
+    assert "the last 4 of 900 samples of 'sound" in result.stderr
+    run("decode", "dct.safetensors", "codes.npz", "-o", "decoded.npy")
+    rows = np.concatenate([one[:896].reshape(-1, 16) for one in sound.T])
+    np.testing.assert_allclose(np.load("decoded.npy"), rows, atol=1e-3)
+
+
+def test_encode_takes_columns_of_a_table_for_features_or_channels(run: Run) -> None:
+    table = pd.DataFrame(np.random.default_rng(0).random((32, 5)), columns=list("tabcd"))
+    table.to_csv("table.csv", index=False)
+    for n, rows in ((4, table.to_numpy()[:, 1:]), (8, table.to_numpy()[:, 1:].T.reshape(-1, 8))):
+        fost.DCT(n).save("dct.safetensors")
+        words = ["encode", "dct.safetensors", "table.csv", "--exclude", "t", "-s", str(n)]
+        assert run(*words, "-o", "codes.npz", "--force").stderr == ""
+        run("decode", "dct.safetensors", "codes.npz", "-o", "decoded.npy", "--force")
+        np.testing.assert_allclose(np.load("decoded.npy"), rows, atol=1e-12)
 
 
 def test_unsigned_samples_are_centred(run: Run) -> None:
@@ -95,10 +127,30 @@ def test_fill_excludes_columns(run: Run) -> None:
     [
         ("learn sound.wav -o new", "--window must be given for the samples of 'sound.wav'"),
         ("learn line.npy -o new", "fost learn --window N cuts recordings into signals"),
-        ("learn sound.wav -o new --window 901", "--window must be at most the 900 samples of"),
+        ("learn sound.wav -o new --window 901", "a window must have at most the 900 samples of"),
         ("learn sound.wav -o new --hop 3", "--hop needs --window"),
         ("learn image.png -o new --window 3", "--window is for recordings, not for images"),
-        ("learn signals.npy -o new --window 3", "the rows of 'signals.npy' are signals already"),
+        (
+            "learn signals.npy -o new --window 3",
+            "the rows of 'signals.npy' are signals already, unless --channel-axis says",
+        ),
+        ("learn signals.npy -o new --channel-axis 1", "--channel-axis needs --window"),
+        (
+            "learn line.npy -o new --window 3 --channel-axis 1",
+            "must be an axis of a two-dimensional array, got 1 for the shape (30,) of 'line.npy'",
+        ),
+        (
+            "encode model.safetensors signals.npy -o new.npz --channel-axis 2",
+            "must be an axis of a two-dimensional array, got 2 for the shape (500, 16)",
+        ),
+        (
+            "encode model.safetensors image.png -o new.npz --channel-axis 1",
+            "--channel-axis is for .npy and .zarr arrays",
+        ),
+        (
+            "encode model.safetensors line.npy -o new.npz",
+            "a window must have at most the 30 samples of 'line.npy', got 64",
+        ),
         ("learn sound.wav -o new --window 8 --exclude a", "--exclude is for .csv files"),
         (
             "learn table.csv -o new --exclude z",

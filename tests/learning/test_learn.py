@@ -263,26 +263,43 @@ def test_verbose_writes_progress_to_stderr(capsys):
     assert captured.out == ""
 
 
+class Spoiler(Structure):
+    """A structure outside of fost whose update is the identity."""
+
+    starts = ("svd",)
+
+    def flops(self, n_features):
+        return 0
+
+    def initialise(self, problem, init):
+        return fost.Orthonormal().initialise(problem, init)
+
+    def build(self, problem, transform):
+        return transform
+
+    def update(self, problem, statistic, current):
+        return fost.Dense(np.eye(problem.n_features))
+
+
 def test_a_structure_that_increases_the_error_raises_a_warning():
-    class Spoiler(Structure):
-        starts = ("svd",)
-
-        def flops(self, n_features):
-            return 0
-
-        def initialise(self, problem, init):
-            return fost.Orthonormal().initialise(problem, init)
-
-        def build(self, problem, transform):
-            return transform
-
-        def update(self, problem, statistic, current):
-            return fost.Dense(np.eye(problem.n_features))
-
     Y = correlated(200, 16)
-    with pytest.warns(ObjectiveRoseWarning, match="rose from"):
+    with pytest.warns(ObjectiveRoseWarning, match="1: Spoiler.update must not increase the error"):
         result = fost.learn(Y, Spoiler(), 2, max_iter=1)
     assert relative_error(Y, result.transform, 2) == pytest.approx(result.error)
+    with pytest.warns(ObjectiveRoseWarning, match="Spoiler.update must not increase the error"):
+        fost.learn(Y, fost.BankOf(Spoiler(), 2), 2, max_iter=1, random_state=0)
+
+
+def test_an_update_that_returns_no_transform_is_named():
+    class Matrices(Spoiler):
+        def update(self, problem, statistic, current):
+            return np.eye(problem.n_features)
+
+    Y = correlated(200, 16)
+    message = "Matrices.update must return a transform, got ndarray"
+    for structure in (Matrices(), fost.BankOf(Matrices(), 2), fost.UnionOf(Matrices(), 2)):
+        with pytest.raises(TypeError, match=message):
+            fost.learn(Y, structure, 2, max_iter=1, random_state=0)
 
 
 @structures

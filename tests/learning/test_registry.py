@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import fost
+from fost.cli.app import app
 from fost.learning import CandidateSizes, Problem, register, registered_structures, registry
 from fost.learning.statistics import Statistic
 from fost.learning.training_data import TrainingData
@@ -195,6 +197,24 @@ def test_a_butterfly_from_the_command_line(tmp_path: Path) -> None:
     model = fost.load(tmp_path / "model.safetensors")
     assert model.flops == fost.DCT(8).flops + 2 * 3 * 8
     assert "butterfly (layers of rotations" in fost_with_butterfly(tmp_path, "learn", "--help")
+
+
+def test_a_structure_without_of_size_is_one_line_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_REGISTERED", dict(registry._REGISTERED))
+    monkeypatch.delenv("FOST_TRACEBACK", raising=False)
+
+    @register("blocks", "blocks of a matrix")
+    class Blocks(fost.Orthonormal):
+        of_size = classmethod(fost.Structure.of_size.__func__)  # type: ignore[assignment,attr-defined]
+
+    np.save(tmp_path / "signals.npy", correlated(50, 8))
+    words = ["learn", str(tmp_path / "signals.npy"), "-o", str(tmp_path / "model.safetensors")]
+    result = CliRunner().invoke(app, [*words, "--structure", "blocks"], prog_name="fost")
+    assert result.exit_code == 2
+    message = "fost: cannot use --structure blocks: Blocks does not define of_size\n"
+    assert result.stderr == message
 
 
 def test_candidate_sizes_of_each_structure() -> None:

@@ -37,7 +37,8 @@ def decode_command(
     """Decode a code file to the image or the array that it was made from.
 
     An image keeps its type and range, and the extension of the output selects the format. The
-    signals of an array become an .npy array.
+    signals of an array become the rows of an .npy array, and so do the windows of a recording,
+    channel after channel.
 
     Parameters
     ----------

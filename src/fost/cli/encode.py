@@ -17,13 +17,16 @@ from fost.cli.errors import UserError, error_prefix, writing
 from fost.cli.models import Model, load_model
 from fost.cli.signals import (
     Signals,
+    Windows,
     check_array_options,
     dask_cluster,
+    holds_signals,
     image_blocks,
     is_array,
     load_signals,
     read_planes,
 )
+from fost.io.arrays import open_array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -41,6 +44,8 @@ def encode_command(
     max_error: options.Nonnegative = None,
     threshold: options.Nonnegative = None,
     missing: options.Missing = None,
+    exclude: options.Exclude = None,
+    channel_axis: options.ChannelAxis = None,
     values: str | None = None,
     scheduler: options.Scheduler = None,
     threads: options.Threads = None,
@@ -48,12 +53,16 @@ def encode_command(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Encode an image or an array of signals with a few coefficients per patch or signal.
+    """Encode an image, an array of signals or a recording, with few coefficients per signal.
 
     The code file is an .npz file without pickles. It holds the codes, which
     scipy.sparse.load_npz reads, the mean of each patch, and everything that `fost decode` needs
     to restore the image. The patches of an image do not overlap. Missing entries of an array, NaN
     or given by --missing, are ignored: orthogonal matching pursuit codes the observed entries.
+
+    Recordings are cut into windows of as many samples as the model has features, channel after
+    channel. The windows do not overlap, and samples that do not fill the last window are left out,
+    with a warning.
 
     Code files are for computation; they are not an image codec. A JPEG of the same PSNR is several
     times smaller, because it also quantises coefficients and uses entropy coding.
@@ -61,7 +70,9 @@ def encode_command(
     Parameters
     ----------
     data : DATA
-        An image, or an .npy or .zarr array with signals in rows.
+        An image; an .npy or .zarr array with signals in rows, or a .csv table with a column for
+        each feature; or a recording: .wav, other .csv, one-dimensional .npy or .zarr, or
+        two-dimensional with --channel-axis.
     n_nonzero_coefs : S
         Entries per code; as for the training of the model if not given. With --max-error or
         --threshold it is the maximum.
@@ -85,9 +96,16 @@ def encode_command(
     loaded = load_model(model)
     rule = _rule(n_nonzero_coefs, max_error, threshold, loaded)
     start = time.perf_counter()
-    if is_array(data):
+    n = loaded.transform.n_features
+    windows = Windows(n, None, exclude or [], channel_axis, for_codes=True)
+    windows.check([data])
+    if holds_signals(data):
+        if is_array(data) and channel_axis is None and len(open_array(data).shape) != 1:
+            windows = Windows()  # signals in rows
         with dask_cluster(scheduler):
-            saved = _encode_array(loaded, data, missing or [], rule, scheduler is not None, quiet)
+            saved = _encode_array(
+                loaded, data, windows, missing or [], rule, scheduler is not None, quiet
+            )
     else:
         check_array_options(missing or [], scheduler is not None)
         saved, pixels = _encode_image(loaded, data, rule, quiet)
@@ -124,15 +142,19 @@ def _rule(
 
 
 def _encode_array(
-    model: Model, path: Path, masks: list[Path], rule: SelectionRule, on_cluster: bool, quiet: bool
+    model: Model,
+    path: Path,
+    windows: Windows,
+    masks: list[Path],
+    rule: SelectionRule,
+    on_cluster: bool,
+    quiet: bool,
 ) -> SavedCodes:
-    """The codes of signals in the rows of an array, encoded block by block or on a cluster."""
+    """The codes of the signals in a file, encoded block by block or on a cluster."""
     import numpy as np
 
-    signals, n = (
-        load_signals([path], masks=masks, on_cluster=on_cluster),
-        model.transform.n_features,
-    )
+    n = model.transform.n_features
+    signals = load_signals([path], windows=windows, masks=masks, on_cluster=on_cluster)
     if signals.n_features != n:
         raise UserError(
             f"cannot use {str(path)!r}: its signals have {signals.n_features} entries, "

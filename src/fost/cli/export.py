@@ -9,7 +9,7 @@ import typer
 
 from fost.cli import options
 from fost.cli.console import check_output, show_written
-from fost.cli.errors import writing
+from fost.cli.errors import UserError, writing
 from fost.cli.models import load_model
 
 
@@ -51,22 +51,26 @@ def export_command(
     check_output(output, force)
     loaded = load_model(model)
     start = time.perf_counter()
-    with writing(output):
-        size = to_c(
-            loaded.transform,
-            output,
-            name=name,
-            dtype="float64" if double else "float32",
-            integers=integers,
-            bits=bits,
-            fraction_bits=fraction_bits,
-            max_digits=max_digits,
-            overwrite=True,  # `check_output` has looked at --force
-        )
+    try:
+        with writing(output):
+            size = to_c(
+                loaded.transform,
+                output,
+                name=name,
+                dtype="float64" if double else "float32",
+                integers=integers,
+                bits=bits,
+                fraction_bits=fraction_bits,
+                max_digits=max_digits,
+                overwrite=True,  # `check_output` has looked at --force
+            )
+    except TypeError as error:  # a union
+        raise UserError(f"cannot export {str(model)!r}: {error}") from error
     lines = {
         "exported": f"{name}_forward, {name}_inverse, {name}_encode, {name}_decode",
-        "tables": f"{size.tables:,} bytes",
+        "flash": f"about {size.flash:,} bytes",
+        "  of them tables": f"{size.tables:,} bytes",
         "stack": f"{size.stack:,} bytes",
     }
-    facts = {"name": name, "tables": size.tables, "stack": size.stack}
+    facts = {"name": name, "flash": size.flash, "tables": size.tables, "stack": size.stack}
     show_written(lines, facts, output, start, as_json=as_json, quiet=quiet)

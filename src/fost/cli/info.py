@@ -94,20 +94,18 @@ def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
         "orthonormality_gap": gap,
         "metadata": model.metadata,
     }
+    others = f"{'2-D ' if shape else ''}DCT: {dct.flops:,}; " if dct else ""
     lines = {
         "model": str(model.path),
         "structure": " then ".join(parts) if single else repr(coder),
         "base": base,
         "features": f"{n}" + (f" ({options.format_shape(shape)} patches)" if shape else ""),
-        "operations": f"{coder.flops:,} per signal"
+        "operations": f"{coder.flops:,} per signal ({others}dense matrix: {dense_flops(n):,})"
         + (", for the correlations with all atoms" if pursuit else ""),
         "  by kind": f"{counts.multiplications:,} multiplications, {counts.additions:,} additions",
-        "  of a dense matrix": _ratio(dense_flops(n), coder.flops),
     }
     if pursuit:
         lines["  with pursuit"] = f"{encode_flops:,} per signal, for {s} of {n} coefficients"
-    if dct:
-        lines[f"  of the {'2-D ' if shape else ''}DCT"] = _ratio(dct.flops, coder.flops)
     lines["parameters"] = f"{coder.n_parameters:,}"
     lines["memory"] = f"{counts.memory:,} numbers, for the parameters and one signal"
     if c_size:
@@ -148,11 +146,6 @@ def _orthonormality_gap(transform: Transform) -> float:
     eye = np.eye(transform.n_features)
     atoms = transform.inverse(eye)
     return float(np.abs(atoms @ atoms.T - eye).max())
-
-
-def _ratio(other: int, own: int) -> str:
-    times = f"{other / own:.2f} times as many" if own else "the model needs none"
-    return f"{other:,} ({times})"
 
 
 def _members_image(coder: Coder, patch_shape: tuple[int, int]) -> Numbers:

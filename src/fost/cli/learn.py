@@ -86,6 +86,7 @@ def learn_command(
     window: options.Count = None,
     hop: options.Count = None,
     exclude: options.Exclude = None,
+    channel_axis: options.ChannelAxis = None,
     max_iter: Annotated[int, typer.Option(min=1)] = 1000,
     max_flops: options.Count = None,
     max_relative_error: Annotated[float | None, typer.Option(min=0.0, max=1.0)] = None,
@@ -106,13 +107,14 @@ def learn_command(
     removed. Colours are converted to luma and chroma. Arrays are used unchanged and may be larger
     than memory. Recordings are cut into windows, each channel or column by itself. Missing entries
     of arrays, NaN or given by --missing, are ignored. Ctrl-C keeps the best transform so far. A
-    killed process resumes from its checkpoint and ends with the same model.
+    killed process resumes from its checkpoint and ends with the same model. The relative error is
+    that of the training signals; auto adds the error of its choice on held-out signals.
 
     Parameters
     ----------
     inputs : INPUTS...
         Images; .npy or .zarr arrays with signals in rows, or .csv tables; or recordings with
-        --window: .wav, .csv, or one-dimensional .npy or .zarr.
+        --window: .wav, .csv, one-dimensional .npy or .zarr, or two-dimensional with --channel-axis.
     structure : NAME
         The structure of the transform
     size : N
@@ -186,7 +188,7 @@ def learn_command(
                 inputs,
                 shape,
                 step,
-                windows=Windows(window, hop, exclude or []),
+                windows=Windows(window, hop, exclude or [], channel_axis),
                 masks=missing or [],
                 on_cluster=on_cluster,
             )
@@ -314,7 +316,10 @@ class LearnConfig:
         count = self.n_members or _N_MEMBERS
         if self.structure == _CIRCULANTS:
             return fost.Circulants(count)
-        member = self._kind.of_size(self.size, n_features)
+        try:
+            member = self._kind.of_size(self.size, n_features)
+        except TypeError as error:
+            raise UserError(f"cannot use --structure {self.structure}: {error}") from error
         if self.structure == _UNION:
             return fost.UnionOf(member, count)
         return fost.BankOf(member, count) if self.structure == _BANK else member
@@ -322,13 +327,14 @@ class LearnConfig:
 
 @dataclass(frozen=True)
 class LearnedModel:
-    """The learned transform; `converged` is None where it is not known."""
+    """The learned transform; `converged` and `held_out_error` are None where not known."""
 
     transform: Coder
     error: float
     n_iter: int
     converged: bool | None
     interrupted: bool
+    held_out_error: float | None = None
 
 
 def _learn(config: LearnConfig, signals: Signals, inputs: list[Path], quiet: bool) -> LearnedModel:
@@ -340,7 +346,7 @@ def _learn(config: LearnConfig, signals: Signals, inputs: list[Path], quiet: boo
         try:
             learn = _learn_best if config.structure == _AUTO else _learn_structure
             learned = learn(config, signals, quiet)
-        except CheckpointError:
+        except (CheckpointError, UserError):
             raise
         except ValueError as error:
             several = f"these {len(inputs)} files"
@@ -414,10 +420,17 @@ def _learn_best(config: LearnConfig, signals: Signals, quiet: bool) -> LearnedMo
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the user chose --max-iter
         auto.fit(signals.rows if signals.missing is None else signals.source.stream)
-    error = auto.error_
+    error, held_out = auto.error_, auto.chosen_.held_out_error
     if rule.threshold is not None:  # without the cost of entries
         error = signals.source.relative_error(auto.dictionary_, rule)
-    return LearnedModel(auto.dictionary_, error, auto.n_iter_, None, auto.interrupted_)
+    return LearnedModel(
+        auto.dictionary_,
+        error,
+        auto.n_iter_,
+        None,
+        auto.interrupted_,
+        held_out if rule.threshold is None else None,  # it includes the cost of entries
+    )
 
 
 def _usage(coder: Coder, signals: Signals, rule: SelectionRule) -> list[float] | None:
@@ -450,12 +463,13 @@ def _describe_learned(
     patches = f" ({options.format_shape(shape)} patches)" if shape else ""
     compared = "" if dct_error is None else f" (the DCT alone: {dct_error:.4%})"
     stopped = {True: ", converged", False: ", not converged", None: ""}[learned.converged]
-    share = transform.flops / dense_flops(n)
+    share, held_out = transform.flops / dense_flops(n), learned.held_out_error
     lines = {
         "learned": repr(transform),
         "base": base,
         "from": f"{signals.n_signals:,} signals of {n} entries{patches}",
-        "relative error": f"{learned.error:.4%}{compared}",
+        "relative error": f"{learned.error:.4%} of the training signals{compared}",
+        **({} if held_out is None else {"held-out error": f"{held_out:.4%}"}),
         "iterations": f"{learned.n_iter}{stopped}",
         "operations": f"{transform.flops:,} per signal ({share:.1%} of a dense matrix)",
     }
@@ -466,6 +480,7 @@ def _describe_learned(
         "n_features": n,
         "patch_shape": shape,
         "relative_error": learned.error,
+        "held_out_relative_error": held_out,
         "dct_relative_error": dct_error,
         "n_iter": learned.n_iter,
         "converged": learned.converged,

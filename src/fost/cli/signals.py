@@ -65,18 +65,28 @@ class _Blocks:
         return iter(self.arrays)
 
 
+def holds_signals(path: Path) -> bool:
+    """Whether a file is an array, a table or a recording, by its name; other files are images."""
+    return is_array(path) or path.suffix.lower() in _RECORDINGS
+
+
 def is_array(path: Path) -> bool:
-    """Whether a file holds signals in rows, by its name; other files are images."""
+    """Whether a file holds signals in rows, by its name."""
     return file_format(path) == "array"
 
 
 @dataclass(frozen=True)
 class Windows:
-    """How recordings are cut into signals, and the columns of tables that are left out."""
+    """How recordings are cut into signals, and the columns of tables that are left out.
+
+    For encoding, a table with `length` columns has signals in rows, and a remainder is reported.
+    """
 
     length: int | None = None
     hop: int | None = None
     exclude: Sequence[str] = ()
+    channel_axis: int | None = None
+    for_codes: bool = False
 
     def check(self, paths: Sequence[Path]) -> None:
         """Raise a UserError for options that do not belong to these files."""
@@ -84,6 +94,10 @@ class Windows:
             raise UserError("--hop needs --window")
         if self.exclude and not any(path.suffix.lower() == ".csv" for path in paths):
             raise UserError("--exclude is for .csv files")
+        if self.channel_axis is not None and self.length is None:
+            raise UserError("--channel-axis needs --window")
+        if self.channel_axis is not None and not all(map(is_array, paths)):
+            raise UserError("--channel-axis is for .npy and .zarr arrays")
 
     def of(self, path: Path) -> list[Any]:
         """The signals of a file: windows of each channel, or rows if there is no window."""
@@ -94,12 +108,20 @@ class Windows:
             if samples.ndim != 2 or path.suffix.lower() == ".wav":
                 raise UserError(f"--window must be given for the samples of {str(path)!r}")
             return [samples]
+        if self.for_codes and path.suffix.lower() == ".csv" and samples.shape[1] == self.length:
+            return [samples]
         if samples.ndim > 2:
             raise UserError(f"cannot use {str(path)!r}: its shape is {samples.shape}")
         if len(samples) < self.length:
             raise UserError(
-                f"--window must be at most the {len(samples):,} samples of {str(path)!r}, "
+                f"a window must have at most the {len(samples):,} samples of {str(path)!r}, "
                 f"got {self.length}"
+            )
+        if self.for_codes and (rest := len(samples) % self.length):
+            warnings.warn(
+                f"the last {rest:,} of {len(samples):,} samples of {str(path)!r} are left out: "
+                f"they do not fill a window of {self.length}",
+                stacklevel=2,
             )
         channels = samples[:, None] if samples.ndim == 1 else samples
         hop = self.hop or self.length
@@ -115,9 +137,17 @@ class Windows:
             return table[columns].to_numpy(np.float64, na_value=np.nan)
         if is_array(path):
             array: Any = open_array(path)
+            if self.channel_axis is not None:
+                if len(array.shape) != 2 or self.channel_axis not in (-2, -1, 0, 1):
+                    raise UserError(
+                        f"--channel-axis must be an axis of a two-dimensional array, got "
+                        f"{self.channel_axis} for the shape {tuple(array.shape)} of {str(path)!r}"
+                    )
+                return np.moveaxis(array[:], self.channel_axis, 1)
             if len(array.shape) == 2 and self.length is not None:
                 raise UserError(
-                    f"--window is for recordings: the rows of {str(path)!r} are signals already"
+                    f"--window is for recordings: the rows of {str(path)!r} are signals already, "
+                    "unless --channel-axis says which axis is that of channels"
                 )
             return array if isinstance(array, np.ndarray) else array[:]
         samples, _ = open_wav(path)
@@ -139,7 +169,7 @@ def load_signals(
 
     windows = windows or Windows()
     windows.check(paths)
-    kinds = {is_array(path) or path.suffix.lower() in _RECORDINGS for path in paths}
+    kinds = set(map(holds_signals, paths))
     if len(kinds) > 1:
         raise UserError("the inputs must be all images or all arrays, not both")
     if kinds == {True}:

@@ -18,7 +18,7 @@ from fost.learning.canonical_order import (
 from fost.learning.learn import alternate
 from fost.learning.registry import describe_structures
 from fost.learning.statistics import Statistic
-from fost.learning.structure import Problem, Structure, set_checked
+from fost.learning.structure import Problem, Structure, check_update, set_checked
 from fost.learning.training_data import MIN_ENERGY, TrainingData
 from fost.transforms import Bank, Coder, Transform, with_base
 
@@ -243,7 +243,7 @@ def update_member(
     member: Structure, problem: Problem, matrix: NDArray[np.float64], current: Transform
 ) -> Transform:
     """A member updated from its own M."""
-    updated = member.update(problem, Statistic(matrix, 0.0), current)
+    updated = check_update(member.update(problem, Statistic(matrix, 0.0), current), member)
     assert isinstance(updated, Transform)
     return updated
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fost._warnings import external_stacklevel
 from fost.learning.missing import REFILLS
 from fost.learning.statistics import Statistic, error_from_energy
-from fost.learning.structure import Problem, Structure
+from fost.learning.structure import Problem, Structure, check_update
 from fost.transforms import Coder, Transform, with_base
 
 # A pass fills missing entries from codes at most so many times.
@@ -157,6 +157,7 @@ class LearningState:
         total = problem.signal_energy
         extrapolated = self._extrapolated(problem, structure)
         transform = structure.update(problem, extrapolated or self.statistic, self.transform)
+        check_update(transform, structure)
         statistic = structure.statistic(problem, transform, self.refills)
         error = error_from_energy(statistic.energy, total)
         if extrapolated and error > before:
@@ -173,7 +174,7 @@ class LearningState:
             if error > before and not first:  # reject the update
                 transform, statistic, error = self.transform, self.statistic, before
         if not first and structure.is_monotone:
-            self._check_descent(problem, transform, error, before)
+            self._check_descent(problem, structure, transform, error, before)
         if first or error <= self.best_error:
             self.best, self.best_error = transform, error
         has_momentum = problem.momentum or structure.momentum
@@ -197,7 +198,12 @@ class LearningState:
         return replace(self.statistic, matrix=further)
 
     def _check_descent(
-        self, problem: Problem, transform: Coder, error: float, before: float
+        self,
+        problem: Problem,
+        structure: Structure,
+        transform: Coder,
+        error: float,
+        before: float,
     ) -> None:
         """Warn if the error increased by more than rounding explains."""
         # Coefficients have rounding errors relative to the signal; the first term bounds the error
@@ -207,9 +213,14 @@ class LearningState:
         slack += np.finfo(np.float64).eps * with_base(problem.base, transform).flops
         if error <= before + slack or error <= before + slack + _underflow(problem, transform):
             return
+        members = getattr(structure, "structure", structure)  # of a bank
+        own = type(members if structure.is_collection else structure)
+        reason = "this is a bug, please report it"
+        if own.__module__.partition(".")[0] != "fost":
+            reason = f"{own.__name__}.update must not increase the error for given codes"
         warnings.warn(
             f"the relative error rose from {before:.12g} to {error:.12g} in iteration "
-            f"{self.n_iter + 1}: this is a bug, please report it",
+            f"{self.n_iter + 1}: {reason}",
             ObjectiveRoseWarning,
             stacklevel=external_stacklevel(),
         )

@@ -270,6 +270,15 @@ class CandidateSizes:
         return bisect_right(range(1, self.max_size + 1), room, key=self._flops)
 
 
+def check_update(coder: Coder, structure: Structure) -> Coder:
+    """The result of `update` of a structure, which may be of another package."""
+    if not isinstance(coder, Coder):
+        raise TypeError(
+            f"{type(structure).__name__}.update must return a transform, got {type(coder).__name__}"
+        )
+    return coder
+
+
 def set_checked(structure: Structure, **checked: object) -> None:
     """Replace the arguments of a frozen structure by their checked values."""
     for name, value in checked.items():
