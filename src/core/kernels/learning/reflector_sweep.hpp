@@ -208,7 +208,7 @@ inline void statistic_of(const double* statistic, const double* vectors, int m, 
   for (int k = m - 1; k > j; --k) reflect_right(memory.r, vectors + k * static_cast<Index>(n), n);
 }
 
-// Whether reflectors are applied to vectors (case 2), measured by benchmarks/bench_long.py.
+// Whether reflectors are applied to vectors (case 2); docs/development/performance.md has times.
 inline bool is_long(int n, int m) { return n >= 256 && 16 * m <= n; }
 
 // Updates the m vectors in the given order; the first begins[j] entries of vector j stay zero.
