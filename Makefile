@@ -55,12 +55,13 @@ test-torch: ## the tests of fost.torch, in an environment of their own
 sanitize: $(VENV)/.built ## address, undefined-behaviour and thread sanitizers (SANITIZERS=)
 	.ci/sanitize $(SANITIZERS)
 
-lint: $(VENV)/.built ## ruff, mypy, clang-format and the rules of the house
+lint: $(VENV)/.built ## ruff, mypy, clang-format, rules of the code and of the prose
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(CORE)
 	$(BIN)/mypy
 	$(BIN)/python tools/house.py --check
+	$(BIN)/python tools/prose.py
 
 format: $(VENV)/.built ## apply ruff and clang-format
 	$(BIN)/ruff check --fix .

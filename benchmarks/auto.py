@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fost
-from benchmarks.banks import BUNDLED, _patches
+from benchmarks.banks import BUNDLED, patches
 from benchmarks.electrocardiogram import N, windows
 from benchmarks.harness import threads
 from benchmarks.results import Results, Table
@@ -71,9 +71,9 @@ def main() -> None:
         )
         choose(results, table, train, [test], 8, N)
     else:
-        others = [_patches(bundled_image(name)) for name in BUNDLED if name not in HELD_OUT]
+        others = [patches(bundled_image(name)) for name in BUNDLED if name not in HELD_OUT]
         train = np.concatenate(others).astype(np.float32)
-        tests = [_patches(bundled_image(name)).astype(np.float32) for name in HELD_OUT]
+        tests = [patches(bundled_image(name)).astype(np.float32) for name in HELD_OUT]
         errors = dict.fromkeys(HELD_OUT, ".2%")
         table = results.table("patches", {**columns, **errors, "CPU s": ".0f"})
         choose(results, table, train, tests, 4, (8, 8))

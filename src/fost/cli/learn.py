@@ -113,7 +113,7 @@ def learn_command(
     Parameters
     ----------
     inputs : INPUTS...
-        Images; .npy or .zarr arrays with signals in rows, or .csv tables; or recordings with
+        Images; .npy or .zarr arrays with signals in rows, or .csv tables. Or recordings with
         --window: .wav, .csv, one-dimensional .npy or .zarr, or two-dimensional with --channel-axis.
     structure : NAME
         The structure of the transform

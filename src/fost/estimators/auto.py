@@ -81,14 +81,14 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         it is the maximal number, and None is no limit.
     signal_shape : int or tuple of int, optional
         The shape of a signal, such as (8, 8) for patches; its DCT is tried as a base. If None, the
-        DCT along one axis and, if n is a square number, the DCT of a square are compared on some
-        of the signals. None is used if the entries themselves are sparser.
+        DCT along one axis is compared with that of a square, if n is a square number. No base is
+        used if the entries themselves are sparser.
     max_flops : int, float, "auto" or None
         The maximal number of operations per signal, without a criterion. ``"auto"`` is
         n (2 n - 1), the cost of a dense transform, or no limit if `max_relative_error` is given.
         None is no limit, which takes much longer, and tries no pursuit. A bank of B members must
-        beat the best single transform even if that one gets log2(B) / log2(n) extra coefficients
-        (the cost of storing the member index). For pursuit in K atoms, which counts as operations,
+        beat the best single transform with log2(B) / log2(n) extra coefficients, which is the cost
+        of storing the member index. For pursuit in K atoms, which counts as operations,
         these are s log2(K / n) / log2(n) extra coefficients.
     max_relative_error : float, optional
         The maximal relative error on held-out signals; the cheapest candidate within it is chosen.
@@ -108,7 +108,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     validation_fraction : float
         The share of held-out signals.
     max_iter : int
-        The maximal number of iterations for the chosen candidate; candidates have up to 6 in the
+        The maximal number of iterations for the chosen candidate. Candidates have up to 6 in the
         first rung of successive halving and up to 16 in the others.
     tol : float
         Stop when the relative error of the chosen candidate changes by less than this.
@@ -129,10 +129,10 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         The chosen dictionary: a `Transform`, `Bank`, `Union`, `Circulant` or `SparseDictionary`,
         which also represents K-SVD.
     frontier_ : Frontier
-        All candidates that were trained: structure, family, n_members, flops, bits, nanoseconds,
-        n_parameters, number of training signals, relative errors on training and held-out signals,
-        seconds of training. Candidates beyond a budget of time are among them.
-        `fost.plot_frontier` draws it.
+        All candidates that were trained, with structure, family, n_members, n_parameters, number
+        of training signals, and seconds of training. Their costs are flops, bits and nanoseconds,
+        their relative errors are on training and on held-out signals. Candidates
+        beyond a budget of time are among them. `fost.plot_frontier` draws it.
     chosen_ : Candidate
         The candidate in `frontier_` that `dictionary_` continues.
     components_ : ndarray of shape (n_atoms, n_features)
