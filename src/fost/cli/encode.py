@@ -70,8 +70,8 @@ def encode_command(
     Parameters
     ----------
     data : DATA
-        An image; an .npy or .zarr array with signals in rows, or a .csv table with a column for
-        each feature; or a recording: .wav, other .csv, one-dimensional .npy or .zarr, or
+        An image; an .npy or .zarr array with signals in rows; a .csv table with a column for each
+        feature; or a recording. Recordings are .wav, other .csv, one-dimensional .npy or .zarr, or
         two-dimensional with --channel-axis.
     n_nonzero_coefs : S
         Entries per code; as for the training of the model if not given. With --max-error or

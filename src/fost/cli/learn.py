@@ -110,7 +110,8 @@ def learn_command(
     ----------
     inputs : INPUTS...
         Images; .npy or .zarr arrays with signals in rows, or .csv tables; or recordings with
-        --window: .wav, .csv, one-dimensional .npy or .zarr, or two-dimensional with --channel-axis.
+        --window. Recordings are .wav, .csv, one-dimensional .npy or .zarr, or two-dimensional with
+        --channel-axis.
     structure : NAME
         The structure of the transform
     size : N
