@@ -33,8 +33,8 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 import fost
-from benchmarks.frontier import SVG_STYLE, drawn_svg
 from benchmarks.results import Results, Table, load
+from benchmarks.svg import SVG_STYLE, drawn_svg
 
 try:
     with warnings.catch_warnings():

@@ -33,7 +33,7 @@ S = 4
 LARGE, LARGE_S = 16, 16
 SIZES = (1, 2, 4, 8, 16, 32)
 BUNDLED = ("camera", "astronaut", "brick", "grass", "gravel", "moon", "coins")
-_FOLDER = Path(__file__).parents[2] / "shared" / "images"
+FOLDER = Path(__file__).parents[2] / "shared" / "images"
 COLUMNS = {
     "dictionary": "",
     "operations": ",",
@@ -46,13 +46,13 @@ PAPER = ("peppers", "boat", "barb", "couple", "man")
 
 def mixed(patch: int = 8) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Training and held-out patches; the paper's images where ../shared/images has them."""
-    files = (_FOLDER / f"{name}.png" for name in PAPER)
+    files = (FOLDER / f"{name}.png" for name in PAPER)
     images = [fost.images.read(file) / 255 for file in files if file.exists()]
     images += [bundled_image(name) for name in BUNDLED]
     random = np.random.default_rng(0)
     halves: tuple[list[Any], list[Any]] = ([], [])
     for image in images:
-        Y = _patches(image, patch)
+        Y = patches(image, patch)
         order = random.permutation(len(Y))
         halves[0].append(Y[order[::2]])
         halves[1].append(Y[order[1::2]])
@@ -64,7 +64,7 @@ def restoration(results: Results) -> None:
     """PSNR of restored images of the paper, with dictionaries learned from all other images."""
     base = fost.DCT((8, 8))
     others = [bundled_image(name) for name in BUNDLED]
-    Y = np.concatenate([_patches(image) for image in others]).astype(np.float32)
+    Y = np.concatenate([patches(image) for image in others]).astype(np.float32)
     options: dict[str, Any] = {"base": base, "max_iter": 30, "random_state": 0}
     single = fost.learn(Y, fost.Rotations(256), S, **options).transform
     bank = fost.learn(Y, fost.BankOf(fost.Rotations(64), 8), S, **options).transform
@@ -78,7 +78,7 @@ def restoration(results: Results) -> None:
         table.add(name, *found)
 
     for name in ("barb", "boat", "peppers"):
-        clean = fost.images.read(_FOLDER / f"{name}.png") / 255
+        clean = fost.images.read(FOLDER / f"{name}.png") / 255
         for sigma in (10, 25, 50):
             noisy = np.clip(clean + sigma / 255 * random.standard_normal(clean.shape), 0, 1)
             denoise = partial(fost.restoration.denoise, noisy, sigma / 255)
@@ -114,7 +114,7 @@ def unions(results: Results, quick: bool) -> None:
     train, test = mixed()
     rows = [*_unions(train, test, quick), *_general(train, test, quick)]
     _add(results, "unions", rows, test, quick)
-    images = find_images(_FOLDER if _FOLDER.is_dir() else None)
+    images = find_images(FOLDER if FOLDER.is_dir() else None)
     headings = ("SK-SVD, printed", *(f"8 x {g} rotations" for g in (64, 128)))
     table = results.table("table_one", {"image": "", **dict.fromkeys(headings, ".4f")})
     for name in ("peppers", "boat", "barb", "couple"):
@@ -241,7 +241,7 @@ def automatic(results: Results) -> None:
             table.add(allowed, str(most), auto.chosen_.structure, -auto.score(test), seconds)
 
 
-def _patches(image: NDArray[Any], patch: int = 8) -> NDArray[Any]:
+def patches(image: NDArray[Any], patch: int = 8) -> NDArray[Any]:
     """Patches side by side, without their means."""
     height, width = (k // patch * patch for k in image.shape)
     Y = fost.restoration.patches(image[:height, :width], patch)

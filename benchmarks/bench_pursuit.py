@@ -24,6 +24,7 @@ def run(report: Report, quick: bool = False) -> None:
         with threads(1):
             _pursuit(report, Y[:2048] if quick else Y)
             _batches(report, Y[:2048] if quick else Y)
+            _sparse(report, Y[:2048] if quick else Y)
             _one_signal(report, dtype)
     _missing(report, training_set(np.float32), quick)
     _two_threads(report, training_set(np.float32))
@@ -72,6 +73,24 @@ def _batches(report: Report, Y: NDArray[Any]) -> None:
                 5,
                 ">= 2",
             )
+
+
+def _sparse(report: Report, Y: NDArray[Any]) -> None:
+    """Dictionaries of sparse atoms over the DCT, against general atoms, both prepared."""
+    report.section(f"sparse dictionaries, n = 64, s = {S}, {Y.dtype}, one thread", "ns per signal")
+    atoms = fost.Atoms(atoms_from(Y, 256))
+    options: dict[str, Any] = {"n_nonzero_coefs": S, "max_iter": 5, "tol": 0, "random_state": 0}
+    for p in (4, 8):
+        sparse = fost.SparseKSVD(256, p, fost.DCT((8, 8)), **options).fit(Y).dictionary_
+        report.compare(
+            f"256 atoms of {p} entries",
+            partial(sparse.encode, Y, S),
+            "omp, 256 prepared atoms",
+            partial(fost.omp, Y, atoms, S),
+            len(Y),
+            15,
+            ">= 1.3",
+        )
 
 
 def spams_omp(spams: Any, columns: NDArray[Any], D: NDArray[Any], s: int) -> Callable[[], object]:

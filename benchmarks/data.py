@@ -31,6 +31,13 @@ def noise(n_signals: int, n_features: int, dtype: Any) -> NDArray[Any]:
     return np.random.default_rng(0).standard_normal((n_signals, n_features), dtype=dtype)
 
 
+def walks(n: int, count: int) -> NDArray[np.float32]:
+    """Random walks without their means."""
+    steps = np.random.default_rng(0).standard_normal((count, n), dtype=np.float32)
+    Y = np.cumsum(steps, axis=1, dtype=np.float32)
+    return np.asarray(Y - Y.mean(axis=1, keepdims=True))
+
+
 def reflectors(m: int, n: int) -> fost.Householder:
     vectors = np.random.default_rng(1).standard_normal((m, n))
     return fost.Householder(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))

@@ -24,10 +24,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import fost
-from benchmarks.data import reflectors, rotations
-from benchmarks.frontier import SVG_STYLE, drawn_svg
+from benchmarks.data import reflectors, rotations, walks
 from benchmarks.harness import threads
 from benchmarks.results import Results, Table
+from benchmarks.svg import SVG_STYLE, drawn_svg
 from reproduction.charts import PALETTE
 
 Signals = NDArray[np.float32]
@@ -37,13 +37,6 @@ LEARNED = [2**k for k in range(6, 12)]
 BUDGET = 2**21  # entries per timed call
 REFLECTORS = 16
 FIGURES = {"forward": "transform", "encode": "transform and selection", "learn": "learning"}
-
-
-def walks(n: int, count: int) -> Signals:
-    """Random walks without their means."""
-    steps = np.random.default_rng(0).standard_normal((count, n), dtype=np.float32)
-    Y = np.cumsum(steps, axis=1, dtype=np.float32)
-    return np.asarray(Y - Y.mean(axis=1, keepdims=True))
 
 
 def coders(n: int) -> dict[str, fost.Transform]:

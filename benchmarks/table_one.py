@@ -11,8 +11,8 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from benchmarks.frontier import INK, SVG_STYLE, drawn_svg
 from benchmarks.results import Results
+from benchmarks.svg import INK, SVG_STYLE, drawn_svg
 from reproduction import charts
 from reproduction.algorithms import Settings
 from reproduction.data import find_images

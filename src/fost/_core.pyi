@@ -172,6 +172,7 @@ def sweep_reflectors(
     vectors: NDArray[np.float64],
     order: NDArray[np.int32],
     begins: NDArray[np.int32],
+    single: bool = False,
 ) -> None: ...
 def lowest_eigenvectors(statistic: NDArray[np.float64], vectors: NDArray[np.float64]) -> None: ...
 def solve_procrustes(

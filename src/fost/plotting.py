@@ -11,13 +11,19 @@ if TYPE_CHECKING:
     from fost.estimators.auto import AutoDictionary
     from fost.model_selection import Candidate, Frontier
 
+_LABELS = {
+    "flops": "operations per signal",
+    "bits": "bits of the parameters",
+    "nanoseconds": "nanoseconds per signal",
+}
+
 
 def plot_frontier(estimator: AutoDictionary, ax: Axes | None = None) -> Axes:
     """Plot the held-out errors of the candidates of an `AutoDictionary` over their cost.
 
-    Every candidate is a dot: held-out relative error over operations per signal. A line joins the
-    Pareto-optimal candidates. Stars mark the fixed base and the dense dictionary, and a ring marks
-    the selected candidate.
+    Every candidate is a dot: held-out relative error over operations per signal, or over the cost
+    that is the criterion of the estimator. A line joins the Pareto-optimal candidates. Stars mark
+    the fixed base and the dense dictionary, and a ring marks the selected candidate.
 
     Parameters
     ----------
@@ -55,7 +61,7 @@ def plot_frontier(estimator: AutoDictionary, ax: Axes | None = None) -> Axes:
     chosen = getattr(estimator, "chosen_", None)  # missing if no candidate meets the limits
     if chosen is not None:
         ax.plot(
-            chosen.flops,
+            getattr(chosen, estimator.frontier_.cost),
             100 * chosen.held_out_error,
             "o",
             markersize=14,
@@ -69,7 +75,7 @@ def plot_frontier(estimator: AutoDictionary, ax: Axes | None = None) -> Axes:
     ax.yaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_minor_formatter("{x:g}")
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.set_xlabel("operations per signal")
+    ax.set_xlabel(_LABELS[estimator.frontier_.cost])
     ax.set_ylabel("relative error on held-out signals (%)")
     ax.grid(True, which="both", alpha=0.2)
     ax.legend(fontsize=8)
@@ -83,15 +89,21 @@ def _draw_candidates(frontier: Frontier, ax: Axes) -> None:
         if row.family != row.structure:
             families.setdefault(row.family, []).append(row)
             continue
-        place = (row.flops, 100 * row.held_out_error)
+        place = (getattr(row, frontier.cost), 100 * row.held_out_error)
         ax.plot(*place, "k*", markersize=11)
         ax.annotate(
             row.structure, place, (0, 9), textcoords="offset points", ha="center", fontsize=9
         )
     for (name, rows), marker in zip(sorted(families.items()), cycle("osD^vP"), strict=False):
-        ax.plot(*_curve(rows), marker, markersize=5, alpha=0.8, label=name)
-    ax.plot(*_curve(frontier.best), color="0.4", linewidth=1, zorder=0, label="best for its cost")
+        ax.plot(*_curve(rows, frontier.cost), marker, markersize=5, alpha=0.8, label=name)
+    ax.plot(
+        *_curve(frontier.best, frontier.cost),
+        color="0.4",
+        linewidth=1,
+        zorder=0,
+        label="best for its cost",
+    )
 
 
-def _curve(rows: list[Candidate]) -> tuple[list[int], list[float]]:
-    return [row.flops for row in rows], [100 * row.held_out_error for row in rows]
+def _curve(rows: list[Candidate], cost: str) -> tuple[list[float], list[float]]:
+    return [getattr(row, cost) for row in rows], [100 * row.held_out_error for row in rows]

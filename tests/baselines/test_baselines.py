@@ -109,6 +109,8 @@ def test_sparse_update_agrees_with_numpy_twin(isa, seed, n, n_atoms, p, dtype):
     state = SparseFactorisation(Y, start, min(3, n, n_atoms), base=base, n_entries=p)
     D, X = base.forward(state.atoms.astype(np.float64)), state.codes.toarray()
     assert (np.count_nonzero(np.abs(D) > 1e-6, axis=1) <= p).all()
+    general = Factorisation(Y, state.atoms, state.s)  # encodes by another kernel
+    assert state.error == pytest.approx(general.error, rel=1e-3, abs=1e-6)
     order = rng.permutation(n_atoms)[: rng.integers(1, n_atoms + 1)].astype(np.int32)
     atoms, codes = reference.sweep_atoms(base.forward(Y.astype(np.float64)), D, X, order, p)
     state.update_approximately(order)

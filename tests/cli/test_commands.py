@@ -100,9 +100,19 @@ def test_structures(run: Run, options: list[str], kinds: list[str]) -> None:
 
 
 def test_auto_keeps_to_its_budget(run: Run) -> None:
-    run("learn", "signals.npy", "-o", "new.safetensors", "--structure", "auto",
-        "--max-flops", "150", "--max-iter", "5")  # fmt: skip
+    auto = ("learn", "signals.npy", "-o", "new.safetensors", "--force", "--structure", "auto")
+    run(*auto, "--max-flops", "150", "--max-iter", "5")
     assert fost.load("new.safetensors").flops <= 150
+    run(*auto, "--criterion", "bits", "--budget", "600", "--max-iter", "2")
+    assert fost.load("new.safetensors").storage_bits() <= 600
+
+
+def test_circulants_are_learned(run: Run) -> None:
+    run("learn", "signals.npy", "-o", "new.safetensors", "--structure", "circulants",
+        "--n-members", "2", "--max-iter", "2")  # fmt: skip
+    model = fost.load("new.safetensors")
+    assert isinstance(model, fost.Circulant)
+    assert model.n_members == 2
 
 
 def test_auto_reports_the_held_out_error(run: Run) -> None:

@@ -219,13 +219,24 @@ def test_alpha_is_a_warning(folder: Path, name: str) -> None:
         ("learn image.png -o new --patch-shape 64x64", "cannot use 'image.png': image must be at"),
         ("learn image.png -o new --n-reflectors 3", "not for givens"),
         ("learn image.png -o new --structure orthonormal --n-rotations 3", "not for orthonormal"),
-        ("learn image.png -o new --n-members 3", "structures bank, union and auto, not for givens"),
+        ("learn image.png -o new --n-members 3", "circulants and auto, not for givens"),
         (
             "learn image.png -o new --structure auto --n-members 0",
             "Invalid value for '--n-members'",
         ),
         ("learn image.png -o new --max-flops 3", "not for givens"),
         ("learn image.png -o new --structure auto --max-flops 3", "max_flops=3 is below the"),
+        ("learn image.png -o new --budget 3", "--budget are for the structure auto"),
+        (
+            "learn image.png -o new --structure auto --criterion bits",
+            "budget or max_relative_error",
+        ),
+        (
+            "learn image.png -o new --structure auto --criterion size --budget 3",
+            "criterion must be",
+        ),
+        ("learn image.png -o new --structure circulants --threshold 1", "uses pursuit"),
+        ("learn image.png -o new --structure circulants --size 3", "--size is for the structures"),
         (
             "learn image.png -o new --structure householder --n-reflectors 65",
             "--n-reflectors must be at most 64 for signals of 64 entries, got 65",

@@ -131,8 +131,8 @@ def test_codes_with_fewer_entries(isa: str, signals: str) -> None:
 
 
 # Sums of integers are exact in any order. From n = 179 on a statistic has more than 256 KiB,
-# and is added up row by row.
-@pytest.mark.parametrize("n", [1, 7, 8, 64, 100, 178, 179, 200])
+# and is added up row by row. From n = 512 on columns of the signals are copied first.
+@pytest.mark.parametrize("n", [1, 7, 8, 64, 100, 178, 179, 200, 511, 512, 613])
 @pytest.mark.parametrize("dtype", cases.DTYPES)
 def test_sums_of_integers_are_exact(isa: str, n: int, dtype: Any) -> None:
     rng = np.random.default_rng(n)

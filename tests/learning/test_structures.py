@@ -98,6 +98,41 @@ def test_lowest_eigenvectors_match_lapack(n, seed, shift, data, isa):
     assert np.trace(ours @ M) == pytest.approx(np.trace(theirs @ M), rel=1e-8, abs=1e-8)
 
 
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("triangular", [False, True])
+def test_sweep_of_long_signals_matches_lapack(single, triangular, isa):
+    n, m = 261, 3  # M is not a whole number of ranges of rows, nor of vectors
+    M = np.random.default_rng(0).standard_normal((n, n))
+    begins = np.arange(m - 1, -1, -1, dtype=np.int32) * np.int32(triangular)
+    start = random_unit_rows(m, n, 1) * (np.arange(n) >= begins[:, None])
+    start /= np.linalg.norm(start, axis=1, keepdims=True)
+    vectors = start.copy()
+    _core.sweep_reflectors(M, vectors, np.arange(m, dtype=np.int32), begins, single)
+    expected = start.copy()
+    for j, begin in enumerate(begins):
+        R = reflector_product(expected[:j]) @ M @ reflector_product(expected[j + 1 :])
+        part = (R + R.T)[begin:, begin:]
+        expected[j, begin:] = scipy.linalg.eigh(part, subset_by_index=[0, 0])[1][:, 0]
+    assert not vectors[np.arange(n) < begins[:, None]].any()
+    ours, best = (np.trace(reflector_product(v) @ M) for v in (vectors, expected))
+    assert ours == pytest.approx(best, rel=1e-9)
+    # The lowest eigenvalues of this M are separated by 0.1 % of its norm.
+    alike = np.abs(np.sum(vectors * expected, axis=1))
+    np.testing.assert_allclose(alike, 1, atol=1e-7 if single else 1e-12)
+
+
+def test_sweep_of_long_signals_does_not_depend_on_threads(set_threads):
+    n = 1100  # enough rows for two threads
+    M = np.random.default_rng(0).standard_normal((n, n))
+    found = []
+    for count in (1, 2):
+        vectors = random_unit_rows(2, n, 1)
+        set_threads(count)
+        _core.sweep_reflectors(M, vectors, np.arange(2, dtype=np.int32), np.zeros(2, np.int32))
+        found.append(vectors)
+    np.testing.assert_array_equal(*found)
+
+
 def test_sweep_of_large_matrices_restarts_lanczos():
     n = 400
     rng = np.random.default_rng(0)
@@ -205,6 +240,18 @@ def test_more_reflectors_approach_the_full_transform():
 
 
 # ----- starts and options ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_signals", [9, 1200])  # Lanczos finds 12 components, or gives up
+def test_principal_components_of_long_signals_match_lapack(n_signals):
+    n, count = 1024, 12
+    Y = np.cumsum(np.random.default_rng(0).standard_normal((n_signals, n)), axis=1)
+    gram = Y.T @ Y
+    components = initialise.principal_components(gram, count)
+    values = scipy.linalg.eigvalsh(gram, subset_by_index=[n - count, n - 1])[::-1]
+    np.testing.assert_allclose(components.T @ components, np.eye(count), atol=1e-12)
+    found = np.sum(components * (gram @ components), axis=0)
+    np.testing.assert_allclose(found, values, atol=1e-12 * values[0])
 
 
 @pytest.mark.parametrize(("n", "m"), [(8, 1), (8, 3), (8, 7), (8, 8), (1, 1), (5, 4)])

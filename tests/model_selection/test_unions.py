@@ -10,23 +10,50 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fost
-from fost.model_selection.candidates import Candidate, relative_error, union_specs
+from fost.model_selection.candidates import Candidate, PursuitSpecs, relative_error
 from fost.model_selection.criteria import SelectionCriterion
+from fost.transforms import PursuitCoder
 from tests.learning.test_union import spikes_and_waves
 
 
-@given(st.integers(2, 100), st.integers(1, 20), st.integers(1, 200_000), st.integers(1, 40))
-def test_the_pursuit_counts(n, s, limit, most):
+@given(
+    st.integers(2, 100),
+    st.integers(1, 20),
+    st.integers(1, 200_000),
+    st.integers(1, 40),
+    st.booleans(),
+)
+def test_pursuit_fits_the_budget(n, s, limit, most, fills):
     s = min(s, n)
-    found = list(union_specs(n, s, {"": None, "DCT": fost.DCT(n)}, limit, most))
-    assert len({spec.name for spec in found}) == len(found)
-    for spec in found:
-        count = spec.structure.n_members
-        base_flops = 0 if spec.base is None else spec.base.flops
-        atoms = count * n
-        pursuit = fost.diagnostics.batch_omp_flops(n, s, atoms) - 2 * n * atoms
-        assert spec.flops == base_flops + spec.structure.flops(n) + pursuit <= limit
-        assert 1 < count <= most
+    bases = {"": None, "DCT": fost.DCT(n)}
+    for cost in ("flops", "bits"):
+        criterion = SelectionCriterion(np.ones((1, n)), s, None, cost=cost, budget=limit)
+        found = list(PursuitSpecs(n, s, bases, 10_000, most, criterion.allows, fills))
+        assert len({spec.name for spec in found}) == len(found)
+        assert all(getattr(spec, cost) <= limit for spec in found)
+        for spec in found:
+            if isinstance(spec.structure, fost.UnionOf):
+                assert 1 < spec.structure.n_members <= most
+            else:
+                assert not isinstance(spec.structure, fost.Circulants) or spec.base is None
+
+
+def test_costs_are_known_before_learning():
+    """Bits are exact; operations are, too, unless members of a union share atoms."""
+    Y = spikes_and_waves(300)
+    bases = {"": None, "DCT": fost.DCT(16)}
+    for spec in PursuitSpecs(16, 2, bases, 300, 4, lambda spec: True, fills_budget=False):
+        if isinstance(spec.structure, fost.Structure):
+            options = {"base": spec.base, "max_iter": 1, "random_state": 0}
+            coder = fost.learn(Y, spec.structure, 2, **options).transform
+        else:
+            data = fost.learning.as_training_data(Y)
+            random = np.random.default_rng(0)
+            coder = spec.structure.learn(data, spec.base, 2, 1, 0.0, random).dictionary_
+        assert coder.storage_bits() == spec.bits
+        assert coder.encode_flops(2) <= spec.flops
+        if not isinstance(coder, fost.Union):
+            assert coder.encode_flops(2) == spec.flops
 
 
 def test_shared_atoms_cost_no_bits():
@@ -44,13 +71,16 @@ def fitted() -> fost.AutoDictionary:
     return auto.fit(spikes_and_waves(1500))
 
 
-def test_a_union_is_chosen_for_sums_of_spikes_and_waves(fitted):
-    assert isinstance(fitted.dictionary_, fost.Union)
+def test_pursuit_is_chosen_for_sums_of_spikes_and_waves(fitted):
+    assert isinstance(fitted.dictionary_, PursuitCoder)
     assert fitted.dictionary_.encode_flops(2) <= 4000
-    others = [r for r in fitted.frontier_ if not isinstance(r.transform, fost.Union)]
+    unions = [r for r in fitted.frontier_ if isinstance(r.transform, fost.Union)]
+    others = [r for r in fitted.frontier_ if not isinstance(r.transform, PursuitCoder)]
     # A spike and a wave are two atoms of a union, but many atoms of an orthonormal transform. From
     # all starts that were tried, banks have at least twice the error.
-    assert fitted.chosen_.held_out_error < 0.8 * min(row.held_out_error for row in others)
+    least = min(row.held_out_error for row in others)
+    assert fitted.chosen_.held_out_error < 0.8 * least
+    assert min(row.held_out_error for row in unions) < 0.8 * least
     fresh = spikes_and_waves(500, seed=3)
     error = relative_error(fresh, fitted.dictionary_, 2)
     assert -fitted.score(fresh) == pytest.approx(error, rel=1e-6)

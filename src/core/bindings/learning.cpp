@@ -9,14 +9,14 @@ namespace {
 void sweep_reflectors_array(const Packed<const double, nb::ndim<2>>& statistic,
                             const Packed<double, nb::ndim<2>>& vectors,
                             const Packed<const std::int32_t, Line>& order,
-                            const Packed<const std::int32_t, Line>& begins) {
+                            const Packed<const std::int32_t, Line>& begins, bool single) {
   const std::size_t m = vectors.shape(0), n = vectors.shape(1);
   require(statistic.shape(0) == n && statistic.shape(1) == n && order.shape(0) == m &&
               begins.shape(0) == m,
           "shapes do not agree");
   const ReleasedGil released;
   sweep_reflectors(statistic.data(), static_cast<int>(n), vectors.data(), static_cast<int>(m),
-                   order.data(), begins.data());
+                   order.data(), begins.data(), single);
 }
 
 void lowest_eigenvectors_array(const Packed<const double, nb::ndim<2>>& statistic,
@@ -54,7 +54,7 @@ int sweep_rotations_array(const Packed<const double, nb::ndim<2>>& statistic,
 
 void bind_learning(nb::module_& m) {
   m.def("sweep_reflectors", &sweep_reflectors_array, "statistic"_a.noconvert(),
-        "vectors"_a.noconvert(), "order"_a.noconvert(), "begins"_a.noconvert());
+        "vectors"_a.noconvert(), "order"_a.noconvert(), "begins"_a.noconvert(), "single"_a = false);
   m.def("lowest_eigenvectors", &lowest_eigenvectors_array, "statistic"_a.noconvert(),
         "vectors"_a.noconvert());
   m.def("solve_procrustes", &solve_procrustes_array, "statistic"_a.noconvert(),

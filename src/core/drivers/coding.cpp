@@ -16,7 +16,7 @@ namespace fost {
 namespace {
 
 // Partial statistics of ranges of signals: the minimum number of signals per range, the maximum
-// number of ranges, and the maximum memory of all of them.
+// number of ranges, and the maximum memory of more than two of them.
 constexpr Index RANGE_SIGNALS = 1024;
 constexpr Index STATISTIC_RANGES = 64;
 constexpr Index STATISTIC_BYTES = 32 * 1024 * 1024;
@@ -165,7 +165,7 @@ double accumulate(const Coder& coder, const View<const T>& y, int s, double* mat
   // Ranges depend on sizes only, and their sums are added in order: results are bit-identical for
   // any number of threads.
   const Index room =
-      std::clamp<Index>(STATISTIC_BYTES / (size * Index(sizeof(double))), 1, STATISTIC_RANGES);
+      std::clamp<Index>(STATISTIC_BYTES / (size * Index(sizeof(double))), 2, STATISTIC_RANGES);
   const Index ranges = std::clamp<Index>(y.rows / RANGE_SIGNALS, 1, room);
   // One pass over the signals, and about as much again for the statistic.
   const int threads =

@@ -6,6 +6,7 @@
 #include "runtime/blas.hpp"
 #include "runtime/buffer.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/parallel.hpp"
 
 namespace fost {
 namespace {
@@ -19,15 +20,21 @@ constexpr Index LANES = 8;  // upper bound over all instruction sets
 // column do not map to the same cache sets.
 Index padded(int n) { return (n + LANES - 1) / LANES * LANES; }
 
+void run_parallel(Index count, int threads, void (*task)(const void*, Index), const void* context) {
+  parallel_for(count, threads, [&](Index k, int) { task(context, k); });
+}
+
 // Owner of a SweepMemory.
 class SweepBuffers {
  public:
-  explicit SweepBuffers(int n)
+  // `bytes` is the size of an entry of M in products.
+  explicit SweepBuffers(int n, int bytes = sizeof(double))
       : n_(n),
+        bytes_(bytes),
         steps_(std::min(n, LANCZOS_STEPS)),
         matrices_(2 * Index(n) * n),
         basis_(Index(steps_) * n),
-        lines_(2 * Index(n)),
+        lines_((4 + Index(sweep_ranges(n))) * n),
         small_(7 * Index(steps_) + 18 * (Index(steps_) + 1)),
         integers_(10 * (Index(steps_) + 1) + 2) {}
 
@@ -37,7 +44,7 @@ class SweepBuffers {
     LanczosMemory lanczos{};
     lanczos.steps = steps_;
     lanczos.basis = basis_.get();
-    lanczos.next = lines_.get() + n_;
+    lanczos.next = lines_.get();
     lanczos.diagonal = take(steps_);
     lanczos.off_diagonal = take(steps_);
     lanczos.diagonal_copy = take(steps_);
@@ -49,11 +56,17 @@ class SweepBuffers {
     lanczos.support = integers_.get();
     lanczos.integer_work = integers_.get() + 2;
     lanczos.stemr = stemr();
-    return {matrices_.get(), matrices_.get() + Index(n_) * n_, lines_.get(), lanczos};
+    // A product reads M from memory at about ten bytes per nanosecond.
+    const int threads = threads_for(static_cast<double>(n_) * n_ * bytes_ / 10);
+    return {matrices_.get(),
+            matrices_.get() + Index(n_) * n_,
+            lines_.get() + n_,
+            lanczos,
+            {run_parallel, threads}};
   }
 
  private:
-  int n_, steps_;
+  int n_, bytes_, steps_;
   Buffer<double> matrices_, basis_, lines_, small_;
   Buffer<int> integers_;
 };
@@ -61,9 +74,9 @@ class SweepBuffers {
 }  // namespace
 
 void sweep_reflectors(const double* statistic, int n, double* vectors, int m,
-                      const std::int32_t* order, const std::int32_t* begins) {
-  const SweepBuffers buffers(n);
-  algebra().sweep_reflectors(statistic, n, vectors, m, order, begins, buffers.memory());
+                      const std::int32_t* order, const std::int32_t* begins, bool single) {
+  const SweepBuffers buffers(n, single ? sizeof(float) : sizeof(double));
+  algebra().sweep_reflectors(statistic, n, vectors, m, order, begins, single, buffers.memory());
 }
 
 void lowest_eigenvectors(const double* statistic, int n, double* vectors, int m) {

@@ -5,9 +5,10 @@
 
 namespace fost {
 
-// Updates the rows of `vectors` (m x n) in the given order for the statistic (n x n).
+// Updates the rows of `vectors` (m x n) in the given order for the statistic (n x n), which may be
+// rounded to float32 if `single` is set.
 void sweep_reflectors(const double* statistic, int n, double* vectors, int m,
-                      const std::int32_t* order, const std::int32_t* begins);
+                      const std::int32_t* order, const std::int32_t* begins, bool single);
 
 // Replaces the rows of `vectors` (m x n) by the eigenvectors of the lowest negative eigenvalues of
 // M + M^T, the lowest last, or by zeros. Convergence is faster from close vectors.

@@ -50,7 +50,7 @@ constexpr Index BATCH_BYTES = 256 * 1024;
 constexpr Index MAX_PARTS = 8;
 
 template <class T> int batch_signals(const Coder& coder, Index rows) {
-  const Index part = part_size<T>(coder.n_members);
+  const Index part = part_size<T>(coder.n_members, coder.n);
   const Index parts =
       std::clamp<Index>(BATCH_BYTES / (Index(sizeof(T)) * coder.n * part), 1, MAX_PARTS);
   return static_cast<int>(std::clamp<Index>(rows, 1, parts * part));
@@ -66,13 +66,15 @@ template <class T> class BatchBuffers {
         values_(Index(s) * size_),
         indices_(Index(s) * size_),
         counts_(size_),
-        heads_(coder.n_atoms()),
+        ends_(coder.n_atoms()),
         order_(size_),
-        links_(Index(s) * size_) {}
+        uses_(Index(s) * size_),
+        columns_(Index(MAX_COLUMNS) * size_) {}
 
   BatchMemory<T> memory() const {
-    return {size_,        rows_.get(),  {values_.get(), indices_.get(), counts_.get(), s_},
-            heads_.get(), links_.get(), order_.get()};
+    return {size_,       rows_.get(), {values_.get(), indices_.get(), counts_.get(), s_},
+            ends_.get(), uses_.get(), columns_.get(),
+            order_.get()};
   }
 
  private:
@@ -80,8 +82,9 @@ template <class T> class BatchBuffers {
 
   int size_, s_;
   Buffer<T> rows_, values_;
-  Buffer<std::int32_t> indices_, counts_, heads_, order_;
-  Buffer<Link> links_;
+  Buffer<std::int32_t> indices_, counts_, ends_, order_;
+  Buffer<Use<T>> uses_;
+  Buffer<T> columns_;
 };
 
 // Owner of a BankMemory; empty for a transform alone.

@@ -54,10 +54,10 @@ struct Statistic {
   double energy;
 };
 
-// A code entry in the linked list of entries that add to the same row of the statistic.
-struct Link {
-  std::int32_t next;  // the next entry of the list, or -1
-  std::int32_t row;   // the signal of this entry
+// An entry of a code, in a list of the entries that add to the same row of the statistic.
+template <class T> struct Use {
+  T value;
+  std::int32_t signal;
 };
 
 // Working memory of one thread. Signals are stored feature by feature: tile[i * width + l] is
@@ -87,20 +87,28 @@ template <class T> struct BankMemory {
   std::int32_t* offsets;  // of its indices
 };
 
+// Statistics of this many features and more come from memory for each part of the signals.
+constexpr int LONG_SIGNALS = 512;
+
 // Signals whose codes are added to the statistic together. For 64 features they take 32 KiB, the
-// size of the first-level cache; more for banks, so that several signals add to the same row.
-template <class T> constexpr int part_size(int n_members) {
-  const int more = n_members / 2;
+// size of the first-level cache; more for banks and for long signals, so that several signals add
+// to the same row.
+template <class T> constexpr int part_size(int n_members, int n) {
+  const int more = n >= LONG_SIGNALS ? 4 : n_members / 2;
   return 512 / static_cast<int>(sizeof(T)) * (more < 1 ? 1 : more > 4 ? 4 : more);
 }
+
+// Columns of the statistic that are summed at once, an upper bound over all instruction sets.
+constexpr int MAX_COLUMNS = 64;
 
 // Additional working memory of one thread for accumulating a statistic.
 template <class T> struct BatchMemory {
   int size;             // signals per batch, a multiple of the width
   T* rows;              // size x n, copies of signals that are not contiguous rows
   Codes<T> codes;       // of the batch
-  std::int32_t* heads;  // one per row of the statistic
-  Link* links;          // size x s
+  std::int32_t* ends;   // one per row of the statistic
+  Use<T>* uses;         // size x s
+  T* columns;           // size x MAX_COLUMNS
   std::int32_t* order;  // size
 };
 

@@ -109,9 +109,9 @@ template <class T> struct Kernels {
 // Linear algebra of learning and of Gaussians, always in float64.
 struct Algebra {
   // Updates m reflectors (rows of `vectors`) in the given order for the statistic M; the first
-  // begins[j] entries of vector j stay zero.
+  // begins[j] entries of vector j stay zero. If `single` is set, M may be rounded to float32.
   void (*sweep_reflectors)(const double* statistic, int n, double* vectors, int m,
-                           const std::int32_t* order, const std::int32_t* begins,
+                           const std::int32_t* order, const std::int32_t* begins, bool single,
                            const SweepMemory&);
 
   // Replaces m reflectors by the eigenvectors of the lowest eigenvalues of M + M^T.

@@ -24,12 +24,24 @@ struct LanczosMemory {
   Stemr stemr;
 };
 
+// A loop on `threads` threads: run(count, threads, task, context) calls task(context, k) for k in
+// 0 .. count - 1, in any order.
+struct ParallelLoop {
+  void (*run)(Index count, int threads, void (*task)(const void*, Index), const void* context);
+  int threads;
+};
+
+// Rows of M per partial sum of M^T x, and the number of partial sums.
+constexpr int SWEEP_ROWS = 256;
+constexpr int sweep_ranges(int n) { return (n + SWEEP_ROWS - 1) / SWEEP_ROWS; }
+
 // Working memory of one sweep over reflectors.
 struct SweepMemory {
-  double* r;     // n x n
-  double* z;     // n x n
-  double* line;  // n
+  double* r;      // n x n
+  double* z;      // n x n
+  double* lines;  // (3 + sweep_ranges(n)) n
   LanczosMemory lanczos;
+  ParallelLoop parallel;
 };
 
 // Working memory of the Newton iteration for a polar factor. Matrices have `rows` rows, `pitch`

@@ -47,7 +47,7 @@ class Factorisation:
     def encode(self) -> None:
         """Update X by orthogonal matching pursuit."""
         s = min(self.s, len(self.atoms))
-        codes = unchecked_omp(self.Y, self.atoms, s, missing=self.missing)
+        codes = self._pursue(s)
         if codes is None:
             raise not_finite(self.Y, "Y")
         self.codes: csr_array = codes
@@ -55,6 +55,10 @@ class Factorisation:
         if self.missing is not None:
             self.Y = np.where(self.missing, decoded, self.Y)
         self.residual: Floats = self.Y - decoded
+
+    def _pursue(self, s: int) -> csr_array | None:
+        """Codes of all signals; None if signals are not finite."""
+        return unchecked_omp(self.Y, self.atoms, s, missing=self.missing)
 
     def subset(self, rows: NDArray[np.intp], atoms: Floats) -> Factorisation:
         """The factorisation of some of the signals with other atoms."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from fost._typing import Floats, Mask
 from fost._validation import RandomState, check_integer
@@ -19,13 +20,14 @@ from fost.baselines.factorisation import (
     random_atoms,
 )
 from fost.baselines.ksvd import ksvd_iteration
+from fost.coding.omp import scaled_omp
 from fost.coding.selection import SelectionRule
 from fost.estimators.base import WeightedFit, default_entries
 from fost.learning import as_training_data
 from fost.learning.trials import possible_bases
 from fost.transforms import Givens, SparseDictionary, Transform
 from fost.transforms.bases import make_base
-from fost.transforms.sparse_dictionary import largest_entries
+from fost.transforms.sparse_dictionary import CombinedAtoms, largest_entries
 
 # Signals and iterations by which bases are compared.
 _TRIAL_SIGNALS = 4096
@@ -75,6 +77,11 @@ class SparseFactorisation(BatchedFactorisation):
         """The dictionary of the current atoms."""
         coefficients = self.base.forward(normalised(self.atoms))
         return SparseDictionary(self.base, *largest_entries(coefficients, self.n_entries))
+
+    def _pursue(self, s: int) -> csr_array | None:
+        if self.missing is not None:
+            return super()._pursue(s)
+        return scaled_omp(CombinedAtoms(self.dictionary(), self.Y.dtype), self.Y, s, None, None)
 
     def _random_atoms(self, count: int, random: np.random.Generator) -> Floats:
         return self._projected(random_atoms(self.Y, count, random))

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from fost.transforms import Coder
 
 # Values of --structure besides the names of registered structures.
-_BANK, _UNION, _AUTO = "bank", "union", "auto"
+_BANK, _UNION, _CIRCULANTS, _AUTO = "bank", "union", "circulants", "auto"
 # The members of banks and unions, and their default number.
 _MEMBER, _N_MEMBERS = "givens", 8
+_CIRCULANT_STARTS = 8  # as `fost.CirculantDictionary`
 _N_NONZERO_COEFS = 4
 # Signals from which the usage of the members of a bank is estimated.
 _USAGE_SIGNALS = 65536
@@ -47,7 +48,8 @@ def explain_structures(command: TyperCommand) -> None:
         **{name: kind.summary for name, kind in sorted(known_structures().items())},
         _BANK: f"several of {_MEMBER}, each signal uses the best",
         _UNION: f"several of {_MEMBER}, each signal mixes atoms of all by matching pursuit",
-        _AUTO: "the best of all these on held-out signals",
+        _CIRCULANTS: "all shifts of several kernels, by matching pursuit",
+        _AUTO: "the best of all these, sparse K-SVD and K-SVD on held-out signals",
     }
     names = ", ".join(f"{name} ({summary})" for name, summary in summaries.items())
     for parameter in command.params:
@@ -65,7 +67,7 @@ def known_structures() -> dict[str, RegisteredStructure]:
 
 
 def _structure_names() -> list[str]:
-    return [*sorted(known_structures()), _BANK, _UNION, _AUTO]
+    return [*sorted(known_structures()), _BANK, _UNION, _CIRCULANTS, _AUTO]
 
 
 def learn_command(
@@ -88,6 +90,8 @@ def learn_command(
     max_iter: Annotated[int, typer.Option(min=1)] = 1000,
     max_flops: options.Count = None,
     max_relative_error: Annotated[float | None, typer.Option(min=0.0, max=1.0)] = None,
+    criterion: str | None = None,
+    budget: options.Nonnegative = None,
     random_state: Annotated[int, typer.Option(min=0)] = 0,
     checkpoint: options.Checkpoint = None,
     missing: options.Missing = None,
@@ -122,8 +126,8 @@ def learn_command(
     n_rotations : G
         The same as --size, for structures of rotations only; the number of features if not given.
     n_members : B
-        Number of members of a bank or union, and the maximum for auto; 8 if not given. With 1, auto
-        tries no banks or unions.
+        Number of members of a bank or union, or of kernels of circulants; 8 if not given. For auto
+        it is the maximum. With 1, auto tries no banks or dictionaries for matching pursuit.
     base : NAME
         A fixed transform below the learned one: auto, none, dct, hadamard, wavelet, wavelet:NAME
         (such as wavelet:haar) or a model file. For givens, bank and union, auto compares none, dct
@@ -149,6 +153,10 @@ def learn_command(
     max_relative_error : E
         Choose the cheapest transform whose relative error on held-out signals is at most this,
         for auto.
+    criterion : NAME
+        The cost that --budget limits, for auto: flops, bits (to store the model) or time.
+    budget : N
+        Maximum operations per signal, bits, or measured nanoseconds per signal, for auto.
     random_state : N
         The seed of random choices.
     """
@@ -162,6 +170,8 @@ def learn_command(
         max_iter=max_iter,
         max_flops=max_flops,
         max_relative_error=max_relative_error,
+        criterion=criterion,
+        budget=budget,
         random_state=random_state,
         checkpoint=checkpoint,
     )
@@ -215,6 +225,8 @@ class LearnConfig:
     max_iter: int
     max_flops: int | None
     max_relative_error: float | None
+    criterion: str | None
+    budget: float | None
     random_state: int
     checkpoint: Path | None
 
@@ -230,16 +242,21 @@ class LearnConfig:
             raise UserError(
                 f"--base must be auto, dct or none for the structure auto, got {self.base!r}"
             )
-        if self.n_members is not None and name not in (_BANK, _UNION, _AUTO):
+        if self.n_members is not None and name not in (_BANK, _UNION, _CIRCULANTS, _AUTO):
             raise UserError(
-                f"--n-members is for the structures bank, union and auto, not for {name}"
+                f"--n-members is for the structures bank, union, circulants and auto, "
+                f"not for {name}"
             )
-        if (self.max_flops, self.max_relative_error) != (None, None) and name != _AUTO:
-            raise UserError(
-                f"--max-flops and --max-relative-error are for the structure auto, not for {name}"
-            )
-        if self.threshold is not None and name == _UNION:
-            raise UserError("--threshold is not for the structure union, which uses pursuit")
+        limits = {
+            "--max-flops": self.max_flops,
+            "--max-relative-error": self.max_relative_error,
+            "--criterion": self.criterion,
+            "--budget": self.budget,
+        }
+        if set(limits.values()) != {None} and name != _AUTO:
+            raise UserError(f"{', '.join(limits)} are for the structure auto, not for {name}")
+        if self.threshold is not None and name in (_UNION, _CIRCULANTS):
+            raise UserError(f"--threshold is not for the structure {name}, which uses pursuit")
         if self.checkpoint is not None and name == _AUTO:
             raise UserError("--checkpoint is not for the structure auto")
 
@@ -297,11 +314,13 @@ class LearnConfig:
         """The structure as `fost.learn` takes it."""
         import fost
 
+        count = self.n_members or _N_MEMBERS
+        if self.structure == _CIRCULANTS:
+            return fost.Circulants(count)
         try:
             member = self._kind.of_size(self.size, n_features)
         except TypeError as error:
             raise UserError(f"cannot use --structure {self.structure}: {error}") from error
-        count = self.n_members or _N_MEMBERS
         if self.structure == _UNION:
             return fost.UnionOf(member, count)
         return fost.BankOf(member, count) if self.structure == _BANK else member
@@ -364,6 +383,7 @@ def _learn_structure(config: LearnConfig, signals: Signals, quiet: bool) -> Lear
             missing=signals.missing,
             base=load_base(config.base),
             signal_shape=signals.patch_shape or n,
+            n_init=_CIRCULANT_STARTS if config.structure == _CIRCULANTS else 1,
             max_iter=config.max_iter,
             random_state=config.random_state,
             checkpoint=config.checkpoint,
@@ -390,7 +410,9 @@ def _learn_best(config: LearnConfig, signals: Signals, quiet: bool) -> LearnedMo
         None if config.base == "none" else signals.patch_shape or n,
         "auto" if config.max_flops is None else config.max_flops,
         config.max_relative_error,
-        config.n_members or _N_MEMBERS,
+        config.n_members or "auto",
+        criterion=config.criterion,  # type: ignore[arg-type]
+        budget=config.budget,
         max_iter=config.max_iter,
         random_state=config.random_state,
         verbose=options.shown(quiet),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from math import ceil, log2
-from typing import TYPE_CHECKING, Literal
+from math import inf
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +22,14 @@ from fost.learning.bank import max_bank_members
 from fost.learning.learn import LearningOptions, learn_part
 from fost.learning.training_data import TrainingData
 from fost.model_selection.candidates import (
+    COSTS,
     Candidate,
     CandidateSpec,
     Frontier,
+    PursuitSpecs,
+    SparseAtoms,
     candidate_specs,
     relative_error,
-    union_specs,
 )
 from fost.model_selection.criteria import SelectionCriterion, bases_for
 from fost.model_selection.successive_halving import (
@@ -39,29 +40,28 @@ from fost.model_selection.successive_halving import (
     halving_schedule,
 )
 from fost.streams import Stream
-from fost.transforms import PursuitCoder
+from fost.transforms import Transform
 from fost.transforms.coder import dense_flops
-from fost.transforms.pursuit_coder import pursuit_flops
-
-if TYPE_CHECKING:
-    from fost.baselines import KSVD
 
 # The number of signals that candidates are compared on if the signals are not all in memory.
 _MAX_EXPLORED = 100_000
 # The number of signals that the shape of a signal is guessed from.
 _SHAPE_SIGNALS = 4096
-# Iterations of K-SVD, and the share of the error of the chosen candidate below which it is better.
-_KSVD_ITERATIONS = 30
-_KSVD_MARGIN = 0.95
+# max_members="auto": members of banks, and of unions, whose members may be small.
+_BANK_MEMBERS, _UNION_MEMBERS = 8, 32
+_CRITERIA = "'flops', 'bits' or 'time'"
 
 
 class AutoDictionary(WeightedFit, CoderEstimator):
-    """The dictionary with the smallest error within a budget of operations, or the reverse.
+    """The dictionary with the smallest error within a budget, or the cheapest for an error.
 
     The candidates are rotations, reflectors and all other registered structures in increasing
-    sizes, without a base and over the DCT of the signals; a dense dictionary; banks with increasing
-    numbers of members; and unions, if `max_flops` allows matching pursuit. Each size starts from
-    the size before.
+    sizes, without a base and over the DCT of the signals. Banks follow. Where the budget allows
+    matching pursuit, so do unions, sparse K-SVD, K-SVD and, for signals with one axis, circulants.
+
+    Say ``criterion="flops"``, ``"bits"`` or ``"time"`` with a `budget` to get the lowest held-out
+    error within it. Without a criterion, `max_flops` limits the operations, and errors are compared
+    at equal bits of the codes.
 
     Successive halving selects among them. Candidates are trained on a sample for a few iterations
     and compared on held-out signals. Larger sizes are left out where the error hardly falls, or
@@ -71,12 +71,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     the signals are not in memory, a sample of 100,000 signals decides between the candidates.
 
     A bank suits heterogeneous signals (see `fost.Bank`). Its codes have a column for each atom of
-    each member. Set ``max_members=1`` if `dictionary_` must be one orthonormal transform.
-
-    General dictionaries are no candidates, since they have no fast transform. Where `max_flops`
-    allows pursuit in 2 n_features general atoms, K-SVD is compared on the same held-out signals
-    (see `ksvd_`). On repetitive signals, such as windows of an electrocardiogram, its error can be
-    lower. If it is clearly lower, even at equal bits, `verbose` shows a line.
+    each member. Set ``max_members=1`` if `dictionary_` must be one orthonormal transform. Sparse
+    K-SVD and K-SVD learn from signals in memory: from the sample, if there are more.
 
     Parameters
     ----------
@@ -88,19 +84,27 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         DCT along one axis and, if n is a square number, the DCT of a square are compared on some
         of the signals. None is used if the entries themselves are sparser.
     max_flops : int, float, "auto" or None
-        The maximal number of operations per signal; the candidate with the smallest held-out
-        error within it is chosen. ``"auto"`` is n (2 n - 1), the cost of a dense transform, or no
-        limit if `max_relative_error` is given. None is no limit, which takes much longer. A bank of
-        B members must beat the best single transform even if that one gets log2(B) / log2(n) extra
-        coefficients (the cost of storing the member index). For a union of K atoms, whose pursuit
-        counts as operations, these are s log2(K / n) / log2(n) extra coefficients.
+        The maximal number of operations per signal, without a criterion. ``"auto"`` is
+        n (2 n - 1), the cost of a dense transform, or no limit if `max_relative_error` is given.
+        None is no limit, which takes much longer, and tries no pursuit. A bank of B members must
+        beat the best single transform even if that one gets log2(B) / log2(n) extra coefficients
+        (the cost of storing the member index). For pursuit in K atoms, which counts as operations,
+        these are s log2(K / n) / log2(n) extra coefficients.
     max_relative_error : float, optional
         The maximal relative error on held-out signals; the cheapest candidate within it is chosen.
-    max_members : int
-        The maximal number of members of a bank or union. Banks of 2, 4, 8 and so on members are
-        tried, as long as there are as many signals per member as features. 1 tries single
-        transforms only, in about a quarter of the time. Operations do not include the selection of
-        coefficients, which a bank repeats for every member.
+    max_members : int or "auto"
+        The maximal number of members of a bank or union; ``"auto"`` is 8 for banks and 32 for
+        unions. Banks of 2, 4, 8 and so on members are tried, as long as there are as many signals
+        per member as features. 1 tries single transforms only, in about a quarter of the time.
+        Operations do not include the selection of coefficients, which a bank repeats for every
+        member.
+    criterion : {"flops", "bits", "time"}, optional
+        The cost that `budget` limits. Operations to encode a signal are `Coder.encode_flops`, bits
+        to store the dictionary are `Coder.storage_bits`. Time is measured in nanoseconds per
+        encoded signal on one thread, so that choices near the limit differ from run to run. The
+        lowest held-out error within the budget wins.
+    budget : float, optional
+        The maximal cost. It may be None if `max_relative_error` is given.
     validation_fraction : float
         The share of held-out signals.
     max_iter : int
@@ -111,8 +115,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     random_state : int, Generator, RandomState or None
         The seed of the split into training and held-out signals, and of random starts.
     verbose : bool or None
-        Show a progress bar on stderr, and whether K-SVD is better; None shows them in terminals
-        only.
+        Show a progress bar on stderr; None shows it in terminals only.
     sparse_output : bool
         Whether `transform` returns a csr_array instead of an ndarray; dense by default, since
         many steps of a pipeline refuse sparse codes.
@@ -122,23 +125,18 @@ class AutoDictionary(WeightedFit, CoderEstimator):
 
     Attributes
     ----------
-    dictionary_ : Transform, Bank or Union
-        The chosen dictionary.
+    dictionary_ : Coder
+        The chosen dictionary: a `Transform`, `Bank`, `Union`, `Circulant` or `SparseDictionary`,
+        which also represents K-SVD.
     frontier_ : Frontier
-        All candidates that were trained: structure, family, n_members, flops, n_parameters, number
-        of training signals, relative errors on training and held-out signals, seconds.
+        All candidates that were trained: structure, family, n_members, flops, bits, nanoseconds,
+        n_parameters, number of training signals, relative errors on training and held-out signals,
+        seconds of training. Candidates beyond a budget of time are among them.
         `fost.plot_frontier` draws it.
     chosen_ : Candidate
         The candidate in `frontier_` that `dictionary_` continues.
-    ksvd_ : fost.baselines.KSVD or None
-        K-SVD with 2 n_features atoms, learned from the training signals of the candidates. None if
-        `max_flops` is below its operations, if `max_relative_error` or a threshold is given, if
-        signals are not in memory, repeated, weighted, incomplete or fewer than its atoms, or after
-        an interrupt.
-    ksvd_held_out_error_ : float or None
-        Its relative error on held-out signals, to compare with ``chosen_.held_out_error``.
     components_ : ndarray of shape (n_atoms, n_features)
-        The atoms, in rows; n_atoms is n_features times the number of members.
+        The atoms, in rows.
     n_nonzero_coefs_ : int
         Entries per code in `fit`.
     error_ : float
@@ -168,8 +166,6 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     True
     """
 
-    ksvd_: KSVD | None
-    ksvd_held_out_error_: float | None
     _min_signals = 2
     _allows_missing = True
 
@@ -179,8 +175,10 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         signal_shape: int | tuple[int, ...] | None = None,
         max_flops: float | Literal["auto"] | None = "auto",
         max_relative_error: float | None = None,
-        max_members: int = 8,
+        max_members: int | Literal["auto"] = "auto",
         *,
+        criterion: Literal["flops", "bits", "time"] | None = None,
+        budget: float | None = None,
         validation_fraction: float = 0.25,
         max_iter: int = 1000,
         tol: float = 1e-6,
@@ -194,6 +192,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         self.max_flops = max_flops
         self.max_relative_error = max_relative_error
         self.max_members = max_members
+        self.criterion = criterion
+        self.budget = budget
         self.validation_fraction = validation_fraction
         self.max_iter = max_iter
         self.tol = tol
@@ -231,19 +231,19 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         order = random.permutation(n_distinct)
         # A single signal is both training and held-out signal.
         train, held_out = self._split(sample, order[count:], np.sort(order[: max(1, count)]))
-        specs = self._specs(train)
         criterion = SelectionCriterion(
-            held_out, self._rule.s, self.max_relative_error, self.threshold
+            held_out,
+            self._rule.s,
+            self.max_relative_error,
+            self.threshold,
+            self.criterion,
+            self._limit(self.n_features_in_),
         )
+        specs = self._specs(train, criterion)
         self.frontier_ = self._search(train, criterion, specs, random)
         self.chosen_ = criterion.best(self.frontier_)
         spec = next(spec for spec in specs if spec.name == self.chosen_.structure)
-        self._continue(data, spec, random)
-        self.ksvd_, self.ksvd_held_out_error_ = None, None
-        if isinstance(train, TrainingData) or isinstance(held_out, TrainingData):
-            return  # missing entries, weights or a threshold
-        if signals.in_memory and self._allows_ksvd(len(train)):
-            self._compare_ksvd(train, held_out, random)
+        self._continue(data, sample, spec, random)
 
     def _split(
         self, sample: TrainingData, train: NDArray[np.int64], held_out: NDArray[np.int64]
@@ -277,13 +277,18 @@ class AutoDictionary(WeightedFit, CoderEstimator):
             name="X",
             threshold=self.threshold,
             ends_series=self.max_relative_error is None,
+            measures_time=self.criterion == "time",
         )
         found: dict[str, Candidate] = {}
         done, total = 0, sum(rung.n_candidates for rung in schedule) + 1
         self.interrupted_ = False
         with single_threaded_blas, progress("candidate", total, shown) as advance:
             trained = search.run(
-                specs, schedule, criterion.rank, lambda spec: advance(done, spec.name)
+                specs,
+                schedule,
+                criterion.rank,
+                lambda spec: advance(done, spec.name),
+                criterion.allows,
             )
             try:
                 for candidate in trained:
@@ -299,7 +304,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
                     stacklevel=external_stacklevel(),
                 )
             advance(done if self.interrupted_ else total, "")
-        return Frontier(list(found.values()))
+        return Frontier(list(found.values()), self.criterion or "flops")
 
     def _check(self) -> None:
         """Check the parameters, except `signal_shape`, which `_specs` checks."""
@@ -309,38 +314,62 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         check_number(self.tol, "tol", 0)
         if self.max_relative_error is not None:
             check_number(self.max_relative_error, "max_relative_error", 0, 1)
-        check_integer(self.max_members, "max_members", 1, 2**20)
+        if not (isinstance(self.max_members, str) and self.max_members == "auto"):
+            check_integer(self.max_members, "max_members", 1, 2**20)
+        if self.criterion is None:
+            if self.budget is not None:
+                raise ValueError(f"budget={self.budget!r} needs a criterion: {_CRITERIA}")
+            return
+        if not isinstance(self.criterion, str) or self.criterion not in COSTS:
+            raise ValueError(f"criterion must be None, {_CRITERIA}, got {self.criterion!r}")
+        if self.max_flops is not None and self.max_flops != "auto":
+            raise ValueError(
+                f"max_flops={self.max_flops!r} must be 'auto' with a criterion, which has a budget"
+            )
+        if self.budget is None and self.max_relative_error is None:
+            raise ValueError(
+                f"budget or max_relative_error must be given for criterion={self.criterion!r}"
+            )
 
-    def _specs(self, train: Floats | TrainingData) -> list[CandidateSpec]:
+    def _specs(
+        self, train: Floats | TrainingData, criterion: SelectionCriterion
+    ) -> list[CandidateSpec]:
         """The candidates within the budget; banks have enough signals for their members."""
         n_features, n_signals, rule = self.n_features_in_, count_signals(train), self._rule
         few = first_signals(train, min(n_signals, _SHAPE_SIGNALS), "X")
         bases = bases_for(
             self.signal_shape, n_features, lambda U: relative_error(few, U, rule.s, rule.threshold)
         )
-        most = int(self.max_members)
-        most = max(1, min(most, n_signals // n_features, max_bank_members(n_features)))
-        limit = self._limit(n_features)
-        if limit is None:
-            return candidate_specs(n_features, bases, None, most)
-        specs = candidate_specs(n_features, bases, limit, most)
-        if self.threshold is None:  # pursuit in unions has no threshold
-            specs += union_specs(n_features, rule.s, bases, limit, most)
-        affordable = [spec for spec in specs if spec.flops <= limit]
-        if not affordable:
-            cheapest = min(candidate_specs(n_features, bases), key=lambda spec: spec.flops)
-            raise ValueError(
-                f"max_flops={limit} is below the cheapest candidate, {cheapest.name} "
-                f"with {cheapest.flops} operations"
+        in_bank, in_union = (
+            max(1, min(most, n_signals // n_features, max_bank_members(n_features)))
+            for most in (
+                (_BANK_MEMBERS, _UNION_MEMBERS)
+                if self.max_members == "auto"
+                else [int(self.max_members)] * 2
             )
+        )
+        limit = criterion.budget
+        by_flops = self.criterion in (None, "flops") and limit < inf
+        specs = candidate_specs(n_features, bases, int(limit) if by_flops else None, in_bank)
+        # Pursuit has no threshold; without a criterion, it must have a limit of operations.
+        if self.threshold is None and self.max_members != 1 and (by_flops or self.criterion):
+            fills = self.max_relative_error is None and self.criterion != "time"
+            specs += PursuitSpecs(
+                n_features, rule.s, bases, n_signals, in_union, criterion.allows, fills
+            )
+        affordable = [spec for spec in specs if criterion.allows(spec)]
+        if not affordable:
+            criterion.raise_budget(candidate_specs(n_features, bases))
         return affordable
 
-    def _limit(self, n_features: int) -> int | None:
-        """The maximal number of operations per signal; None for no limit."""
+    def _limit(self, n_features: int) -> float:
+        """The budget; infinity for no limit."""
+        if self.criterion is not None:
+            return inf if self.budget is None else check_number(self.budget, "budget", 0)
         if self.max_flops is None:
-            return None
+            return inf
         if isinstance(self.max_flops, str) and self.max_flops == "auto":
-            return dense_flops(n_features) if self.max_relative_error is None else None
+            return dense_flops(n_features) if self.max_relative_error is None else inf
         return int(check_number(self.max_flops, "max_flops", 1))
 
     def _held_out_count(self, n_signals: int) -> int:
@@ -350,13 +379,19 @@ class AutoDictionary(WeightedFit, CoderEstimator):
         return min(max(1, round(share * n_signals)), n_signals - 1)
 
     def _continue(
-        self, data: TrainingData, spec: CandidateSpec, random: np.random.Generator
+        self,
+        data: TrainingData,
+        sample: TrainingData,
+        spec: CandidateSpec,
+        random: np.random.Generator,
     ) -> None:
         """Train the chosen candidate to convergence on all signals."""
         self.dictionary_ = self.chosen_.transform
         self.start_error_ = self.error_ = self.chosen_.train_error
         self.errors_, self.n_iter_ = np.array([self.error_]), 1
-        if spec.structure is not None:
+        if isinstance(spec.structure, SparseAtoms):
+            self._continue_sparse(data, sample, spec.structure, spec.base, random)
+        elif spec.structure is not None:
             options = LearningOptions(
                 structure=spec.structure,
                 n_nonzero_coefs=self.n_nonzero_coefs_,
@@ -375,35 +410,19 @@ class AutoDictionary(WeightedFit, CoderEstimator):
             self.interrupted_ = self.interrupted_ or result.interrupted
             warn_unless_converged(result, self.max_iter, self.tol)
 
-    def _allows_ksvd(self, n_signals: int) -> bool:
-        """Whether there are enough signals for K-SVD, and `max_flops` has room for its pursuit."""
-        if self.interrupted_ or self.max_relative_error is not None:
-            return False
-        n, limit = self.n_features_in_, self._limit(self.n_features_in_)
-        flops = 4 * n * n + pursuit_flops(self._rule.s, 2 * n)  # as of `batch_omp_flops`
-        return n_signals >= 2 * n and (limit is None or flops <= limit)
-
-    def _compare_ksvd(self, train: Floats, held_out: Floats, random: np.random.Generator) -> None:
-        """Learn K-SVD, and report it if it is clearly better than the chosen candidate.
-
-        Each of its s entries takes one more bit than that of a transform, for the index of one of
-        2 n atoms. So a transform or a bank is compared with s / log2(n) additional coefficients.
-        """
-        from fost.baselines import KSVD  # which imports the base classes of estimators
-
-        n, s = self.n_features_in_, self._rule.s
-        iterations = min(self.max_iter, _KSVD_ITERATIONS)
-        ksvd = KSVD(2 * n, s, max_iter=iterations, tol=0.0, random_state=random).fit(train)
-        self.ksvd_, self.interrupted_ = ksvd, ksvd.interrupted_
-        self.ksvd_held_out_error_ = error = -ksvd.score(held_out)
-        coder = self.chosen_.transform
-        extra = 0 if isinstance(coder, PursuitCoder) else ceil(s / log2(max(n, 2)))
-        rival = relative_error(held_out, coder, min(s + extra, n))
-        shown = sys.stderr.isatty() if self.verbose is None else self.verbose
-        rounding = n * float(np.finfo(held_out.dtype).eps)  # smaller errors are equal
-        if shown and max(error, rounding) < _KSVD_MARGIN * rival:
-            print(
-                f"K-SVD with {2 * n} atoms has a held-out error of {error:.3%}, "
-                f"{self.chosen_.structure} has {self.chosen_.held_out_error:.3%}; see ksvd_",
-                file=sys.stderr,
-            )
+    def _continue_sparse(
+        self,
+        data: TrainingData,
+        sample: TrainingData,
+        atoms: SparseAtoms,
+        base: Transform | None,
+        random: np.random.Generator,
+    ) -> None:
+        """The same for sparse K-SVD, which starts anew, from signals in memory."""
+        ksvd = atoms.learn(sample, base, self._rule.s, self.max_iter, self.tol, random)
+        self.interrupted_ = self.interrupted_ or ksvd.interrupted_
+        coders = self.dictionary_, ksvd.dictionary_
+        errors = [data.relative_error(coder, self._rule) for coder in coders]
+        self.start_error_, self.error_ = errors[0], min(errors)
+        self.dictionary_ = coders[errors.index(self.error_)]
+        self.errors_, self.n_iter_ = ksvd.errors_, max(1, ksvd.n_iter_)

@@ -88,6 +88,9 @@ class BankOf(Structure):
     def flops(self, n_features: int) -> int:
         return self.n_members * self.structure.flops(n_features)
 
+    def storage_bits(self, n_features: int) -> int:
+        return self.n_members * self.structure.storage_bits(n_features)
+
     def fit_to(self, problem: Problem) -> BankOf:
         most = max_bank_members(problem.n_features)
         if self.n_members > most:

@@ -82,6 +82,9 @@ class Circulants(Structure):
     def flops(self, n_features: int) -> int:
         return Circulant(np.ones((self.n_members, n_features))).flops
 
+    def storage_bits(self, n_features: int) -> int:
+        return 16 * n_features * self.n_members
+
     def fit_to(self, problem: Problem) -> Circulants:
         if not problem.rule.is_fixed:
             raise ValueError("threshold must be None: pursuit keeps n_nonzero_coefs")

@@ -106,6 +106,9 @@ class Reflectors(Structure):
     def flops(self, n_features: int) -> int:
         return 4 * n_features * self._count
 
+    def storage_bits(self, n_features: int) -> int:
+        return 16 * n_features * self._count
+
     @classmethod
     def of_size(cls, size: int | None, n_features: int) -> Reflectors:
         return cls("auto" if size is None else size)
@@ -162,7 +165,9 @@ class Reflectors(Structure):
         order = np.arange(len(vectors), dtype=np.int32)
         if self.order == "random":
             problem.random.shuffle(order)
-        _core.sweep_reflectors(statistic.scaled, vectors, order, self._n_leading_zeros)
+        # Signals in float32 do not determine M beyond float32.
+        single = problem.data.stream.dtype == np.float32
+        _core.sweep_reflectors(statistic.scaled, vectors, order, self._n_leading_zeros, single)
         return Householder._unchecked(vectors)
 
     def _lowest_eigenvectors(

@@ -29,6 +29,7 @@ from fost.learning.structure import (
 from fost.learning.training_data import TrainingData
 from fost.streams.arrays import ArrayStream
 from fost.transforms import Coder, Dense, Givens, Transform
+from fost.transforms.coder import index_bits
 
 # So many rotations are allowed for any number of features, although n^2 may be fewer: a default
 # that suits most signals should not fail for short ones.
@@ -107,6 +108,9 @@ class Rotations(Structure):
     def flops(self, n_features: int) -> int:
         assert isinstance(self.n_rotations, int), "fit_to chooses n_rotations"
         return 6 * self.n_rotations
+
+    def storage_bits(self, n_features: int) -> int:
+        return self.flops(n_features) // 6 * (16 + 2 * index_bits(n_features))
 
     @classmethod
     def of_size(cls, size: int | None, n_features: int) -> Rotations:

@@ -127,6 +127,10 @@ class Structure(ABC):
     def flops(self, n_features: int) -> int:
         """Operations to transform one signal, once the size is decided."""
 
+    def storage_bits(self, n_features: int) -> int:
+        """Bits of the parameters as `Coder.storage_bits` counts them; a dense matrix by default."""
+        return 16 * n_features**2
+
     @property
     def label(self) -> str:
         """The name with the size, for tables: "16 rotations"."""

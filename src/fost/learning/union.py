@@ -110,6 +110,9 @@ class UnionOf(Structure):
     def flops(self, n_features: int) -> int:
         return self.n_members * self.structure.flops(n_features)
 
+    def storage_bits(self, n_features: int) -> int:
+        return self.n_members * self.structure.storage_bits(n_features)
+
     def fit_to(self, problem: Problem) -> UnionOf:
         if not problem.rule.is_fixed:
             raise ValueError("threshold must be None for a union: pursuit keeps n_nonzero_coefs")

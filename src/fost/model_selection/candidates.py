@@ -1,33 +1,54 @@
-"""Candidates of model selection: structures of many sizes, over a base or without, and banks.
+"""Candidates of model selection: structures of many sizes, banks, and dictionaries for pursuit.
 
-`candidate_specs` lists what to try; `Frontier` holds what was learned.
+`candidate_specs` and `PursuitSpecs` list what to try; `Frontier` holds what was learned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import overload
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, overload
+
+import numpy as np
 
 from fost._scaling import scale_to_safe_range
 from fost._typing import Floats
 from fost.coding.selection import SelectionRule
 from fost.learning.bank import BankOf
+from fost.learning.circulant import Circulants
 from fost.learning.registry import structure_classes
 from fost.learning.statistics import error_from_energy, sum_of_squares
 from fost.learning.structure import Structure
 from fost.learning.training_data import TrainingData
 from fost.learning.union import UnionOf, max_union_members
 from fost.transforms import DCT, Coder, PursuitCoder, Transform
+from fost.transforms.coder import index_bits
 from fost.transforms.pursuit_coder import pursuit_flops
+
+if TYPE_CHECKING:
+    from fost.baselines.sparse_ksvd import SparseKSVD
 
 # Fixed transforms to learn over, by their names; learning without a base has an empty name.
 Bases = dict[str, Transform | None]
+# The costs that a budget can limit, by the attribute of candidates that has them.
+COSTS = {"flops": "flops", "bits": "bits", "time": "nanoseconds"}
+# Numbers of members of unions, and the largest size of a member, in units of n. The last numbers
+# that fit are tried: many small members often have lower errors than few large ones.
+_UNION_COUNTS = (2, 4, 8, 16, 32)
+_TRIED_COUNTS = 3
+_MEMBER_SIZE = 4
+# Entries per atom of sparse K-SVD in units of n / 32.
+_ENTRIES = (1, 2, 3, 4, 6, 8, 32)
+# Kernels of circulants, and random starts.
+_MAX_CIRCULANTS = 8
+_CIRCULANT_STARTS = 4
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A transform, bank or union that was tried, with its costs and its relative errors."""
+    """A dictionary that was tried, with its costs and its relative errors."""
 
     structure: str
     # The name without the size.
@@ -40,6 +61,13 @@ class Candidate:
     transform: Coder
     # The number of training signals; only the best candidates are trained on all signals.
     n_signals: int = 0
+    # The measured time to encode a signal; 0 unless time is limited.
+    nanoseconds: float = 0.0
+
+    @property
+    def bits(self) -> int:
+        """Bits to store its parameters."""
+        return self.transform.storage_bits()
 
     @property
     def n_members(self) -> int:
@@ -48,10 +76,16 @@ class Candidate:
 
 
 class Frontier(Sequence[Candidate]):
-    """All candidates, the cheapest first; its repr is a table with the Pareto front marked."""
+    """All candidates, the cheapest first; its repr is a table with the Pareto front marked.
 
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
-        self._rows = sorted(candidates, key=lambda row: (row.flops, row.held_out_error))
+    The cost is "flops", "bits" or "time".
+    """
+
+    def __init__(self, candidates: Sequence[Candidate], cost: str = "flops") -> None:
+        self.cost = COSTS[cost]
+        self._rows = sorted(
+            candidates, key=lambda row: (getattr(row, self.cost), row.held_out_error)
+        )
 
     @overload
     def __getitem__(self, index: int) -> Candidate: ...
@@ -78,24 +112,75 @@ class Frontier(Sequence[Candidate]):
         """The candidates as dictionaries, for a DataFrame or a file."""
         best = {id(row) for row in self.best}
         fields = [
-            {**vars(row), "n_members": row.n_members, "best": id(row) in best} for row in self._rows
+            {**vars(row), "bits": row.bits, "n_members": row.n_members, "best": id(row) in best}
+            for row in self._rows
         ]
         return [{k: v for k, v in row.items() if k != "transform"} for row in fields]
 
     def __repr__(self) -> str:
         wide = max([30, *(len(row.structure) for row in self)])
         lines = [
-            f"  {'structure':<{wide}}{'flops':>8}{'parameters':>12}{'signals':>9}{'train':>9}"
+            f"  {'structure':<{wide}}{'flops':>8}{'bits':>10}{'ns':>7}{'signals':>9}{'train':>9}"
             f"{'held-out':>10}{'s':>7}"
         ]
         best = {id(row) for row in self.best}
         for row in self._rows:
             lines.append(
                 f"{'*' if id(row) in best else ' '} {row.structure:<{wide}}{row.flops:>8,}"
-                f"{row.n_parameters:>12,}{row.n_signals:>9,}{row.train_error:>9.2%}"
+                f"{row.bits:>10,}{row.nanoseconds:>7,.0f}{row.n_signals:>9,}{row.train_error:>9.2%}"
                 f"{row.held_out_error:>10.2%}{row.seconds:>7.2f}"
             )
         return "\n".join([*lines, "* nothing of equal or lower cost is better"])
+
+
+@dataclass(frozen=True)
+class SparseAtoms:
+    """Dictionaries of sparse K-SVD; of K-SVD, without a base, if atoms have n entries."""
+
+    n_atoms: int
+    n_entries: int
+    is_dense: bool
+
+    starts: ClassVar[tuple[str, ...]] = ("signals",)
+
+    @property
+    def label(self) -> str:
+        return f"{self.family}, {self.n_atoms} atoms" + f" x {self.n_entries}" * (not self.is_dense)
+
+    @property
+    def family(self) -> str:
+        return "K-SVD" if self.is_dense else "sparse K-SVD"
+
+    def flops(self, n_features: int) -> int:
+        return 2 * self.n_atoms * self.n_entries
+
+    def storage_bits(self, n_features: int) -> int:
+        index = 0 if self.is_dense else index_bits(n_features)
+        return self.n_atoms * self.n_entries * (16 + index)
+
+    def learn(
+        self,
+        data: TrainingData,
+        base: Transform | None,
+        n_nonzero_coefs: int,
+        max_iter: int,
+        tol: float,
+        random: np.random.Generator,
+    ) -> SparseKSVD:
+        """The fitted estimator."""
+        from fost.baselines.sparse_ksvd import (
+            SparseKSVD,
+        )  # which imports the base classes of estimators
+
+        return SparseKSVD(
+            self.n_atoms,
+            self.n_entries,
+            base,
+            n_nonzero_coefs,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random,
+        ).fit(data.stream)
 
 
 @dataclass(frozen=True)
@@ -109,22 +194,28 @@ class CandidateSpec:
     family : str
         The name without the size.
     base : Transform or None
-    structure : Structure or None
+    structure : Structure, SparseAtoms or None
     series : str
         Candidates of one series start from the candidate before.
     flops : int
         Operations per signal.
     starts : tuple
         Further starts besides the candidate before.
+    bits : int
+        Bits to store the parameters.
+    nanoseconds : float
+        0, since the time is measured after training.
     """
 
     name: str
     family: str
     base: Transform | None
-    structure: Structure | None
+    structure: Structure | SparseAtoms | None
     series: str
     flops: int
     starts: tuple[str | Transform, ...] = ()
+    bits: int = 0
+    nanoseconds: float = 0.0
 
 
 def candidate_specs(
@@ -183,45 +274,116 @@ def _bank_specs(
                 yield spec if count == counts[0] else replace(spec, starts=())
 
 
-def union_specs(
-    n: int, s: int, bases: Bases, max_flops: int, max_members: int
-) -> Iterator[CandidateSpec]:
-    """Unions of the members that banks have, each with the most members within `max_flops`.
+@dataclass(frozen=True)
+class PursuitSpecs:
+    """Dictionaries for the pursuit of s entries: unions, sparse K-SVD, K-SVD and circulants.
 
-    The count includes the pursuit of s entries, for atoms that are all different.
+    With `fills_budget` they have the largest sizes that `fits` allows, else all that it allows of
+    a grid of sizes.
     """
-    most = min(max_members, max_union_members(n))
-    counts = [2**k for k in range(1, 21) if 2**k <= most]
-    for cls in structure_classes():
-        for name, base, member in _union_members(n, cls, bases, counts):
-            unions = [UnionOf(member, count) for count in counts]
-            specs = [_learned_spec(n, name, base, union, union.label) for union in unions]
-            pursuits = [pursuit_flops(s, count * n) for count in counts]
-            fitting = [
-                replace(spec, flops=spec.flops + pursuit)
-                for spec, pursuit in zip(specs, pursuits, strict=True)
-                if spec.flops + pursuit <= max_flops
-            ]
-            yield from fitting[-1:]
 
+    n: int
+    s: int
+    bases: Bases
+    n_signals: int
+    max_members: int
+    fits: Callable[[CandidateSpec], bool]
+    fills_budget: bool = True
 
-def _union_members(
-    n: int, cls: type[Structure], bases: Bases, counts: list[int]
-) -> Iterator[tuple[str, Transform | None, Structure]]:
-    """Members over the last base for which the structure has candidate sizes."""
-    for name, base in reversed(bases.items()):
-        sizes = cls.candidate_sizes(n, base is not None)
-        if sizes is not None and sizes.min_member_size is not None:
-            for member in sizes.members(counts, None, _flops(base)):
-                yield name, base, member
+    def __iter__(self) -> Iterator[CandidateSpec]:
+        if self.n == 1:
             return
+        for cls in structure_classes():
+            yield from self._unions(cls)
+        yield from self._sparse()
+        if not any(isinstance(base, DCT) and len(base.shape) > 1 for base in self.bases.values()):
+            yield from self._circulants()
+
+    def _unions(self, cls: type[Structure]) -> list[CandidateSpec]:
+        """Unions over the last base for which the structure has candidate sizes."""
+        n, most = self.n, min(self.max_members, max_union_members(self.n))
+        for name, base in reversed(self.bases.items()):
+            sizes = cls.candidate_sizes(n, base is not None)
+            if sizes is None or sizes.min_member_size is None:
+                continue
+            members = range(sizes.min_member_size, min(sizes.max_size, _MEMBER_SIZE * n) + 1)
+            makes = [
+                partial(self._union, cls if sizes.sizes else cls.of_size(None, n), name, base, k)
+                for k in _UNION_COUNTS
+                if k <= most
+            ]
+            found = [spec for make in makes for spec in self._sized(make, members, (1, n // 4, n))]
+            return found[-_TRIED_COUNTS:] if self.fills_budget else found
+        return []
+
+    def _union(
+        self,
+        member: Structure | type[Structure],
+        base_name: str,
+        base: Transform | None,
+        count: int,
+        size: int,
+    ) -> CandidateSpec:
+        n, own = self.n, member if isinstance(member, Structure) else member.of_size(size, self.n)
+        # A rotation takes six operations and changes two atoms; members share the other ones.
+        atoms = min(count * n, n + count * (own.flops(n) // 3))
+        return self._spec(UnionOf(own, count), atoms, base_name, base)
+
+    def _sparse(self) -> list[CandidateSpec]:
+        """Sparse K-SVD over the last base, and K-SVD."""
+        n, (name, base) = self.n, list(self.bases.items())[-1]
+        counts = range(max(3 * n // 8, self.s), min(8 * n, self.n_signals // 2) + 1)
+        found: list[CandidateSpec] = []
+        for p in sorted({max(1, n * part // 32) for part in _ENTRIES}):
+            make = partial(self._sparse_atoms, p, *(("", None) if p == n else (name, base)))
+            specs = self._sized(make, counts, (n // 2, n, 2 * n, 4 * n, 8 * n))
+            if self.fills_budget and found and specs and make(counts[-1]) == specs[0]:
+                found.pop()  # as many atoms with fewer entries
+            found += specs
+        return found
+
+    def _sparse_atoms(
+        self, n_entries: int, base_name: str, base: Transform | None, n_atoms: int
+    ) -> CandidateSpec:
+        structure = SparseAtoms(n_atoms, n_entries, n_entries == self.n)
+        return self._spec(structure, n_atoms, base_name, base)
+
+    def _circulants(self) -> Iterator[CandidateSpec]:
+        limits = self.max_members, self.n_signals // self.n, max_union_members(self.n)
+        most = min(_MAX_CIRCULANTS, *limits)
+        for spec in self._sized(
+            lambda count: self._spec(Circulants(count), count * self.n),
+            range(1, most + 1),
+            (2, 4, 8),
+        ):
+            yield replace(spec, starts=spec.starts * _CIRCULANT_STARTS)
+
+    def _spec(
+        self,
+        structure: Structure | SparseAtoms,
+        n_atoms: int,
+        base_name: str = "",
+        base: Transform | None = None,
+    ) -> CandidateSpec:
+        spec = _learned_spec(self.n, base_name, base, structure, structure.label)
+        return replace(spec, flops=spec.flops + pursuit_flops(self.s, n_atoms))
+
+    def _sized(
+        self, make: Callable[[int], CandidateSpec], sizes: range, grid: tuple[int, ...]
+    ) -> list[CandidateSpec]:
+        """The largest candidate that fits, or all of the grid that fit; sizes are increasing."""
+        if not self.fills_budget:
+            grid = tuple(size for size in dict.fromkeys(grid) if size in sizes)
+            return [spec for spec in map(make, grid) if self.fits(spec)]
+        count = bisect_left(sizes, True, key=lambda size: not self.fits(make(size)))
+        return [make(sizes[count - 1])] if count else []
 
 
 def _learned_spec(
     n: int,
     base_name: str,
     base: Transform | None,
-    structure: Structure,
+    structure: Structure | SparseAtoms,
     series: str,
     others: tuple[Transform, ...] = (),
 ) -> CandidateSpec:
@@ -234,6 +396,7 @@ def _learned_spec(
         series=f"{prefix}{series}",
         flops=_flops(base) + structure.flops(n),
         starts=(structure.starts[0], *others),
+        bits=structure.storage_bits(n),
     )
 
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isqrt, log2
+from math import inf, isqrt, log2
+from typing import NoReturn
 
 import numpy as np
 
 from fost._typing import Floats
 from fost.learning.canonical_order import total_weight
 from fost.learning.training_data import TrainingData
-from fost.model_selection.candidates import Bases, Candidate, relative_error
+from fost.model_selection.candidates import (
+    COSTS,
+    Bases,
+    Candidate,
+    CandidateSpec,
+    relative_error,
+)
 from fost.transforms import DCT, Givens, PursuitCoder, Transform
 from fost.transforms.bases import check_signal_shape
 
@@ -21,27 +28,49 @@ _ERROR_MARGIN = 0.05
 
 @dataclass(frozen=True)
 class SelectionCriterion:
-    """The smallest error at equal bits or, with `max_relative_error`, the fewest operations."""
+    """The smallest error within a budget or, with `max_relative_error`, the lowest cost.
+
+    The cost is "flops", "bits" or "time"; if None, operations count, and errors are compared at
+    equal bits of the codes.
+    """
 
     held_out: Floats | TrainingData
     n_nonzero_coefs: int
     max_relative_error: float | None
     threshold: float | None = None
+    cost: str | None = None
+    budget: float = inf
+
+    def cost_of(self, candidate: Candidate | CandidateSpec) -> float:
+        """The cost that the budget limits; the time of a spec is not known yet, and 0."""
+        return float(getattr(candidate, COSTS[self.cost or "flops"]))
+
+    def allows(self, candidate: Candidate | CandidateSpec) -> bool:
+        """Whether a candidate is within the budget."""
+        return self.cost_of(candidate) <= self.budget
 
     def rank(self, rows: Sequence[Candidate], errors: Sequence[float]) -> list[Candidate]:
         """The candidates from the best to the worst, by their predicted errors."""
-        if self.max_relative_error is None:
-            keys = self._keys_at_equal_bits(rows, errors)
-        else:
+        if self.max_relative_error is not None:
             most = self.max_relative_error * (1 + _ERROR_MARGIN)
             keys = [
-                (0.0, row.flops, error) if error <= most else (1.0, error, row.flops)
+                (0.0, self.cost_of(row), error) if error <= most else (1.0, error, row.flops)
                 for row, error in zip(rows, errors, strict=True)
             ]
-        return [rows[k] for k in sorted(range(len(rows)), key=keys.__getitem__)]
+        elif self.cost is None:
+            keys = self._keys_at_equal_bits(rows, errors)
+        else:
+            least = _n_features(self.held_out) * _rounding(self.held_out)  # smaller ones are equal
+            keys = [
+                (max(error, least), self.cost_of(row), row.flops)
+                for row, error in zip(rows, errors, strict=True)
+            ]
+        order = sorted(range(len(rows)), key=lambda k: (not self.allows(rows[k]), keys[k]))
+        return [rows[k] for k in order]
 
     def best(self, rows: Sequence[Candidate]) -> Candidate:
         """The best candidate, by the errors on held-out signals."""
+        rows = [row for row in rows if self.allows(row)] or self.raise_budget(rows)
         errors = [row.held_out_error for row in rows]
         if self.max_relative_error is None:
             return self.rank(rows, errors)[0]
@@ -52,7 +81,17 @@ class SelectionCriterion:
                 f"no candidate reaches max_relative_error={self.max_relative_error}; the best, "
                 f"{least.structure}, has {least.held_out_error:.4g} (frontier_ has them all)"
             )
-        return min(good, key=lambda row: (row.flops, row.held_out_error))
+        return min(good, key=lambda row: (self.cost_of(row), row.held_out_error))
+
+    def raise_budget(self, candidates: Sequence[Candidate] | Sequence[CandidateSpec]) -> NoReturn:
+        """Raise an error that names the cheapest candidate."""
+        cheapest = min(candidates, key=self.cost_of)
+        name = cheapest.name if isinstance(cheapest, CandidateSpec) else cheapest.structure
+        unit = {"bits": "bits", "time": "ns"}.get(self.cost or "", "operations")
+        raise ValueError(
+            f"{'budget' if self.cost else 'max_flops'}={self.budget:.12g} is below the cheapest "
+            f"candidate, {name} with {self.cost_of(cheapest):.0f} {unit}"
+        )
 
     def _keys_at_equal_bits(
         self, rows: Sequence[Candidate], errors: Sequence[float]
@@ -65,7 +104,7 @@ class SelectionCriterion:
         if self.threshold is not None:
             return self._keys_with_threshold(rows, errors)
         n = _n_features(self.held_out)
-        singles = [row for row in rows if row.n_members == 1] or rows
+        singles = [row for row in rows if isinstance(row.transform, Transform)] or rows
         best = min(singles, key=lambda row: row.held_out_error)
         more = relative_error(self.held_out, best.transform, min(int(self.n_nonzero_coefs) + 1, n))
         rounding = n * _rounding(self.held_out)  # smaller errors are equal
@@ -80,7 +119,7 @@ class SelectionCriterion:
         """Additional bits per code, compared with the codes of a single transform."""
         if isinstance(row.transform, PursuitCoder):
             atoms = row.transform.n_distinct_atoms / row.transform.n_features
-            return int(self.n_nonzero_coefs) * log2(atoms)
+            return int(self.n_nonzero_coefs) * max(0.0, log2(atoms))
         return log2(row.n_members)
 
     def _keys_with_threshold(

@@ -18,10 +18,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fost._threads import at_most
 from fost._typing import Floats
 from fost.learning.learn import LearningOptions, learn_part
 from fost.learning.training_data import TrainingData
-from fost.model_selection.candidates import Candidate, CandidateSpec, relative_error
+from fost.model_selection.candidates import (
+    Candidate,
+    CandidateSpec,
+    SparseAtoms,
+    relative_error,
+)
 from fost.transforms import Coder
 
 # Signals in the first rung: so many, and at least so many per feature, which is enough for the
@@ -35,6 +41,7 @@ _FEWER_CANDIDATES = 4
 # error changes by less than this share of the smallest error so far. The winner is trained to
 # convergence later.
 _FIRST_ITERATIONS, _ITERATIONS = 6, 16
+_KSVD_ITERATIONS = 2  # as many times more, since they are cheap
 _CHANGE = 3e-4
 # In the first rung, a series of candidates ends when the error falls to no less than this share of
 # the error before, or when the predicted error is above that of a cheaper candidate.
@@ -47,6 +54,9 @@ MOMENTUM = 0.8
 # members of the next bank would differ less.
 _ITERATIONS_BETWEEN = 4
 _SIGNALS_BETWEEN = 2**15
+
+# Signals and repetitions by which times are measured.
+_TIMED_SIGNALS, _TIMINGS = 2048, 5
 
 # Sorts candidates from the best to the worst by their predicted errors.
 Ranking = Callable[[Sequence[Candidate], Sequence[float]], list[Candidate]]
@@ -91,6 +101,7 @@ class SuccessiveHalving:
     threshold: float | None = None
     # Whether a series of growing candidates ends early where larger ones are unlikely to be chosen.
     ends_series: bool = True
+    measures_time: bool = False
 
     def run(
         self,
@@ -98,6 +109,7 @@ class SuccessiveHalving:
         schedule: Sequence[Rung],
         rank: Ranking,
         on_start: Callable[[CandidateSpec], None] = lambda spec: None,
+        allows: Callable[[Candidate], bool] = lambda row: True,
     ) -> Iterator[Candidate]:
         """Yields candidates as they are trained, those of later rungs again."""
         found: dict[str, Candidate] = {}
@@ -114,7 +126,9 @@ class SuccessiveHalving:
             series: dict[str, list[Candidate]] = {}
             for spec in remaining:
                 before_it = series.get(spec.series, []) if self.ends_series and not k else []
-                if _is_hopeless(spec, before_it, found.values()):
+                within = [row for row in found.values() if allows(row)]
+                beyond = [row for row in found.values() if not allows(row)]
+                if _is_hopeless(spec, before_it, within) or _is_slow(spec, beyond):
                     continue
                 on_start(spec)
                 before = found.get(spec.name)
@@ -130,6 +144,8 @@ class SuccessiveHalving:
         rows = list(found.values())
         winner = rank(rows, [row.held_out_error for row in rows])[0]
         steps = _steps_to(specs, winner.structure)
+        if isinstance(steps[-1].structure, SparseAtoms):
+            return  # every rung starts anew
         on_start(steps[-1])
         again = self._retrain(steps, data, _CHANGE * smallest, winner)
         yield min(winner, again, key=lambda row: row.held_out_error)
@@ -164,6 +180,13 @@ class SuccessiveHalving:
         if spec.structure is None:
             assert spec.base is not None
             coder: Coder = spec.base
+        elif isinstance(spec.structure, SparseAtoms):
+            most = min(self.max_iter, _KSVD_ITERATIONS * iterations)
+            s = self.n_nonzero_coefs
+            ksvd = spec.structure.learn(data, spec.base, s, most, 0.0, self.random)
+            if ksvd.interrupted_:
+                raise KeyboardInterrupt
+            coder = ksvd.dictionary_
         else:
             options = LearningOptions(
                 structure=spec.structure,
@@ -189,7 +212,21 @@ class SuccessiveHalving:
             seconds=time.perf_counter() - began + (before.seconds if before else 0.0),
             transform=coder,
             n_signals=data.n_signals,
+            nanoseconds=self._nanoseconds(coder) if self.measures_time else 0.0,
         )
+
+    def _nanoseconds(self, coder: Coder) -> float:
+        """The shortest of some times to encode a held-out signal on one thread."""
+        held_out = self.held_out
+        rows = held_out.rows() if isinstance(held_out, TrainingData) else held_out
+        rows = np.nan_to_num(np.resize(rows, (_TIMED_SIGNALS, rows.shape[1])))
+        seconds = []
+        with at_most(1):
+            for _ in range(_TIMINGS):
+                began = time.perf_counter()
+                coder.encode(rows, self.n_nonzero_coefs, threshold=self.threshold)
+                seconds.append(time.perf_counter() - began)
+        return 1e9 * min(seconds) / len(rows)
 
     def _predicted_error(self, row: Candidate) -> float:
         """The held-out error of a candidate after training on all signals.
@@ -237,6 +274,11 @@ def _is_hopeless(
     cheaper = [row.held_out_error for row in others if row.flops <= spec.flops]
     predicted = min(factor, 1.0) * before[-1].held_out_error
     return factor > _SATURATED or predicted > min(cheaper, default=np.inf)
+
+
+def _is_slow(spec: CandidateSpec, beyond: Iterable[Candidate]) -> bool:
+    """Whether another candidate of the family with no more operations is beyond the budget."""
+    return any(row.family == spec.family and row.flops <= spec.flops for row in beyond)
 
 
 def _own_start(spec: CandidateSpec) -> tuple[str, ...]:

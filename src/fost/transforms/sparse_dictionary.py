@@ -15,7 +15,7 @@ from fost.coding.decode import check_codes
 from fost.coding.encode import blas_threads, collect_codes
 from fost.coding.omp import PursuitAtoms
 from fost.transforms.base import Transform
-from fost.transforms.coder import MAX_MATRIX_ENTRIES
+from fost.transforms.coder import MAX_MATRIX_ENTRIES, index_bits
 from fost.transforms.pursuit_coder import PursuitCoder, padded_gram
 
 # Pursuit keeps the inner products of all pairs of atoms: 8 GiB in float64 for this many.
@@ -118,6 +118,11 @@ class SparseDictionary(PursuitCoder):
         """Number of entries of all atoms, and the parameters of the base."""
         return self._base.n_parameters + self._values.size
 
+    def _storage_bits(self, bits_per_value: int) -> int:
+        is_dense = self.n_entries == self.n_features  # needs no indices
+        bits = bits_per_value + (0 if is_dense else index_bits(self.n_features))
+        return self._base._storage_bits(bits_per_value) + self._values.size * bits
+
     @lazy_property
     def matrix(self) -> Float64Array:
         """The atoms in columns, shape (n_features, n_atoms)."""
@@ -155,8 +160,8 @@ class SparseDictionary(PursuitCoder):
         return self.decode(csr_array(codes), out)
 
     def _make_pursuit_atoms(self, dtype: DType, masked: bool) -> PursuitAtoms:
-        if masked:
-            return PreparedAtoms(self.matrix.T, dtype, normalize=False, masked=True)
+        if masked or self.n_entries == self.n_features:
+            return PreparedAtoms(self.matrix.T, dtype, normalize=False, masked=masked)
         return CombinedAtoms(self, dtype)
 
 

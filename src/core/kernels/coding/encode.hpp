@@ -87,7 +87,7 @@ template <class T, class Coder>
 bool accumulate_with(const Coder& coder, const View<const T>& y, Index first, Index last,
                      Statistic& sums, const BatchMemory<T>& batch, const Workspace<T>& work) {
   const int n = static_cast<int>(y.columns);
-  const int part = part_size<T>(coder.n_rows() / n);
+  const int part = part_size<T>(coder.n_rows() / n, n);
   const bool direct = y.column_stride == 1 && y.source_type == SourceType::same;
   const View<T> rows = {batch.rows, batch.size, n, n, 1};
   for (Index begin = first; begin < last; begin += batch.size) {
@@ -107,7 +107,7 @@ bool accumulate_with(const Coder& coder, const View<const T>& y, Index first, In
     codes = batch.codes;
     for (int row = 0; row < count; row += part, signals += part * stride, advance(codes, part))
       add_outer_products<T>({signals, stride, rows_at(row, count, part), n, coder.n_rows(), codes,
-                             batch.heads, batch.links, batch.order},
+                             batch.ends, batch.uses, batch.columns, batch.order},
                             sums);
   }
   return true;

@@ -6,8 +6,9 @@
 //
 //   1. If M fits in the caches, y is converted once and stays in registers while it is added to the
 //      rows. For a bank, M means the block of one member: signals are sorted by member.
-//   2. Otherwise the entries of the batch are linked by the row of M that they add to. A chunk of
-//      columns of that row stays in registers while all its entries are added.
+//   2. Otherwise the entries of the batch are sorted by the row of M that they add to. A chunk of
+//      columns of that row stays in registers while all its entries are added. These columns of
+//      long signals are copied first: rows a power of two apart share few sets of the cache.
 //
 // In both cases each row is summed in the order of the signals, to the same bits. NumPy twin:
 // tests/reference.py, statistic.
@@ -34,8 +35,9 @@ template <class T> struct Batch {
   int n;
   int n_rows;  // of M: the number of atoms
   Codes<T> codes;
-  std::int32_t* heads;  // first entry of each row of M, or -1
-  Link* links;          // of each entry
+  std::int32_t* ends;   // of the entries of each row of M
+  Use<T>* uses;         // entries, sorted by row
+  T* columns;           // of all signals, contiguous
   std::int32_t* order;  // of the signals
 };
 
@@ -51,7 +53,7 @@ struct ListedOrder {
 // Signals sorted by the member of their codes (a stable counting sort).
 template <class T> ListedOrder by_member(const Batch<T>& batch) {
   const Codes<T>& codes = batch.codes;
-  std::int32_t* ends = batch.heads;
+  std::int32_t* ends = batch.ends;
   const int count = batch.n_rows / batch.n;
   const auto member = [&](int r) {
     return codes.counts[r] ? codes.indices[r * codes.s] / batch.n : 0;
@@ -103,36 +105,52 @@ void scatter_columns(const Batch<T>& batch, const Order order, int column, const
   }
 }
 
-template <class T> void link_entries(const Batch<T>& batch) {
+// Entries sorted by the row of M, in the order of the signals (a stable counting sort).
+template <class T> void sort_entries(const Batch<T>& batch) {
   const Codes<T>& codes = batch.codes;
-  for (int i = 0; i < batch.n_rows; ++i) batch.heads[i] = -1;
-  for (int r = batch.rows - 1; r >= 0; --r)
-    for (int k = codes.counts[r] - 1; k >= 0; --k) {
+  std::int32_t* ends = batch.ends;
+  for (int i = 0; i < batch.n_rows; ++i) ends[i] = 0;
+  for (int r = 0; r < batch.rows; ++r)
+    for (int k = 0; k < codes.counts[r]; ++k) ++ends[codes.indices[r * codes.s + k]];
+  // Each row begins where the one before it ends, and moves on to its own end.
+  for (int i = 0, begin = 0; i < batch.n_rows; ++i) {
+    const int count = ends[i];
+    ends[i] = begin;
+    begin += count;
+  }
+  for (int r = 0; r < batch.rows; ++r)
+    for (int k = 0; k < codes.counts[r]; ++k) {
       const int entry = r * codes.s + k;
-      std::int32_t& head = batch.heads[codes.indices[entry]];
-      batch.links[entry] = {head, r};
-      head = entry;
+      batch.uses[ends[codes.indices[entry]]++] = {codes.values[entry], r};
     }
 }
 
-// The same row by row of M, along the links.
+// The same row by row of M, for sorted entries.
 template <class T, int VECTORS>
 void add_columns(const Batch<T>& batch, int column, const Statistic& sums) {
-  constexpr int L = LANES<double>;
+  constexpr int L = LANES<double>, COLUMNS = VECTORS * L;
+  static_assert(COLUMNS <= MAX_COLUMNS);
+  const T* signals = batch.signals + column;
+  Index stride = batch.stride;
+  if (batch.n >= LONG_SIGNALS) {
+    for (int r = 0; r < batch.rows; ++r)
+      for (int i = 0; i < COLUMNS; ++i) batch.columns[r * COLUMNS + i] = signals[r * stride + i];
+    signals = batch.columns;
+    stride = COLUMNS;
+  }
+  const Use<T>* use = batch.uses;
   for (int i = 0; i < batch.n_rows; ++i) {
-    int entry = batch.heads[i];
-    if (entry < 0) continue;
+    const Use<T>* end = batch.uses + batch.ends[i];
+    if (use == end) continue;
     double* row = sums.matrix + i * sums.pitch + column;
     Vec<double> sum[VECTORS];
 #pragma GCC unroll 8
     for (int v = 0; v < VECTORS; ++v) sum[v] = load(row + v * L);
-    while (entry >= 0) {
-      const Link link = batch.links[entry];
-      const double value = batch.codes.values[entry];
-      const T* y = batch.signals + link.row * batch.stride + column;
+    for (; use < end; ++use) {
+      const double value = use->value;
+      const T* y = signals + use->signal * stride;
 #pragma GCC unroll 8
       for (int v = 0; v < VECTORS; ++v) sum[v] += value * load_double(y + v * L);
-      entry = link.next;
     }
 #pragma GCC unroll 8
     for (int v = 0; v < VECTORS; ++v) store(row + v * L, sum[v]);
@@ -164,10 +182,10 @@ int scatter(const Batch<T>& batch, const Order& order, const Statistic& sums) {
   return column;
 }
 
-template <class T> int add_linked(const Batch<T>& batch, const Statistic& sums) {
+template <class T> int add_sorted(const Batch<T>& batch, const Statistic& sums) {
   constexpr int L = LANES<double>;
   int column = 0;
-  link_entries(batch);
+  sort_entries(batch);
   for (; column + CHUNK * L <= batch.n; column += CHUNK * L)
     add_columns<T, CHUNK>(batch, column, sums);
   for (; column + 4 * L <= batch.n; column += 4 * L) add_columns<T, 4>(batch, column, sums);
@@ -182,7 +200,7 @@ template <class T> void add_outer_products(const Batch<T>& batch, Statistic& sum
   const int column = all <= MAX_L1_BYTES || (all == one && all <= MAX_SCATTER_BYTES)
                          ? scatter(batch, GivenOrder{}, sums)
                      : one <= MAX_SCATTER_BYTES ? scatter(batch, by_member(batch), sums)
-                                                : add_linked(batch, sums);
+                                                : add_sorted(batch, sums);
   if (column < batch.n) add_last_columns(batch, column, sums);
 }
 

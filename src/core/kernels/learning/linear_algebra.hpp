@@ -83,6 +83,45 @@ inline void multiply(const double* a, Index stride, int rows, int n, const doubl
   for (; r < rows; ++r) y[r] = dot(a + r * stride, x, n);
 }
 
+// y = A x and y_t += A^T x_t for `rows` rows of n entries of type T, read once.
+template <class T>
+void multiply_both(const T* a, Index stride, int rows, int n, const double* x, const double* xt,
+                   double* y, double* yt) {
+  constexpr int L = LANES<double>, AT_ONCE = L < 4 ? 4 : L;
+  int r = 0;
+  for (; r + AT_ONCE <= rows; r += AT_ONCE) {
+    const T* row = a + r * stride;
+    Vec<double> sums[AT_ONCE] = {};
+    int i = 0;
+    for (; i + L <= n; i += L) {
+      const Vec<double> xi = load(x + i);
+      Vec<double> yi = load(yt + i);
+#pragma GCC unroll 8
+      for (int q = 0; q < AT_ONCE; ++q) {
+        const Vec<double> entries = load_double(row + q * stride + i);
+        sums[q] += entries * xi;
+        yi += entries * xt[r + q];
+      }
+      store(yt + i, yi);
+    }
+    for (int q = 0; q < AT_ONCE; q += L) store(y + r + q, sums_in_order<double>(sums + q));
+    for (int q = 0; q < AT_ONCE; ++q)
+      for (int k = i; k < n; ++k) {
+        const double entry = row[q * stride + k];
+        y[r + q] += entry * x[k];
+        yt[k] += entry * xt[r + q];
+      }
+  }
+  for (; r < rows; ++r) {
+    y[r] = 0;
+    for (int k = 0; k < n; ++k) {
+      const double entry = a[r * stride + k];
+      y[r] += entry * x[k];
+      yt[k] += entry * xt[r];
+    }
+  }
+}
+
 // y -= A^T x
 inline void subtract_transposed(const double* a, Index stride, int rows, int n, const double* x,
                                 double* y) {
@@ -100,6 +139,9 @@ inline void subtract_transposed(const double* a, Index stride, int rows, int n, 
   }
   for (; r < rows; ++r) add_scaled(-x[r], a + r * stride, y, n);
 }
+
+// x <- (I - 2 u u^T) x
+inline void reflect(const double* u, double* x, int n) { add_scaled(-2 * dot(u, x, n), u, x, n); }
 
 // A <- (I - 2 u u^T) A; `work` has room for n numbers.
 inline void reflect_left(double* a, const double* u, double* work, int n) {

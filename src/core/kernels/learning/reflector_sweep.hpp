@@ -4,7 +4,12 @@
 //     R_j = (U_(j-1) ... U_1) M (U_m ... U_(j+1)),     Z = R_j + R_j^T,
 //
 // the optimal u_j is the eigenvector of the lowest eigenvalue of Z, or zero if that is not
-// negative; R_(j+1) = U_j R_j U_(j+1) follows in O(n^2) (section III.C of the paper).
+// negative. There are two ways to products with Z:
+//
+//   1. Short signals or many reflectors: Z is formed. R_(j+1) = U_j R_j U_(j+1) follows in O(n^2)
+//      (section III.C of the paper).
+//   2. Long signals: reflectors are applied to vectors, and M v and M^T v take one read of M. On
+//      request this reads M rounded to float32, half of the bytes.
 //
 // The eigenpair comes from Lanczos iterations started at the old u_j: a few dozen products with Z
 // instead of a reduction to tridiagonal form. LAPACK solves the small tridiagonal problems. NumPy
@@ -19,6 +24,8 @@ namespace FOST_NAMESPACE {
 // Relative residual, against the norm of Z, at which a Ritz pair is accepted. The eigenvalue is
 // then accurate to the square of it, and the objective depends on the eigenvalue only.
 constexpr double RITZ_TOLERANCE = 1e-9;
+// The same for M in float32: about its rounding.
+constexpr double SINGLE_TOLERANCE = 1e-7;
 constexpr int FIRST_CHECK = 12;
 constexpr int CHECK_EVERY = 6;
 constexpr int MAX_RESTARTS = 20;
@@ -49,17 +56,64 @@ inline bool lowest_of_tridiagonal(const LanczosMemory& memory, int k, double& va
   return info == 0 && found == 1;
 }
 
+// w = Z q for a stored matrix ...
+struct StoredProduct {
+  static constexpr double TOLERANCE = RITZ_TOLERANCE;
+  const double* z;
+  Index stride;
+  int n;
+
+  void operator()(const double* q, double* w) const { multiply(z, stride, n, n, q, w); }
+};
+
+// ... or for Z = R_j + R_j^T, which is not formed, without its first `begin` rows and columns. The
+// sums of M^T v over ranges of rows are added in order.
+template <class T> struct ReflectedProduct {
+  static constexpr double TOLERANCE = sizeof(T) == 4 ? SINGLE_TOLERANCE : RITZ_TOLERANCE;
+  const T* statistic;
+  const double* vectors;
+  int n, m, j, begin;
+  double* lines;
+  ParallelLoop parallel;
+
+  void operator()(const double* q, double* w) const {
+    double *right = lines, *left = lines + n, *along = left + n, *across = along + n;
+    for (int i = 0; i < n; ++i) right[i] = left[i] = i < begin ? 0 : q[i - begin];
+    for (int k = j + 1; k < m; ++k) reflect(vectors + k * Index(n), right, n);
+    for (int k = j - 1; k >= 0; --k) reflect(vectors + k * Index(n), left, n);
+    const int ranges = sweep_ranges(n);
+    parallel.run(ranges, parallel.threads, multiply_range, this);
+    for (int k = 1; k < ranges; ++k) add_scaled(1, across + k * Index(n), across, n);
+    for (int k = 0; k < j; ++k) reflect(vectors + k * Index(n), along, n);
+    for (int k = m - 1; k > j; --k) reflect(vectors + k * Index(n), across, n);
+    for (int i = begin; i < n; ++i) w[i - begin] = along[i] + across[i];
+  }
+
+ private:
+  static void multiply_range(const void* product, Index k) {
+    const ZeroUpper zero_upper;  // on the threads of the pool
+    const ReflectedProduct& own = *static_cast<const ReflectedProduct*>(product);
+    const int n = own.n, first = static_cast<int>(k) * SWEEP_ROWS;
+    const int rows = n - first < SWEEP_ROWS ? n - first : SWEEP_ROWS;
+    double *right = own.lines, *left = right + n, *along = left + n, *across = along + n + k * n;
+    for (int i = 0; i < n; ++i) across[i] = 0;
+    multiply_both(own.statistic + first * Index(n), n, rows, n, right, left + first, along + first,
+                  across);
+  }
+};
+
 // Lanczos with full reorthogonalisation from `vector`, which is replaced by the Ritz vector.
-// Returns the Ritz value; `residual` is its residual relative to Z.
-inline double lanczos(const double* z, Index stride, int n, double* vector,
-                      const LanczosMemory& memory, double& residual) {
+// Returns the Ritz value; `scale` estimates the norm of Z, and `residual` is relative to it.
+template <class Product>
+double lanczos(const Product& product, int n, double* vector, const LanczosMemory& memory,
+               double& scale, double& residual) {
   const int most = n < memory.steps ? n : memory.steps;
-  double scale = 0, value = 0;
+  double value = 0;
   for (int i = 0; i < n; ++i) memory.basis[i] = vector[i];
   for (int k = 0; k < most; ++k) {
     const double* q = memory.basis + k * static_cast<Index>(n);
     double* w = memory.next;
-    multiply(z, stride, n, n, q, w);
+    product(q, w);
     memory.diagonal[k] = dot(q, w, n);
     add_scaled(-memory.diagonal[k], q, w, n);
     if (k > 0) add_scaled(-memory.off_diagonal[k - 1], q - n, w, n);
@@ -78,7 +132,7 @@ inline double lanczos(const double* z, Index stride, int n, double* vector,
     if ((last || check) && lowest_of_tridiagonal(memory, k + 1, value)) {
       const double tail = memory.ritz_vector[k];
       residual = scale > 0 ? length * (tail < 0 ? -tail : tail) / scale : 0;
-      if (last || residual <= RITZ_TOLERANCE) {
+      if (last || residual <= Product::TOLERANCE) {
         for (int i = 0; i < n; ++i) vector[i] = 0;
         subtract_transposed(memory.basis, n, k + 1, n, memory.ritz_vector, vector);
         return value;
@@ -101,23 +155,18 @@ inline void normalise(double* v, int n) {
 // Replaces u (a unit vector, or zeros) by the eigenvector of the lowest eigenvalue of Z, with its
 // largest entry positive, or by zeros if no eigenvalue is negative. Returns the eigenvalue, or
 // zero.
-inline double lowest_eigenvector(const double* z, Index stride, int n, double* u,
-                                 const LanczosMemory& memory) {
+template <class Product>
+double lowest_eigenvector(const Product& product, int n, double* u, const LanczosMemory& memory) {
   // A small component in every direction, so that no eigenvector is orthogonal to the start.
   for (int i = 0; i < n; ++i) u[i] += 1e-3 * scatter(i);
   normalise(u, n);
-  double value = 0, residual = 1;
-  for (int restart = 0; restart < MAX_RESTARTS && residual > RITZ_TOLERANCE; ++restart) {
-    value = lanczos(z, stride, n, u, memory, residual);
+  double value = 0, scale = 0, residual = 1;
+  for (int restart = 0; restart < MAX_RESTARTS && residual > Product::TOLERANCE; ++restart) {
+    value = lanczos(product, n, u, memory, scale, residual);
     normalise(u, n);
   }
-  double scale = 0;
-  for (int i = 0; i < n; ++i) {
-    const double length = dot(z + i * stride, z + i * stride, n);
-    scale = length > scale ? length : scale;
-  }
   // Eigenvalues that differ from zero only by rounding do not count as negative.
-  const bool helps = value < -1e-15 * n * __builtin_sqrt(scale);
+  const bool helps = value < -1e-15 * n * scale;
   int largest = 0;
   for (int i = 1; i < n; ++i)
     if ((u[i] < 0 ? -u[i] : u[i]) > (u[largest] < 0 ? -u[largest] : u[largest])) largest = i;
@@ -136,7 +185,7 @@ inline void lowest_eigenvectors(const double* statistic, int n, double* vectors,
   double value = -1;
   for (int j = m - 1; j >= 0; --j) {
     double* u = vectors + j * static_cast<Index>(n);
-    if (value < 0) value = lowest_eigenvector(memory.z, n, n, u, memory.lanczos);
+    if (value < 0) value = lowest_eigenvector(StoredProduct{memory.z, n, n}, n, u, memory.lanczos);
     // The residual of Lanczos also bounds the deviation from orthogonality to the others.
     for (int k = m - 1; k > j && value < 0; --k) {
       const double* other = vectors + k * static_cast<Index>(n);
@@ -155,19 +204,42 @@ inline void statistic_of(const double* statistic, const double* vectors, int m, 
                          const SweepMemory& memory) {
   for (Index i = 0; i < static_cast<Index>(n) * n; ++i) memory.r[i] = statistic[i];
   for (int k = 0; k < j; ++k)
-    reflect_left(memory.r, vectors + k * static_cast<Index>(n), memory.line, n);
+    reflect_left(memory.r, vectors + k * static_cast<Index>(n), memory.lines, n);
   for (int k = m - 1; k > j; --k) reflect_right(memory.r, vectors + k * static_cast<Index>(n), n);
 }
 
+// Whether reflectors are applied to vectors (case 2), measured by benchmarks/bench_long.py.
+inline bool is_long(int n, int m) { return n >= 256 && 16 * m <= n; }
+
 // Updates the m vectors in the given order; the first begins[j] entries of vector j stay zero.
+template <class T>
+void sweep_long(const T* statistic, int n, double* vectors, int m, const std::int32_t* order,
+                const std::int32_t* begins, const SweepMemory& memory) {
+  for (int step = 0; step < m; ++step) {
+    const int j = order[step], begin = begins[j];
+    double* u = vectors + j * Index(n);
+    for (int i = 0; i < begin; ++i) u[i] = 0;
+    const ReflectedProduct<T> product = {statistic,    vectors,        n, m, j, begin,
+                                         memory.lines, memory.parallel};
+    lowest_eigenvector(product, n - begin, u + begin, memory.lanczos);
+  }
+}
+
+// The same for signals of any length. If `single` is set, M may be rounded to float32.
 inline void sweep_reflectors(const double* statistic, int n, double* vectors, int m,
-                             const std::int32_t* order, const std::int32_t* begins,
+                             const std::int32_t* order, const std::int32_t* begins, bool single,
                              const SweepMemory& memory) {
+  if (is_long(n, m) && single) {
+    float* rounded = reinterpret_cast<float*>(memory.z);
+    for (Index i = 0; i < Index(n) * n; ++i) rounded[i] = static_cast<float>(statistic[i]);
+    return sweep_long(rounded, n, vectors, m, order, begins, memory);
+  }
+  if (is_long(n, m)) return sweep_long(statistic, n, vectors, m, order, begins, memory);
   for (int step = 0; step < m; ++step) {
     const int j = order[step];
     double* u = vectors + j * static_cast<Index>(n);
     if (step > 0 && j == order[step - 1] + 1) {
-      reflect_left(memory.r, u - n, memory.line, n);
+      reflect_left(memory.r, u - n, memory.lines, n);
       reflect_right(memory.r, u, n);
     } else {
       statistic_of(statistic, vectors, m, n, j, memory);
@@ -175,8 +247,8 @@ inline void sweep_reflectors(const double* statistic, int n, double* vectors, in
     symmetrise(memory.r, memory.z, n);
     const int begin = begins[j];
     for (int i = 0; i < begin; ++i) u[i] = 0;
-    lowest_eigenvector(memory.z + begin * static_cast<Index>(n + 1), n, n - begin, u + begin,
-                       memory.lanczos);
+    const StoredProduct product = {memory.z + begin * static_cast<Index>(n + 1), n, n - begin};
+    lowest_eigenvector(product, n - begin, u + begin, memory.lanczos);
   }
 }
 

@@ -3,7 +3,8 @@
 //   1. s <= 8: sorted in registers, four features merged at once (register_sort.hpp).
 //   2. s <= 64, counted from the largest or from the smallest: sorting networks on blocks in
 //      memory.
-//   3. Otherwise: bisection of the bit patterns, whose cost does not depend on s.
+//   3. Otherwise: bisection of the bit patterns. Every few steps, features that no lane needs any
+//      more are dropped.
 #pragma once
 
 #include "kernels/selection/sorting_networks.hpp"
@@ -85,8 +86,26 @@ template <class T> FOST_INLINE Vec<T> largest_below(const T* magnitudes, int n, 
 // After this many bisection steps, distinct noisy magnitudes are separated; the rest are ties.
 constexpr int BISECTION_STEPS = 12;
 
+// Keeps the features with a magnitude between `low` and `high` in some lane. Magnitudes that reach
+// `high` become zero. Returns the number of features.
+template <class T> int keep_between(T* magnitudes, int n, Vec<T> low, Vec<T> high) {
+  constexpr int L = LANES<T>;
+  int kept = 0;
+  for (int i = 0; i < n; ++i) {
+    const Vec<T> a = load(magnitudes + i * L);
+    const Mask<T> below = a < high;
+    store(magnitudes + kept * L, below ? a : Vec<T>{});
+    kept += any<T>(below & (a >= low));
+  }
+  return kept;
+}
+
+// Features are dropped before these steps of the bisection.
+constexpr bool drops_before(int step) { return step == 4 || step == 7 || step == 10; }
+
 // A threshold that exactly s magnitudes reach or, if there are ties, the s-th largest magnitude.
-template <class T> Vec<T> bisect(const T* magnitudes, int n, int s, T* scratch) {
+// Overwrites the magnitudes.
+template <class T> Vec<T> bisect(T* magnitudes, int n, int s, T* scratch) {
   constexpr int L = LANES<T>;
   // The smallest of the maxima of s disjoint groups of features is a lower bound.
   for (int k = 0; k < s; ++k) store(scratch + k * L, load(magnitudes + k * L));
@@ -97,14 +116,20 @@ template <class T> Vec<T> bisect(const T* magnitudes, int n, int s, T* scratch) 
     least = minimum<T>(least, load(scratch + k * L));
     largest = maximum<T>(largest, load(scratch + k * L));
   }
-  // Nonnegative floating-point numbers are ordered like their bit patterns. Invariant: at least s
-  // magnitudes reach `low`, fewer than s reach `high`.
+  // Nonnegative floating-point numbers are ordered like their bit patterns. Invariant: at least
+  // `wanted` magnitudes reach `low`, and `above`, which is fewer, reach `high`.
   Mask<T> low = reinterpret_cast<Mask<T>>(least), high = reinterpret_cast<Mask<T>>(largest) + 1;
-  const Mask<T> wanted = static_cast<typename IntegerOf<T>::type>(s) - Mask<T>{};
+  Mask<T> wanted = static_cast<typename IntegerOf<T>::type>(s) - Mask<T>{}, above = {};
   high = count_at_least(magnitudes, n, least) == wanted ? low + 1 : high;
   for (int step = 0;; ++step) {
     const Mask<T> open = high - low > 1;
     if (!any<T>(open)) return reinterpret_cast<Vec<T>>(low);
+    if (drops_before(step)) {
+      n = keep_between<T>(magnitudes, n, reinterpret_cast<Vec<T>>(open ? low : high),
+                          reinterpret_cast<Vec<T>>(high));
+      wanted -= above;
+      above = Mask<T>{};
+    }
     // After BISECTION_STEPS, every third step tries the next smaller magnitude instead of the
     // midpoint.
     const bool next = step >= BISECTION_STEPS && step % 3 == 0;
@@ -115,6 +140,7 @@ template <class T> Vec<T> bisect(const T* magnitudes, int n, int s, T* scratch) 
     const Mask<T> enough = open & (count >= wanted), few = open & (count < wanted);
     low = enough ? middle : low;
     high = few ? middle : high;
+    above = few ? count : above;
     // No magnitude lies between the next smaller one and the threshold that too few reached.
     const Mask<T> found = next ? enough : Mask<T>(open & (count == wanted));
     high = found ? low + 1 : high;
