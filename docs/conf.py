@@ -50,7 +50,7 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
-# Names of other projects that docstrings mention, with the folder of their pages. The build writes
+# Names of other projects that docstrings mention, with the address of their pages. The build writes
 # an inventory for each project, so that links need no network.
 _PROJECTS = {
     "numpy": (
@@ -70,6 +70,16 @@ _PROJECTS = {
         ),
     ),
     "dask": ("https://docs.dask.org/en/stable/generated/", ("array.Array",)),
+    "python": ("https://docs.python.org/3/", ()),
+}
+# What numpydoc links in the types of parameters, besides.
+_TERMS = {
+    "numpy": ("array_like std:term -1 ../../glossary.html#term-$ -",),
+    "python": (
+        "iterable std:term -1 glossary.html#term-$ -",
+        "sequence std:term -1 glossary.html#term-$ -",
+        "bltin-boolean-values std:label -1 library/stdtypes.html#$ bool",
+    ),
 }
 _INVENTORIES = Path(__file__).parent / "_build" / "inventories"
 _INVENTORIES.mkdir(parents=True, exist_ok=True)
@@ -79,7 +89,7 @@ for _project, (_url, _names) in _PROJECTS.items():
     _rows = [f"{_project}.{name} py:class 1 {_project}.{name}.html -" for name in _names]
     _file.write_bytes(
         f"# Sphinx inventory version 2\n# Project: {_project}\n# Version:\n# zlib\n".encode()
-        + zlib.compress("\n".join(_rows).encode())
+        + zlib.compress("\n".join([*_rows, *_TERMS.get(_project, ())]).encode())
     )
     intersphinx_mapping[_project] = (_url, str(_file))
 # Types of parameters are links too.
