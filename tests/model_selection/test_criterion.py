@@ -23,8 +23,8 @@ def sums_of_general_atoms(count: int = 1000) -> np.ndarray:
 
 
 def auto(**settings: object) -> fost.AutoDictionary:
-    options = {"max_members": 2, "max_iter": 10, "random_state": 0, "verbose": False, **settings}
-    return fost.AutoDictionary(S, N, **options)
+    options = {"max_members": 2, "max_iter": 10, "random_state": 0, "verbose": False}
+    return fost.AutoDictionary(S, **{"signal_shape": N, **options, **settings})
 
 
 def check_choice(fitted: fost.AutoDictionary, cost: str, budget: float) -> None:
@@ -50,6 +50,21 @@ def test_the_lowest_error_within_a_budget_of_bits(budget):
     bits = [row.bits for row in fitted.frontier_]
     assert bits == sorted(bits)
     assert max(bits) <= budget
+
+
+@pytest.mark.parametrize("signal_shape", [N, None])
+def test_a_wavelet_is_a_base_where_it_is_better_than_the_dct(signal_shape):
+    pytest.importorskip("pywt")
+    rng = np.random.default_rng(0)
+    # Sums of three Haar wavelets: the transform is exact, and the DCT is not.
+    codes = rng.standard_normal((400, N)) * (rng.random((400, N)).argsort(axis=1) < S)
+    steps = fost.Wavelet(N, "haar").inverse(codes)
+    fitted = auto(criterion="flops", budget=200, signal_shape=signal_shape).fit(steps)
+    assert fitted.chosen_.structure == f"haar {N}"
+    assert fitted.chosen_.held_out_error < 1e-12
+    waves = fost.DCT(N).inverse(codes)
+    fitted = auto(criterion="flops", budget=200, signal_shape=signal_shape).fit(waves)
+    assert not any("haar" in row.structure for row in fitted.frontier_)
 
 
 def test_times_are_measured_and_limited(monkeypatch):

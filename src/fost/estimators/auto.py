@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from math import inf
 from typing import Literal
 
@@ -19,6 +20,7 @@ from fost.coding.selection import SelectionRule, check_rule
 from fost.estimators.base import CoderEstimator, WeightedFit, default_entries, warn_unless_converged
 from fost.learning import InterruptedWarning, as_training_data
 from fost.learning.bank import max_bank_members
+from fost.learning.circulant import Circulants
 from fost.learning.learn import LearningOptions, learn_part
 from fost.learning.training_data import TrainingData
 from fost.model_selection.candidates import (
@@ -49,6 +51,8 @@ _MAX_EXPLORED = 100_000
 _SHAPE_SIGNALS = 4096
 # max_members="auto": members of banks, and of unions, whose members may be small.
 _BANK_MEMBERS, _UNION_MEMBERS = 8, 32
+# Random starts of the chosen circulants.
+_CIRCULANT_STARTS = 8
 _CRITERIA = "'flops', 'bits' or 'time'"
 
 
@@ -56,7 +60,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     """The dictionary with the smallest error within a budget, or the cheapest for an error.
 
     The candidates are rotations, reflectors and all other registered structures in increasing
-    sizes, without a base and over the DCT of the signals. Banks follow. Where the budget allows
+    sizes, without a base and over the DCT of the signals, and over a wavelet where it is better
+    than the DCT. Banks follow. Where the budget allows
     matching pursuit, so do unions, sparse K-SVD, K-SVD and, for signals with one axis, circulants.
 
     Say ``criterion="flops"``, ``"bits"`` or ``"time"`` with a `budget` to get the lowest held-out
@@ -396,18 +401,24 @@ class AutoDictionary(WeightedFit, CoderEstimator):
                 structure=spec.structure,
                 n_nonzero_coefs=self.n_nonzero_coefs_,
                 base=spec.base,
-                init=self.dictionary_,
                 max_iter=self.max_iter,
                 tol=self.tol,
                 random_state=random,
                 threshold=self.threshold,
                 momentum=MOMENTUM,
             )
-            result = learn_part(data, options, interruptible=True)
+            # Circulants have many local minima: they try their own starts, too.
+            n_starts = _CIRCULANT_STARTS if isinstance(spec.structure, Circulants) else 0
+            found = []
+            for init in (self.dictionary_, *spec.starts[:1] * n_starts):
+                found.append(learn_part(data, replace(options, init=init), interruptible=True))
+                if found[-1].interrupted:
+                    self.interrupted_ = True
+                    break
+            result = min(found, key=lambda result: result.error)
             self.dictionary_ = result.transform
             self.error_, self.start_error_ = result.error, result.start_error
             self.errors_, self.n_iter_ = result.errors, result.n_iter
-            self.interrupted_ = self.interrupted_ or result.interrupted
             warn_unless_converged(result, self.max_iter, self.tol)
 
     def _continue_sparse(

@@ -19,11 +19,13 @@ from fost.model_selection.candidates import (
     CandidateSpec,
     relative_error,
 )
-from fost.transforms import DCT, Givens, PursuitCoder, Transform
+from fost.transforms import DCT, Givens, PursuitCoder, Transform, Wavelet
 from fost.transforms.bases import check_signal_shape
 
 # A candidate whose predicted error exceeds the limit by less than this share may still reach it.
 _ERROR_MARGIN = 0.05
+# Wavelets that may be a base: the cheapest one, and one for smooth signals.
+_WAVELETS = ("haar", "db4")
 
 
 @dataclass(frozen=True)
@@ -152,29 +154,33 @@ def bases_for(
     n_features: int,
     error: Callable[[Transform], float],
 ) -> Bases:
-    """No base, and the DCT of the shape of the signals, by their names.
+    """No base, a wavelet and the DCT of the shape of the signals, by their names.
 
-    If the shape is not given, `error` decides between the possible DCTs; there is none if all are
-    worse than no transform.
+    If the shape is not given, `error` decides between the possible ones, and the DCT must be better
+    than no transform. A wavelet must be better than no transform and than the DCT.
     """
+    shapes = [check_signal_shape(signal_shape, n_features)]
+    if signal_shape is None and isqrt(n_features) ** 2 == n_features:
+        shapes.append((isqrt(n_features),) * 2)
+    dct = min(map(DCT, shapes), key=error)
+    identity: Transform = Givens(np.empty((0, 2), int), np.empty((0, 2, 2)), n_features)
+    wavelet = min((identity, dct, *_wavelets(shapes)), key=error)
     bases: Bases = {"": None}
-    dct = (
-        _best_dct(n_features, error)
-        if signal_shape is None
-        else DCT(check_signal_shape(signal_shape, n_features))
-    )
-    if dct is not None:
-        bases[f"DCT {'x'.join(map(str, dct.shape))}"] = dct
+    if isinstance(wavelet, Wavelet):
+        bases[f"{wavelet.name} {_times(wavelet.shape)}"] = wavelet
+    # The last base is that of pursuit.
+    if signal_shape is not None or error(dct) < error(identity):
+        bases[f"DCT {_times(dct.shape)}"] = dct
     return bases
 
 
-def _best_dct(n_features: int, error: Callable[[Transform], float]) -> DCT | None:
-    """The DCT of one axis or, for a square number of features, of two axes; None if worse."""
-    side = isqrt(n_features)
-    cosines = [DCT(n_features), *([DCT((side, side))] if side**2 == n_features else [])]
-    best, least = None, error(Givens(np.empty((0, 2), int), np.empty((0, 2, 2)), n_features))
-    for dct in cosines:
-        left = error(dct)
-        if left < least:
-            best, least = dct, left
-    return best
+def _wavelets(shapes: Sequence[tuple[int, ...]]) -> list[Wavelet]:
+    """Wavelets to try; none if PyWavelets is not installed, or if a length is odd."""
+    try:
+        return [Wavelet(shape, name) for shape in shapes for name in _WAVELETS]
+    except (ImportError, ValueError):
+        return []
+
+
+def _times(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape))
