@@ -76,6 +76,16 @@ _PROJECTS = {
 _TERMS = {
     "numpy": ("array_like std:term -1 ../../glossary.html#term-$ -",),
     "python": (
+        *(
+            f"{name} py:class 1 library/{page}.html#{name} -"
+            for page, names in {
+                "functions": ("int", "float"),
+                "stdtypes": ("str", "list", "tuple", "dict"),
+            }.items()
+            for name in names
+        ),
+        "callable py:function 1 library/functions.html#callable -",
+        *(f"{name} py:data 1 library/constants.html#{name} -" for name in ("None", "True", "False")),
         "iterable std:term -1 glossary.html#term-$ -",
         "sequence std:term -1 glossary.html#term-$ -",
         "bltin-boolean-values std:label -1 library/stdtypes.html#$ bool",
