@@ -27,13 +27,14 @@ import fost
 from benchmarks.data import reflectors, rotations, walks
 from benchmarks.harness import threads
 from benchmarks.results import Results, Table
-from benchmarks.svg import SVG_STYLE, drawn_svg
+from benchmarks.svg import INK, SVG_STYLE, drawn_svg
 from reproduction.charts import PALETTE
 
 Signals = NDArray[np.float32]
 Methods = dict[str, Callable[[Signals], Any]]
 SIZES = [2**k for k in range(4, 14)]
-LEARNED = [2**k for k in range(6, 12)]
+LEARNED = [2**k for k in range(6, 13)]
+DENSE_LEARNED = 2048  # a dense transform of more features takes minutes
 BUDGET = 2**21  # entries per timed call
 REFLECTORS = 16
 FIGURES = {"forward": "transform", "encode": "transform and selection", "learn": "learning"}
@@ -112,8 +113,9 @@ def learning(results: Results, sizes: list[int]) -> None:
         structures: dict[str, tuple[fost.Structure, fost.Transform | None]] = {
             f"{REFLECTORS} reflectors": (fost.Reflectors(REFLECTORS), None),
             "DCT + n rotations": (fost.Rotations(n), fost.DCT(n)),
-            "dense (Q-DLA)": (fost.Orthonormal(), None),
         }
+        if n <= DENSE_LEARNED:
+            structures["dense (Q-DLA)"] = fost.Orthonormal(), None
         seconds = {}
         for name, (structure, base) in structures.items():
             start = time.process_time()
@@ -122,26 +124,73 @@ def learning(results: Results, sizes: list[int]) -> None:
         add(results, "learn", n, seconds)
 
 
+def crossover(table: Table, ours: str, other: str) -> float:
+    """The length from which on `ours` is faster than `other`, between two sizes on a log scale.
+
+    The smallest size if it always is, infinity if it never is.
+    """
+    names = list(table.columns)
+    rows = [row for row in table.rows if row[names.index(other)] is not None]
+    sizes = np.array([row[0] for row in rows], float)
+    ratios = [row[names.index(ours)] / row[names.index(other)] for row in rows]  # type: ignore[operator]
+    slower = [k for k, ratio in enumerate(ratios) if ratio >= 1]
+    if not slower:
+        return float(sizes[0])
+    if slower[-1] == len(sizes) - 1:
+        return np.inf
+    k = slower[-1]
+    before, after = np.log(ratios[k]), np.log(ratios[k + 1])
+    return float(sizes[k] * (sizes[k + 1] / sizes[k]) ** (before / (before - after)))
+
+
+def crossovers(results: Results) -> None:
+    """The lengths where reflectors and rotations start to be faster than a dense transform."""
+    found = results.table(
+        "crossover", {"": "", f"{REFLECTORS} reflectors": ",.0f", "DCT + n rotations": ",.0f"}
+    )
+    for name, title in FIGURES.items():
+        table = results.tables[name]
+        own = "" if name == "learn" else "fost, "
+        dense = "dense (Q-DLA)" if name == "learn" else "fost, dense"
+        others = [dense, *(c for c in table.columns if c.startswith("NumPy"))]
+        for other in others:
+            fast = (crossover(table, own + c, other) for c in list(found.columns)[1:])
+            found.add(f"{title}, beside {other}", *fast)
+
+
 def plot(results: Results) -> str:
-    """All tables, log-log, as SVG."""
+    """All tables, log-log, as SVG; dotted lines are crossovers of rotations and fost's dense."""
+    at = {name: row[2] for name, row in zip(FIGURES, _beside_dense(results), strict=True)}
     with mpl.rc_context(SVG_STYLE):
         figure = Figure(figsize=(5.4, 11), layout="constrained")
         panels = figure.subplots(len(FIGURES), 1)
-    for panel, (name, title) in zip(panels, FIGURES.items(), strict=True):
-        table = results.tables[name]
-        sizes = [row[0] for row in table.rows]
-        panel.set_prop_cycle(color=[*PALETTE, "#606060"])
-        for k, column in enumerate(list(table.columns)[1:], 1):
-            values = [row[k] for row in table.rows]
-            style = "--" if not column.startswith("fost") and name != "learn" else "o-"
-            panel.loglog(sizes, values, style, markersize=3, linewidth=1.2, label=column)
-        panel.set(xlabel="signal length n", title=title)
-        panel.set_ylabel(
-            "seconds, ten iterations" if name == "learn" else "microseconds per signal"
-        )
-        panel.grid(alpha=0.25)
-        panel.legend(fontsize=9, frameon=False)
+        for panel, (name, title) in zip(panels, FIGURES.items(), strict=True):
+            table = results.tables[name]
+            sizes = [row[0] for row in table.rows]
+            panel.set_prop_cycle(color=[*PALETTE, INK])
+            for k, column in enumerate(list(table.columns)[1:], 1):
+                values = np.array([row[k] for row in table.rows], float)
+                style = "--" if not column.startswith("fost") and name != "learn" else "o-"
+                panel.loglog(sizes, values, style, markersize=3, linewidth=1.2, label=column)
+            panel.axvline(at[name], color=INK, linestyle=":", linewidth=1)
+            panel.annotate(
+                f"n = {at[name]:.0f}",
+                (at[name], 0.02),
+                xycoords=("data", "axes fraction"),
+                xytext=(3, 3),
+                textcoords="offset points",
+            )
+            panel.set(xlabel="signal length n", title=title)
+            panel.set_ylabel(
+                "seconds, ten iterations" if name == "learn" else "microseconds per signal"
+            )
+            panel.grid(alpha=0.25)
+            panel.legend(fontsize=9, frameon=False)
     return drawn_svg(figure)
+
+
+def _beside_dense(results: Results) -> list[list[Any]]:
+    return [row for row in results.tables["crossover"].rows if "dense" in str(row[0])]
 
 
 def main(arguments: list[str]) -> None:
@@ -151,6 +200,7 @@ def main(arguments: list[str]) -> None:
         warnings.simplefilter("ignore")
         transforms(results, SIZES[:3] if quick else SIZES, 3 if quick else 9)
         learning(results, LEARNED[:2] if quick else LEARNED)
+    crossovers(results)
     encode = results.tables["encode"]
     results.tables["encode_short"] = Table(encode.columns, encode.rows[::2])
     if not quick:

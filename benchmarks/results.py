@@ -39,6 +39,8 @@ class Table:
 
     columns: dict[str, str]
     rows: list[list[Cell]] = field(default_factory=list)
+    # How, where and when it was measured; if empty, as the other tables of its file.
+    source: str = ""
 
     def add(self, *cells: Any) -> None:
         """Add a row, and print it; the first row prints the headings too."""
@@ -79,8 +81,9 @@ class Results:
         from benchmarks.harness import machine
 
         path = folder / f"{self.name}.json"
-        earlier = load(self.name, folder).tables if path.exists() else {}
-        self.tables = earlier | self.tables
+        earlier = load(self.name, folder) if path.exists() else Results(self.name)
+        for table in earlier.tables.values():
+            table.source = table.source or earlier.source
         module = sys.modules["__main__"].__spec__
         program = module.name.removesuffix(".__main__") if module else Path(sys.argv[0]).name
         options = [word for word in sys.argv[1:] if "/" not in word]  # no paths of this machine
@@ -88,6 +91,9 @@ class Results:
         self.date = datetime.now(UTC).date().isoformat()
         self.commit = _commit()
         self.machine = machine()
+        for table in self.tables.values():
+            table.source = self.source
+        self.tables = earlier.tables | self.tables
         folder.mkdir(exist_ok=True)
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
         print(f"\nwritten to {path.name}")
@@ -111,7 +117,8 @@ def load(name: str, folder: Path = FOLDER) -> Results:
 def markdown(name: str, table: str) -> str:
     """A table as Markdown, followed by its source."""
     results = load(name)
-    return "\n".join([*results.tables[table].markdown(), "", f"*{results.source}*"])
+    found = results.tables[table]
+    return "\n".join([*found.markdown(), "", f"*{found.source or results.source}*"])
 
 
 def shown(text: str) -> str:
@@ -143,7 +150,11 @@ def _plain(cell: Any) -> Cell:
 def _text(cell: Cell, spec: str) -> str:
     if cell is None:
         return ""
-    return cell if isinstance(cell, str) else format(cell, spec)
+    if isinstance(cell, str):
+        return cell
+    if spec.endswith("g") and abs(cell) >= 1000:  # no exponents
+        return format(float(format(cell, spec)), ",.0f")
+    return format(cell, spec)
 
 
 def _commit() -> str:
