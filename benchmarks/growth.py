@@ -167,12 +167,19 @@ def plot(results: Results) -> str:
         for panel, (name, title) in zip(panels, FIGURES.items(), strict=True):
             table = results.tables[name]
             sizes = [row[0] for row in table.rows]
-            panel.set_prop_cycle(color=[*PALETTE, INK])
+            # The columns of learning are the last three of fost; they have the same colours.
+            colors = PALETTE[1:] if name == "learn" else [*PALETTE, INK]
             for k, column in enumerate(list(table.columns)[1:], 1):
                 values = np.array([row[k] for row in table.rows], float)
-                style = "--" if not column.startswith("fost") and name != "learn" else "o-"
-                panel.loglog(sizes, values, style, markersize=3, linewidth=1.2, label=column)
-            panel.axvline(at[name], color=INK, linestyle=":", linewidth=1)
+                own = column.startswith("fost") or name == "learn"
+                style = {"marker": "o", "markersize": 3} if own else {"linestyle": "--"}
+                panel.loglog(
+                    sizes, values, **style, color=colors[k - 1], linewidth=1.2, label=column
+                )
+            panel.axvline(at[name], ymax=0.4, color=INK, linestyle=":", linewidth=1)
+            ticks = sizes[::2]
+            panel.set_xticks(ticks, [f"{n:,}" for n in ticks], minor=False)
+            panel.set_xticks([], minor=True)
             panel.annotate(
                 f"n = {at[name]:.0f}",
                 (at[name], 0.02),

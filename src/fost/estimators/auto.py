@@ -60,8 +60,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     """The dictionary with the smallest error within a budget, or the cheapest for an error.
 
     The candidates are rotations, reflectors and all other registered structures in increasing
-    sizes, without a base and over the DCT of the signals, and over a wavelet where it is better
-    than the DCT. Banks follow. Where the budget allows
+    sizes. They have no base, the DCT of the signals, or a wavelet if it is better than the DCT.
+    Banks follow. Where the budget allows
     matching pursuit, so do unions, sparse K-SVD, K-SVD and, for signals with one axis, circulants.
 
     Say ``criterion="flops"``, ``"bits"`` or ``"time"`` with a `budget` to get the lowest held-out
