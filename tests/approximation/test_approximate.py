@@ -55,6 +55,17 @@ def test_order_and_signs_of_columns_are_found():
     assert fost.approximate(Q, fost.Rotations(1), base=fost.DCT(16), free=()).error > 0.5
 
 
+@pytest.mark.parametrize("free", [(), ("order",), ("signs",), ("order", "signs")])
+def test_enough_rotations_reach_both_determinants(free):
+    # With the wrong determinant, the error is at least 2 / sqrt(n) = 0.5.
+    rng = np.random.default_rng(1)
+    Q = np.linalg.qr(rng.standard_normal((16, 16)))[0]
+    for signs in ([1.0], np.r_[-1.0, np.ones(15)]):
+        found = fost.approximate(Q * signs, fost.Rotations(120), free=free)
+        check(Q * signs, found)
+        assert found.error < 0.1
+
+
 def test_weights_decide_which_columns_are_close():
     Q, weights = ortho_group.rvs(16, random_state=2), np.r_[np.ones(4), np.full(12, 1e-3)]
     found = fost.approximate(Q, fost.Rotations(40), weights=weights)

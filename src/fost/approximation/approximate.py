@@ -20,7 +20,7 @@ from fost.learning.rotations import Rotations
 from fost.learning.statistics import Statistic
 from fost.learning.structure import Problem
 from fost.learning.training_data import as_training_data
-from fost.transforms import Householder, Transform, with_base
+from fost.transforms import Coder, Givens, Householder, Transform, with_base
 
 _FREEDOMS = ("order", "signs")
 # Sweeps end when the squared error changes by less than this part of ||Q||_F^2.
@@ -61,7 +61,7 @@ def approximate(
 
     Minimises :math:`\sum_j \omega_j \|\sigma_j q_{\pi(j)} - u_j\|^2` over transforms U of the
     structure, orders :math:`\pi` and signs :math:`\sigma` of the columns of Q, by the sweeps of
-    `fost.learn`.
+    `fost.learn` from several starts.
 
     Parameters
     ----------
@@ -85,8 +85,11 @@ def approximate(
     -----
     Most orthonormal matrices have no short approximation: n log2 n rotations leave an error of
     about 0.75 for random ones with 128 features. The DCT and other fast transforms are not found
-    either, although short chains for them exist; they belong into `base`. To approximate
-    eigenvectors, use `fost.eigh` with the matrix itself, which leaves more freedom.
+    either, although short chains for them exist; pass them as `base`. To approximate eigenvectors,
+    use `fost.eigh` with the matrix itself, which leaves more freedom.
+
+    The result is a local minimum. Even n (n - 1) / 2 rotations may end with the determinant of the
+    wrong sign and an error of 2 / sqrt(n). Another `free` then often helps.
 
     Examples
     --------
@@ -118,21 +121,43 @@ def approximate(
         data = as_training_data(matrix)
         problem = Problem(data, fixed, 1, random, max_iter=_MAX_SWEEPS, tol=_TOL)
         structure = structure.fit_to(problem)
-        order, signs = _matched(target, np.eye(n), w, free)
-        current = structure.build(problem, _start(target[:, order] * signs, structure))
-        error = np.inf
-        for _ in range(_MAX_SWEEPS):
-            # tr(U M) is maximal for the best U, with M = diag(weights) Q^T.
-            M = (target[:, order] * (signs * w[order])).T
-            current = structure.update(problem, Statistic(M, 0.0), current)
-            U = current.matrix
-            order, signs = _matched(target, U, w, free)
-            gaps = np.square(target[:, order] * signs - U).sum(axis=0)
-            last, error = error, float(gaps @ w[order]) / float(w.sum())
-            if last - error <= _TOL:
-                break
+        matches = [
+            _matched(target, np.eye(n), w, names) for names in ((free, ()) if free else ((),))
+        ]
+        found = [
+            _alternate(problem, structure, start, target, w, free, *match)
+            for match in matches
+            for start in _starts(target[:, match[0]] * match[1], w[match[0]], structure)
+        ]
+    error, U, order, signs = min(found, key=itemgetter(0))
+    return Approximation(with_base(fixed, U), order, signs, float(np.sqrt(error)))
+
+
+def _alternate(
+    problem: Problem,
+    structure: Rotations | Reflectors,
+    start: Transform,
+    Q: Floats64,
+    weights: Floats64,
+    free: Sequence[str],
+    order: NDArray[np.int64],
+    signs: Floats64,
+) -> tuple[float, Transform, NDArray[np.int64], Floats64]:
+    """The squared relative error, U, order and signs after sweeps that begin with `start`."""
+    current: Coder = structure.build(problem, start)
+    error = np.inf
+    for _ in range(_MAX_SWEEPS):
+        # tr(U M) is maximal for the best U, with M = diag(weights) Q^T.
+        M = (Q[:, order] * (signs * weights[order])).T
+        current = structure.update(problem, Statistic(M, 0.0), current)
+        U = current.matrix
+        order, signs = _matched(Q, U, weights, free)
+        gaps = np.square(Q[:, order] * signs - U).sum(axis=0)
+        last, error = error, float(gaps @ weights[order]) / float(weights.sum())
+        if last - error <= _TOL:
+            break
     assert isinstance(current, Transform)
-    return Approximation(with_base(fixed, current), order, signs, float(np.sqrt(error)))
+    return error, current, order, signs
 
 
 def _matched(
@@ -148,15 +173,23 @@ def _matched(
     return order, np.where((matched < 0) & ("signs" in free), -1.0, 1.0)
 
 
-def _start(Q: Floats64, structure: Rotations | Reflectors) -> Transform:
-    """Reflectors of the largest rotation angles of Q; rotations begin with the identity.
+def _starts(Q: Floats64, weights: Floats64, structure: Rotations | Reflectors) -> list[Transform]:
+    """The transforms that sweeps begin with; the best result counts.
 
+    Rotations begin with the identity, and with one reflection at the end of the chain, since sweeps
+    seldom change the determinant. Reflectors begin with those of the largest rotation angles of Q.
     The real Schur form of Q has blocks -1, a reflector each, and rotations by t of a plane, two
     reflectors whose vectors are t / 2 apart.
     """
     n = len(Q)
     if isinstance(structure, Rotations):
-        return Householder(np.zeros((1, n)))
+        assert isinstance(structure.n_rotations, int)
+        pairs = np.tile([[0, 1]], (structure.n_rotations, 1))
+        blocks = np.tile(np.eye(2), (structure.n_rotations, 1, 1))
+        identity = Givens(pairs, blocks, n)
+        pairs[-1] = np.argsort(np.diagonal(Q) * weights, kind="stable")[:2]
+        blocks[-1, 0, 0] = -1
+        return [identity, Givens(pairs, blocks, n)]
     assert isinstance(structure.n_reflectors, int)
     T, Z = scipy.linalg.schur(Q, output="real")
     angles = np.arctan2(np.r_[np.diagonal(T, -1), 0.0], np.diagonal(T))
@@ -173,4 +206,4 @@ def _start(Q: Floats64, structure: Rotations | Reflectors) -> Transform:
     vectors = [v for _, plane in sorted(planes, key=itemgetter(0)) for v in plane]
     start = np.zeros((structure.n_reflectors, n))
     start[: len(vectors)] = vectors[: len(start)]
-    return Householder(start)
+    return [Householder(start)]

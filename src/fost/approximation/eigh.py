@@ -115,7 +115,8 @@ def eigh(
     n = len(checked)
     if (n_rotations is None) == (tol is None):
         raise ValueError(
-            f"either n_rotations or tol must be given, got n_rotations={n_rotations}, tol={tol}"
+            f"exactly one of n_rotations and tol must be given, got n_rotations={n_rotations}, "
+            f"tol={tol}"
         )
     most = check_rotations(
         max(n**2, 4096) if n_rotations is None else n_rotations, "n_rotations", n
