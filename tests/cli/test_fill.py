@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import fost
+from fost.cli.signals import number_columns
 from tests.cli.conftest import Run
 from tests.imputation.test_fit import with_missing
 
@@ -82,9 +85,60 @@ def test_a_table(run: Run) -> None:
     assert report["n_features"] == 5
 
 
+@pytest.mark.parametrize("header", [True, False])
+def test_a_table_with_and_without_a_header(run: Run, header: bool) -> None:
+    X = signals_with_missing().astype(np.float64)[:, :4]
+    pd.DataFrame(X, columns=list("abcd")).to_csv("table.csv", index=False, header=header)
+    report = json.loads(run("fill", "table.csv", "-o", "filled.csv", "--json").stdout)
+    assert report["n_signals"] == len(X)
+    filled = pd.read_csv("filled.csv", header=0 if header else None)
+    assert list(filled.columns) == (list("abcd") if header else [0, 1, 2, 3])
+    np.testing.assert_allclose(filled.to_numpy()[~np.isnan(X)], X[~np.isnan(X)])
+    assert filled.notna().to_numpy().all()
+
+
+def test_columns_that_are_not_filled_are_named(run: Run) -> None:
+    frame = pd.DataFrame(signals_with_missing()[:, :3], columns=list("abc"))
+    frame["alcohol"] = ["n/a?", "", *["1.5"] * (len(frame) - 2)]
+    frame["name"] = "text"
+    frame["nothing"] = np.nan
+    frame.to_csv("table.csv", index=False)
+    lines = run("fill", "table.csv", "-o", "filled.csv").stderr.splitlines()
+    assert lines == [
+        "fost: warning: the column 'alcohol' of 'table.csv' is not used: text in 1 of 500 cells",
+        "fost: warning: the column 'nothing' of 'table.csv' is not used: it has no entries",
+    ]
+    excluded = ("--exclude", "alcohol", "--exclude", "nothing")
+    assert run("fill", "table.csv", "-o", "other.csv", *excluded).stderr == ""
+
+
+def test_columns_of_other_types_are_named_if_they_are_incomplete() -> None:
+    frame = pd.DataFrame({"a": np.arange(3.0), "flag": [True, False, True]})
+    frame["complete"] = frame["date"] = pd.Timestamp("2026-01-01")
+    frame.loc[1, "date"] = pd.NaT
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert number_columns(frame, [], Path("table.parquet")) == ["a"]
+    (warning,) = caught
+    assert "'date' of 'table.parquet' is not used: its type is datetime" in str(warning.message)
+
+
+def test_a_single_column_is_refused(fail: Callable[..., str]) -> None:
+    np.save("line.npy", np.arange(9.0))
+    np.save("column.npy", np.arange(9.0)[:, None])
+    pd.DataFrame({"a": [1.0, np.nan], "name": ["x", "y"]}).to_csv("column.csv", index=False)
+    for name in ("column.npy", "column.csv"):
+        message = fail("fill", name, "-o", "out" + name[-4:])
+        assert f"cannot fill '{name}': missing entries are predicted from other col" in message
+        assert "fost inpaint fills recordings" in message
+    assert "fost inpaint fills recordings" in fail("fill", "line.npy", "-o", "out.npy")
+
+
 def test_errors_are_one_line(fail: Callable[..., str]) -> None:
     np.save("empty.npy", np.full((5, 3), np.nan))
     pd.DataFrame({"name": ["a", "b"]}).to_csv("names.csv", index=False)
+    Path("semicolons.csv").write_text("a;b\n1;2\n")
+    assert "not by semicolons" in fail("fill", "semicolons.csv", "-o", "out.csv")
     assert "every feature observed" in fail("fill", "empty.npy", "-o", "out.npy")
     assert "no columns of numbers" in fail("fill", "names.csv", "-o", "out.csv")
     assert "are converted to .npy or .zarr" in fail("fill", "empty.npy", "-o", "out.csv")

@@ -55,6 +55,7 @@ def test_learn_from_windows_of_a_recording(run: Run, kind: str, hop: int | None)
     assert report["dct_relative_error"] == pytest.approx(direct["dct_relative_error"], rel=1e-9)
     assert report["relative_error"] < report["dct_relative_error"]
     assert fost.load("new.safetensors").n_features == 16
+    assert "arrays, tables or recordings" in run("info", "new.safetensors").stdout
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -77,6 +78,41 @@ def test_encode_takes_columns_of_a_table_for_features_or_channels(run: Run) -> N
         assert run(*words, "-o", "codes.npz", "--force").stderr == ""
         run("decode", "dct.safetensors", "codes.npz", "-o", "decoded.npy", "--force")
         np.testing.assert_allclose(np.load("decoded.npy"), rows, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("first", "is_header"),
+    [
+        ("0.5,-1", False),
+        ("1,", False),  # with a missing entry
+        ("5,5", False),
+        ("left,right", True),
+        ("time,0", True),
+        (",2024", True),  # an index without a name
+        ("0,1", True),  # columns without names, as pandas writes them
+    ],
+)
+def test_the_first_row_of_a_table_is_a_header_unless_it_has_numbers(
+    run: Run, first: str, is_header: bool
+) -> None:
+    rows = np.random.default_rng(0).standard_normal((40, 2))
+    Path("table.csv").write_text(first + "\n" + "".join(f"{a},{b}\n" for a, b in rows))
+    report = json.loads(run("learn", "table.csv", *LEARN[:4], "-s", "1", "--json").stdout)
+    assert report["n_signals"] == 41 - is_header
+
+
+def test_the_first_sample_of_one_column_may_be_zero(run: Run) -> None:
+    Path("line.csv").write_text("".join(f"{k % 7}\n" for k in range(64)))
+    report = json.loads(run("learn", "line.csv", "--window", "16", *LEARN).stdout)
+    assert report["n_signals"] == 4
+
+
+def test_learn_warns_of_a_large_mean(run: Run) -> None:
+    Y = np.random.default_rng(0).standard_normal((200, 16))
+    np.save("centred.npy", Y)
+    np.save("raw.npy", Y + 10)
+    assert run("learn", "centred.npy", *LEARN).stderr == ""
+    assert "the mean of the signals has 99" in run("learn", "raw.npy", *LEARN, "--force").stderr
 
 
 def test_unsigned_samples_are_centred(run: Run) -> None:

@@ -38,7 +38,8 @@ def decode_command(
 
     An image keeps its type and range, and the extension of the output selects the format. The
     signals of an array become the rows of an .npy array, and so do the windows of a recording,
-    channel after channel.
+    channel after channel. In Python, numpy.load(FILE).reshape(n_channels, -1).T joins them to
+    samples in rows and channels in columns.
 
     Parameters
     ----------

@@ -78,7 +78,8 @@ def encode_command(
         --threshold it is the maximum.
     max_error : E
         Use as few entries as keep the squared error of each signal or patch at or below this.
-        Images are scaled to the range from 0 to 1.
+        Images are scaled to the range from 0 to 1. The samples of .wav files are not scaled: those
+        of 16 bits are between -32768 and 32767.
     threshold : T
         Keep all entries whose magnitude is above this.
     values : TYPE

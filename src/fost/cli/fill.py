@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from fost._typing import Numbers
 
 _TABLES = (".csv", ".parquet")
+# The advice for arrays that are recordings.
+_INPAINT = "fost inpaint fills recordings in .npy, .zarr and .wav files"
 
 
 def fill_command(
@@ -37,8 +39,11 @@ def fill_command(
     A mixture of Gaussians is learned from the data, including rows with missing entries. Each
     missing entry becomes its conditional mean given the observed entries of the same row.
     Observed entries do not change. Arrays may be larger than memory, and interrupted learning
-    resumes from its checkpoint. In a table, columns without numbers do not change. Columns such
-    as identifiers should be excluded, since they tell nothing about the others. Tables need pandas.
+    resumes from its checkpoint. Recordings are filled by fost inpaint.
+
+    In a table, columns of text do not change. A warning names columns that have both numbers and
+    text, or no entries. Columns such as identifiers should be excluded, since they tell nothing
+    about the others. Tables need pandas. Standard deviations are available in Python only.
 
     Parameters
     ----------
@@ -72,7 +77,7 @@ def fill_command(
     share = facts["n_missing"] / max(1, facts["n_signals"] * facts["n_features"])
     lines = {
         "filled": f"{facts['n_missing']:,} missing entries ({share:.1%})",
-        "of": f"{facts['n_signals']:,} signals of {facts['n_features']} features",
+        "of": f"{facts['n_signals']:,} rows, {facts['n_features']} columns",
         "by": f"{facts['n_members']} Gaussian{'s' if facts['n_members'] != 1 else ''}",
     }
     show_written(lines, facts, output, start, as_json=as_json, quiet=quiet)
@@ -93,7 +98,8 @@ def _fill_array(
     from fost.learning import CheckpointError
     from fost.streams import as_stream
 
-    rows = open_rows(path)
+    rows = open_rows(path, hint=_INPAINT)
+    _check_columns(path, rows.shape[1])
     missing = open_masks(masks, [rows])[0] if masks else None
     with progress("learning", None, options.shown(quiet)):
         try:
@@ -133,6 +139,7 @@ def _fill_table(
 
     table = read_table(path)
     columns = number_columns(table, exclude, path)
+    _check_columns(path, len(columns))
     values: Numbers = table[columns].to_numpy(np.float64, na_value=np.nan)
     missing = np.isnan(values)
     with progress("filling", None, options.shown(quiet)):
@@ -143,7 +150,8 @@ def _fill_table(
             table[name] = filled[:, k]
     with writing(output), atomic_writer(output) as file:
         if output.suffix.lower() == ".csv":
-            table.to_csv(file, index=False)
+            has_names = path.suffix.lower() != ".csv" or isinstance(table.columns[0], str)
+            table.to_csv(file, index=False, header=has_names)
         else:
             table.to_parquet(file, index=False)
     return {
@@ -152,3 +160,12 @@ def _fill_table(
         "n_missing": int(missing.sum()),
         "n_members": len(imputer.mixture_.members) if imputer.mixture_ else 0,
     }
+
+
+def _check_columns(path: Path, count: int) -> None:
+    """Raise a UserError for a single column, which has nothing to predict its entries from."""
+    if count == 1:
+        raise UserError(
+            f"cannot fill {str(path)!r}: missing entries are predicted from other columns of "
+            f"numbers, and there is only one; {_INPAINT}"
+        )

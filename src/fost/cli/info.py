@@ -125,7 +125,10 @@ def _describe(model: Model) -> tuple[dict[str, str], dict[str, object]]:
     }
     for key, label in labels.items():
         if key in model.metadata:
-            lines[label] = model.metadata[key] + ("s" if key == "signals" else "")
+            text = model.metadata[key]
+            if key == "signals":
+                text = "arrays, tables or recordings" if text == "array" else f"{text}s"
+            lines[label] = text
     return lines, facts
 
 

@@ -19,6 +19,7 @@ from fost.cli.models import check_base, load_base, reference_dct, save_model
 from fost.cli.signals import Signals, Windows, dask_cluster, load_signals
 
 if TYPE_CHECKING:
+    from fost._typing import Numbers
     from fost.coding.selection import SelectionRule
     from fost.learning.registry import RegisteredStructure
     from fost.learning.structure import Structure
@@ -32,6 +33,8 @@ _CIRCULANT_STARTS = 8  # as `fost.CirculantDictionary`
 _N_NONZERO_COEFS = 4
 # Signals from which the usage of the members of a bank is estimated.
 _USAGE_SIGNALS = 65536
+# A share of the energy of signals above which their mean hides the rest.
+_LARGE_MEAN = 0.9
 
 
 class LearnCommand(options.DocumentedCommand):
@@ -209,6 +212,11 @@ def learn_command(
             lines, facts = _describe_learned(learned, signals, rule)
             facts["inputs"] = inputs
             show_written(lines, facts, output, start, as_json=as_json, quiet=quiet)
+            if signals.kind == "array" and (share := _mean_share(signals)) > _LARGE_MEAN:
+                print_line(
+                    f"warning: the mean of the signals has {share:.1%} of their energy; subtract "
+                    "it from the signals before learning, or the relative error says little"
+                )
 
 
 @dataclass(frozen=True)
@@ -446,6 +454,22 @@ def _usage(coder: Coder, signals: Signals, rule: SelectionRule) -> list[float] |
     members = coder.chosen(coder.encode(rows, rule.s, threshold=rule.threshold, missing=missing))
     counts = np.bincount(members, minlength=coder.n_members)
     return [float(count) / len(rows) for count in counts]
+
+
+def _mean_share(signals: Signals) -> float:
+    """The share of the energy of the signals that their mean has."""
+    import numpy as np
+
+    sums, energy = signals.source.stream.total(_sums)
+    return float(np.sum(sums**2)) / signals.n_signals / (float(energy) or 1.0)
+
+
+def _sums(block: Numbers) -> tuple[Numbers, float]:
+    """The sums of the entries of each feature, and the sum of all squares."""
+    import numpy as np
+
+    sums: Numbers = np.asarray(np.nansum(block, axis=0, dtype=np.float64))
+    return sums, float(np.nansum(np.square(block, dtype=np.float64)))
 
 
 def _describe_learned(

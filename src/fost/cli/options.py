@@ -92,7 +92,8 @@ Exclude = Annotated[
     typer.Option(
         "--exclude",
         metavar="COLUMN",
-        help="A column of a table that is left out; may be given several times.",
+        help="A column of a table that is left out; may be given several times. An index without a "
+        "name is called 'Unnamed: 0'. Columns without a header are called 0, 1, 2, ...",
         show_default=False,
     ),
 ]

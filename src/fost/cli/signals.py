@@ -288,19 +288,21 @@ def _count_nan(block: Numbers) -> tuple[int]:
     return (int(np.isnan(block).sum()) if block.dtype.kind == "f" else 0,)
 
 
-def open_rows(path: Path, on_cluster: bool = False) -> SlicedArray:
+def open_rows(
+    path: Path,
+    on_cluster: bool = False,
+    hint: str = "fost learn --window N cuts recordings into signals",
+) -> SlicedArray:
     """Signals in the rows of an .npy or .zarr array, which is not read before it is used.
 
-    On a cluster it is a Dask array, whose chunks the workers read themselves.
+    On a cluster it is a Dask array, whose chunks the workers read themselves. `hint` is for
+    one-dimensional arrays.
     """
     array = open_array(path)
     if len(array.shape) != 2 or 0 in array.shape:
-        hint = (
-            "; fost learn --window N cuts recordings into signals" if len(array.shape) == 1 else ""
-        )
         raise UserError(
             f"cannot use {str(path)!r}: signals must be the rows of a two-dimensional array, "
-            f"its shape is {array.shape}{hint}"
+            f"its shape is {array.shape}" + (f"; {hint}" if len(array.shape) == 1 else "")
         )
     return _dask_array(path, array) if on_cluster else array
 
@@ -330,17 +332,31 @@ def open_masks(
 
 
 def read_table(path: Path) -> Any:
-    """A .csv or .parquet file as a data frame of pandas."""
+    """A .csv or .parquet file as a data frame of pandas, with numbered columns without a header."""
     try:
         import pandas as pd  # type: ignore[import-untyped]
     except ImportError as error:
         raise UserError("tables need pandas: pip install pandas") from error
-    read = pd.read_csv if path.suffix.lower() == ".csv" else pd.read_parquet
     with open_file(path) as file, error_prefix(f"cannot read {str(path)!r}"):
         try:
-            return read(file)
+            if path.suffix.lower() != ".csv":
+                return pd.read_parquet(file)
+            first = pd.read_csv(file, header=None, nrows=1)
+            file.seek(0)
+            return pd.read_csv(file, header=0 if _is_header(first) else None)
         except ImportError as error:
             raise UserError(f"cannot read {str(path)!r}: pandas needs pyarrow for it") from error
+
+
+def _is_header(row: Any) -> bool:
+    """Whether the first row of a table has the names of its columns.
+
+    Such a row has text, an empty first entry, which is the index of pandas, or the numbers 0, 1,
+    2, ... that pandas writes for columns without names. One column may begin with the sample 0.
+    """
+    if row.isna().iloc[0, 0] or not all(kind.kind in "iuf" for kind in row.dtypes):
+        return True
+    return bool(row.shape[1] > 1 and row.iloc[0].tolist() == list(range(row.shape[1])))
 
 
 def number_columns(table: Any, exclude: Sequence[str], path: Path) -> list[Any]:
@@ -360,8 +376,37 @@ def number_columns(table: Any, exclude: Sequence[str], path: Path) -> list[Any]:
     ]
     if not columns:
         others = " besides the excluded ones" if exclude else ""
+        if len(table.columns) == 1 and ";" in str(table.columns[0]):
+            others += "; its columns must be separated by commas, not by semicolons"
         raise UserError(f"cannot use {str(path)!r}: it has no columns of numbers{others}")
+    for name in table.columns:
+        if str(name) not in exclude and name not in columns:
+            _warn_of_unused(table[name], path)
     return columns
+
+
+def _warn_of_unused(column: Any, path: Path) -> None:
+    """Warn of a column that is not used although it may have numbers or missing entries."""
+    import pandas as pd
+
+    n_missing, n_text = int(column.isna().sum()), 0
+    if getattr(column.dtype, "kind", "O") == "O":
+        n_text = int(pd.to_numeric(column, errors="coerce").isna().sum()) - n_missing
+    elif not n_missing:  # dates or logical values
+        return
+    if n_missing == len(column):
+        reason = "it has no entries"
+    elif n_missing or n_text < len(column):
+        reason = (
+            f"text in {n_text:,} of {len(column):,} cells"
+            if n_text
+            else f"its type is {column.dtype}"
+        )
+    else:
+        return
+    warnings.warn(
+        f"the column {str(column.name)!r} of {str(path)!r} is not used: {reason}", stacklevel=2
+    )
 
 
 def read_planes(path: Path) -> tuple[Numbers, Numbers, ImageFormat]:
