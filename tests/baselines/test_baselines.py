@@ -458,6 +458,12 @@ def test_general_dictionary_validation_and_equality():
     with pytest.raises(ValueError, match="atoms must not be zero, but row 1 is"):
         GeneralDictionary([[1.0, 0.0], [0.0, 0.0]])
     dictionary = GeneralDictionary(np.eye(3, 2) + 1)
+    assert dictionary.flops == 12  # 2 n K
+    assert dictionary.encode_flops(2) == 12 + 4 * 3 + 3 * 2 * 3 + 8  # Batch-OMP
+    assert dictionary.storage_bits() == 6 * 16
+    assert dictionary.storage_bits(8) == 6 * 8
+    with pytest.raises(ValueError, match="n_nonzero_coefs must be between 1 and n_features=2"):
+        dictionary.encode_flops(3)
     assert dictionary.matrix.shape == (2, 3)
     assert (dictionary.n_atoms, dictionary.n_features, dictionary.n_parameters) == (3, 2, 6)
     with pytest.raises(ValueError, match="read-only"):

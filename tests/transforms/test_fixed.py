@@ -14,6 +14,7 @@ import scipy.linalg
 
 import fost
 from fost.transforms import wavelet
+from fost.transforms.bases import make_base
 from fost.transforms.rotation_network import RotationNetwork
 from tests import cases
 
@@ -135,6 +136,7 @@ def test_networks_place_coefficients_in_two_layers_of_swaps(n: int) -> None:
         (lambda: fost.Hadamard(2**27), ValueError, r"shape must have at most 2\*\*26 entries"),
         (lambda: fost.Hadamard("8"), TypeError, "shape must be an integer"),
         (lambda: fost.Wavelet(7), ValueError, r"shape must have even lengths, got \(7,\)"),
+        (lambda: make_base("wavelet", 7), ValueError, "base='wavelet' needs signals of even"),
         (lambda: fost.Wavelet((8, 3)), ValueError, "shape must have even lengths"),
         (lambda: fost.Wavelet(12, "haar", 3), ValueError, "level must be at most 2, as often as"),
         (lambda: fost.Wavelet(8, "haar", -1), ValueError, "level must be between 0 and"),

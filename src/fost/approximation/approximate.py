@@ -60,8 +60,8 @@ def approximate(
     r"""Approximate an orthonormal matrix by rotations or reflectors.
 
     Minimises :math:`\sum_j \omega_j \|\sigma_j q_{\pi(j)} - u_j\|^2` over transforms U of the
-    structure, orders :math:`\pi` and signs :math:`\sigma` of the columns of Q, by the sweeps of
-    `fost.learn` from several starts.
+    structure. The minimum is also over orders :math:`\pi` and signs :math:`\sigma` of the columns
+    of Q, unless `free` excludes them. The method is that of `fost.learn`, from several starts.
 
     Parameters
     ----------

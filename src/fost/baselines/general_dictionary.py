@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, sparray
 
 from fost._typing import Floats
-from fost._validation import check_signals
+from fost._validation import check_integer, check_signals
 from fost.coding.atoms import Atoms, check_atom_rows
 from fost.coding.decode import aligned_atoms, decode_by_atoms, prepare_codes
 from fost.coding.omp import omp
 from fost.streams import as_stream, is_lazy
+from fost.transforms.pursuit_coder import pursuit_flops
 
 
 class GeneralDictionary:
@@ -66,6 +67,39 @@ class GeneralDictionary:
     def n_parameters(self) -> int:
         """The number of entries of all atoms."""
         return self.atoms.size
+
+    @property
+    def flops(self) -> int:
+        """Operations for the correlations of one signal with all atoms, 2 n K."""
+        return 2 * self.atoms.size
+
+    def encode_flops(self, n_nonzero_coefs: int) -> int:
+        """Operations to encode one signal: `flops` and the pursuit, as `Coder.encode_flops`.
+
+        Parameters
+        ----------
+        n_nonzero_coefs : int
+            Entries per code, s.
+
+        Examples
+        --------
+        >>> from fost.baselines import GeneralDictionary
+        >>> dictionary = GeneralDictionary([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
+        >>> dictionary.flops, dictionary.encode_flops(1), dictionary.storage_bits()
+        (12, 25, 96)
+        """
+        s = check_integer(n_nonzero_coefs, "n_nonzero_coefs", 1, self.n_features, "n_features")
+        return self.flops + pursuit_flops(s, self.n_atoms)
+
+    def storage_bits(self, bits_per_value: int = 16) -> int:
+        """Bits to store the entries of all atoms.
+
+        Parameters
+        ----------
+        bits_per_value : int
+            Bits per entry, from 1 to 64.
+        """
+        return self.atoms.size * check_integer(bits_per_value, "bits_per_value", 1, 64)
 
     def encode(
         self,

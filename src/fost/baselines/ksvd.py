@@ -21,10 +21,10 @@ from fost.estimators.base import WeightedFit
 class KSVD(WeightedFit, GeneralDictionaryEstimator):
     r"""K-SVD for general dictionaries.
 
-    Minimises :math:`\|Y - X D\|_F^2` over atoms D of norm one and codes X with at most
-    `n_nonzero_coefs` entries per signal. Each iteration encodes all signals by orthogonal matching
-    pursuit. Then it updates one atom after another, together with its coefficients, to the closest
-    matrix of rank one.
+    Minimises :math:`\|Y - D X\|_F^2` over atoms D of norm one and codes X with at most
+    `n_nonzero_coefs` entries per signal, both in columns. Each iteration encodes all signals by
+    orthogonal matching pursuit. Then it updates one atom after another, together with its
+    coefficients, to the closest matrix of rank one.
 
     The first iterations divide the signals into batches and update the atoms after each batch.
     They are several times as fast as full batches, and reach lower errors.

@@ -25,8 +25,8 @@ from fost.estimators.base import WeightedFit
 class MOD(WeightedFit, GeneralDictionaryEstimator):
     r"""Method of optimal directions (MOD) for general dictionaries.
 
-    Minimises :math:`\|Y - X D\|_F^2` like `KSVD`, but updates all atoms at once by least squares:
-    :math:`D = (X^T X)^{-1} X^T Y` (Engan, Aase and Husoy, 1999).
+    Minimises :math:`\|Y - D X\|_F^2` like `KSVD`, but updates all atoms at once by least squares:
+    :math:`D = Y X^T (X X^T)^{-1}` (Engan, Aase and Husoy, 1999).
 
     Parameters
     ----------

@@ -98,13 +98,14 @@ class SparseFactorisation(BatchedFactorisation):
 class SparseKSVD(WeightedFit, GeneralDictionaryEstimator):
     r"""Sparse K-SVD: a dictionary of sparse combinations of the atoms of a fast base.
 
-    Minimises :math:`\|Y - X D\|_F^2` over codes X with at most `n_nonzero_coefs` entries per signal
-    and atoms of norm one (Rubinstein, Zibulevsky and Elad, 2010). Each atom has `n_entries`
-    coefficients in a base. Codes take fewer operations than with `KSVD`, and atoms less memory.
+    Minimises :math:`\|Y - D X\|_F^2` over codes X with at most `n_nonzero_coefs` entries per signal
+    and atoms D of norm one (Rubinstein, Zibulevsky and Elad, 2010). Codes and atoms are columns.
+    Each atom has `n_entries` coefficients in a base. Codes take fewer operations than with `KSVD`,
+    and atoms less memory.
 
     Iterations are those of `KSVD`. An atom is updated to the best one with `n_entries` entries for
-    its coefficients. For an orthonormal base B, residual E and coefficients g this is
-    :math:`\mathcal{T}_p(B^T E g)`, normalised.
+    its coefficients. For an orthonormal base B, the residual E without this atom and its
+    coefficients x, this is :math:`\mathcal{T}_p(B^T E x)`, normalised.
 
     Parameters
     ----------

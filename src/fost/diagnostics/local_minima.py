@@ -55,10 +55,10 @@ class Procrustes(DiagnosticResult):
     @property
     def sentence(self) -> str:
         if self.holds:
-            return "No other orthonormal dictionary is better for these codes: a fixed point."
+            return "No orthonormal matrix in front improves it for these codes: a fixed point."
         return (
-            f"The best orthonormal matrix would lower the error by {percent(self.relative_gain)} "
-            "of the energy: not a local minimum among all orthonormal dictionaries."
+            f"The best orthonormal matrix in front would lower the error by "
+            f"{percent(self.relative_gain)} of the energy for these codes: not a fixed point."
         )
 
 
@@ -91,9 +91,9 @@ def procrustes(
 
     Notes
     -----
-    The paper says that a normal and positive semidefinite matrix meets :math:`\operatorname{tr} =
-    \|\cdot\|_*`, and that a nearly skew-symmetric :math:`Y X^T` suffices (example in R^2). In fact,
-    the equation holds if and only if the matrix is symmetric positive semidefinite. A
+    The paper says that a normal and positive semidefinite matrix has a trace equal to its nuclear
+    norm. It also says that a nearly skew-symmetric :math:`Y X^T` suffices (example in R^2).
+    In fact, the two are equal if and only if the matrix is symmetric positive semidefinite. A
     counterexample is ``A = [[1, -1], [1, 1]]``: it is normal with ``x^T A x >= 0``, but has trace 2
     and nuclear norm ``2 sqrt(2)``.
 

@@ -96,11 +96,10 @@ class OneMoreReflector(DiagnosticResult):
     def sentence(self) -> str:
         if not self.helps:
             return "No further reflector lowers the error: a local minimum in this sense."
-        share = self.relative_gain / self.error if self.error > 0 else 0.0
         before, after = distinct_percents(self.error, self.error - self.relative_gain)
         return (
-            f"One more reflector would lower the error by {percent(share)}, from {before} to "
-            f"{after} of the energy or less: not a local minimum."
+            f"One more reflector would lower the error by {percent(self.relative_gain)} of the "
+            f"energy, from {before} to {after} or less: not a local minimum."
         )
 
 

@@ -81,8 +81,8 @@ class Spectrum(DiagnosticResult):
         loss = self.truncation_loss(m)
         rest = f"all but the first {m} together by {percent(loss)}"
         return (
-            f"{self.n_negative} of {n} eigenvalues are negative: as many orthogonal reflectors "
-            f"help these codes, the first by {first} of the energy, "
+            f"{self.n_negative} of {n} eigenvalues are negative: {self.n_negative} orthogonal "
+            f"reflectors help these codes, the first by {first} of the energy, "
             f"{rest if loss > 0 else 'and each of them is needed'}."
         )
 

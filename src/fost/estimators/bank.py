@@ -19,7 +19,7 @@ from fost.transforms import Bank, Coder, Transform
 class BankDictionary(LearnedDictionary):
     r"""A bank of fast transforms; the code of each signal uses the best member.
 
-    Minimises the sum over signals of :math:`\min_b \|y - U_b x\|^2` over the members
+    Minimises the sum over signals of :math:`\min_l \|y - U_l x\|^2` over the members
     :math:`U_1 \ldots U_B` and codes x with at most `n_nonzero_coefs` entries. For mixtures of
     different kinds of signals, the error is close to that of K-SVD with several times as many
     atoms, without matching pursuit.
@@ -60,7 +60,7 @@ class BankDictionary(LearnedDictionary):
         Whether `transform` returns a csr_array instead of an ndarray. The default is dense, as for
         `sklearn.decomposition.DictionaryLearning`, because later steps of a pipeline such as
         `StandardScaler`, and ``set_output(transform="pandas")``, refuse sparse codes. Sparse
-        codes take less memory, about B n / (2 s) times less.
+        codes take less memory, about L n / (2 s) times less.
     checkpoint : path, optional
         File to which `fit` writes its state and from which it resumes (see `fost.learn`).
     forgetting : float or "auto"

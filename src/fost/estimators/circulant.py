@@ -45,7 +45,7 @@ class CirculantDictionary(LearnedDictionary):
         Whether `transform` returns a csr_array instead of an ndarray. The default is dense, as for
         `sklearn.decomposition.DictionaryLearning`, because later steps of a pipeline such as
         `StandardScaler`, and ``set_output(transform="pandas")``, refuse sparse codes. Sparse
-        codes take less memory, about B n / (2 s) times less.
+        codes take less memory, about L n / (2 s) times less.
     checkpoint : path, optional
         File to which `fit` writes its state and from which it resumes (see `fost.learn`).
     forgetting : float or "auto"

@@ -43,8 +43,9 @@ class Circulants(Structure):
     Minimises :math:`\|Y - \sum_l C_l X_l\|_F^2` over circulant matrices :math:`C_l` and codes with
     at most `n_nonzero_coefs` entries. For given codes, the Fourier transforms of the kernels solve
     one small system per frequency. Pursuit is greedy, so that the error may increase slightly in
-    some iterations; the result is the best of all iterations. Learning has many local minima, hence
-    use several starts (`n_init`). There is no base.
+    some iterations; the result is the best of all iterations. Learning has many local minima, so
+    use several starts: `n_init` is 1 in `fost.learn` and 8 in `fost.CirculantDictionary`. There is
+    no base.
 
     Parameters
     ----------
@@ -77,6 +78,7 @@ class Circulants(Structure):
 
     @property
     def family(self) -> str:
+        """The name of all sizes: "circulants"."""
         return "circulants"
 
     def flops(self, n_features: int) -> int:

@@ -138,7 +138,7 @@ class Structure(ABC):
 
     @property
     def family(self) -> str:
-        """The name of all sizes: "rotations"."""
+        """The name of all sizes, such as "rotations"."""
         return self.parts or type(self).__name__
 
     @classmethod

@@ -54,7 +54,7 @@ class UnionOf(Structure):
 
     Signals are coded by orthogonal matching pursuit in the atoms of all members. Then each member
     in turn is updated for the residual of the others, from
-    :math:`M_b = X_b (Y - \sum_{c \ne b} U_c X_c)^T`, which follows from the two sums
+    :math:`M_l = X_l (Y - \sum_{k \ne l} U_k X_k)^T`, which follows from the two sums
     :math:`X Y^T` and :math:`X X^T`. An update never increases the error for given codes. Pursuit is
     greedy, however: new codes may be worse than the last ones, which are not stored. The error may
     therefore increase slightly in some iterations; the result is the best of all iterations.

@@ -26,7 +26,7 @@ _SMALL_MATRIX_ENTRIES = 2**16
 class TransformCollection(Coder):
     """Orthonormal transforms of the same size; codes have a column for each atom of each member.
 
-    Atom i of member b is column b * n_features + i.
+    Atom i of member l is column b * n_features + i.
     """
 
     def __init__(self, members: Iterable[Transform]) -> None:
@@ -185,7 +185,7 @@ class TransformCollection(Coder):
 
 
 class Bank(TransformCollection):
-    """A collection of B orthonormal transforms; the code of each signal uses one of them.
+    """A collection of L orthonormal transforms; the code of each signal uses one of them.
 
     A signal uses the member whose s largest coefficients have the largest energy; ties go to the
     first. All members are tried in one pass, while the signals are in the cache, and a base that

@@ -34,6 +34,10 @@ def make_base(
         if name == "none":
             return None
         if name == "wavelet":
+            if any(length % 2 for length in shape if length > 1):
+                raise ValueError(
+                    f"base={base!r} needs signals of even length, got signal_shape={shape}"
+                )
             return Wavelet(shape, wavelet or "db4")
         return DCT(shape) if name == "dct" else Hadamard(shape)
     if not isinstance(base, Transform):

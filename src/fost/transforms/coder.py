@@ -181,11 +181,15 @@ class Coder(Described, ABC):
         threshold: float | None = None,
         missing: object = None,
     ) -> csr_array:
-        r"""Best sparse codes, :math:`\mathcal{T}_s(U^T y)`.
+        r"""Sparse codes of signals, the best ones for transforms and banks.
 
-        Since U is orthonormal, no other code with as many entries has a smaller error
-        :math:`\|y - U x\|`. A bank uses the member with the smallest error. The transform and the
-        selection of the largest coefficients are one pass; dense coefficients are never stored.
+        A transform keeps its largest coefficients, :math:`\mathcal{T}_s(U^T y)`. Since U is
+        orthonormal, no other code with as many entries has a smaller error :math:`\|y - U x\|`. A
+        bank uses the member with the smallest error. The transform and the selection are one pass;
+        dense coefficients are never stored.
+
+        `Union`, `SparseDictionary` and `Circulant` use orthogonal matching pursuit. It is
+        greedy, so better codes may exist. They have no `threshold`.
 
         Parameters
         ----------

@@ -96,7 +96,7 @@ class Givens(Transform):
 
     @property
     def n_parameters(self) -> int:
-        """2 per rotation: its cosine and sine. `storage_bits` counts an angle and two indices."""
+        """2 per rotation: its cosine and sine, without its pair. `storage_bits` counts the pair."""
         return 2 * self.n_rotations
 
     def _storage_bits(self, bits_per_value: int) -> int:

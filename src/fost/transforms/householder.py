@@ -58,7 +58,7 @@ class Householder(Transform):
 
     @property
     def vectors(self) -> NDArray[np.float64]:
-        """The vectors u_1 ... u_m in rows; read-only."""
+        """The vectors of all reflectors in rows, u_1 first; read-only."""
         return self._vectors
 
     @property

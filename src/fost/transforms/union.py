@@ -21,13 +21,13 @@ _DIGITS = 10
 
 
 class Union(PursuitCoder, TransformCollection):
-    """A collection of B orthonormal transforms; the code of a signal may use atoms of all members.
+    """A collection of L orthonormal transforms; the code of a signal may use atoms of all members.
 
     Codes are found by orthogonal matching pursuit, as by `omp` in the concatenated atoms. They have
     at most `n_nonzero_coefs` entries, or as many as `max_error` requires. There is no `threshold`.
     The correlations with the atoms are computed by the fast transforms, and a base that all members
     share is applied once. An atom that several members share counts as that of the first. Codes
-    have n_members * n_features columns: atom i of member b is column b * n_features + i.
+    have n_members * n_features columns: atom i of member l is column l * n_features + i.
 
     Parameters
     ----------
