@@ -219,6 +219,18 @@ def test_c_of_patches_fits_a_small_microcontroller() -> None:
     assert c_size(fost.Dense(np.eye(64))).tables > 64 * 64 * 4
 
 
+@pytest.mark.parametrize(
+    "options", [{"bits": 10}, {"fraction_bits": 3}, {"max_digits": 2}], ids=str
+)
+def test_settings_of_integers_need_integers(options: dict[str, int], tmp_path: Path) -> None:
+    ((name, value),) = options.items()
+    message = rf"{name} must be \w+ without integers=True, got {value}"
+    with pytest.raises(ValueError, match=message):
+        to_c(fost.DCT(4), tmp_path / "x.h", **options)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+    to_c(fost.DCT(4), tmp_path / "x.h", integers=True, **options)  # type: ignore[arg-type]
+
+
 def test_files_are_never_replaced_unless_wanted(tmp_path: Path) -> None:
     path = tmp_path / "transform.h"
     path.write_text("mine")

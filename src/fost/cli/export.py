@@ -44,7 +44,8 @@ def export_command(
     fraction_bits : N
         Fraction bits of signals, with --integers.
     max_digits : K
-        At most this many signed digits per coefficient, with --integers: shifts and additions only.
+        At most this many signed digits per coefficient, with --integers: shifts and additions only,
+        for processors without a multiplier.
     """
     from fost.export import to_c
 
@@ -64,13 +65,13 @@ def export_command(
                 max_digits=max_digits,
                 overwrite=True,  # `check_output` has looked at --force
             )
-    except TypeError as error:  # a union
+    except TypeError as error:  # a union or a dictionary
         raise UserError(f"cannot export {str(model)!r}: {error}") from error
     lines = {
         "exported": f"{name}_forward, {name}_inverse, {name}_encode, {name}_decode",
         "flash": f"about {size.flash:,} bytes",
         "  of them tables": f"{size.tables:,} bytes",
-        "stack": f"{size.stack:,} bytes",
+        "work arrays": f"{size.stack:,} bytes on the stack",
     }
     facts = {"name": name, "flash": size.flash, "tables": size.tables, "stack": size.stack}
     show_written(lines, facts, output, start, as_json=as_json, quiet=quiet)

@@ -20,6 +20,8 @@ from fost.io.atomic import write_atomically
 from fost.transforms import Chain, Coder
 
 _MAX_NAME = 40
+# Values of the arguments of `Quantised` that floating-point code may have.
+_INTEGER_DEFAULTS = {"bits": 8, "fraction_bits": 4, "max_digits": None}
 # Code of a DCT of patches with rotations, encoded and decoded, by benchmarks/deployment.py.
 _CODE_BYTES = 1200
 _KINDS = {
@@ -37,7 +39,7 @@ _TEST_ULPS = 8
 
 
 class CSize(NamedTuple):
-    """Bytes of the constant tables of exported C code, and of the arrays on its stack."""
+    """Bytes of the constant tables of exported C code, and of its work arrays on the stack."""
 
     tables: int
     stack: int
@@ -82,14 +84,16 @@ def to_c(
         Whether to use integer arithmetic, with 32-bit integers as in `Quantised`. The inverse is
         exact.
     bits, fraction_bits, max_digits : int
-        Arguments of `Quantised`. With `max_digits`, the code has no multiplications.
+        Arguments of `Quantised`, only with `integers`. With `max_digits`, the code has no
+        multiplications. It is larger, and slower on processors with a multiplier.
     overwrite : bool
         Whether an existing file may be replaced; if false, an existing file is a FileExistsError.
 
     Returns
     -------
     CSize
-        Bytes of the tables and of the arrays on the stack.
+        Bytes of the `tables`, and of the work arrays on the `stack`. Its property `flash` estimates
+        the tables and the code together.
 
     Examples
     --------
@@ -107,6 +111,13 @@ def to_c(
     quantised = None
     if check_flag(integers, "integers"):
         quantised = Quantised(coder, bits, fraction_bits, max_digits)
+    else:
+        settings = {"bits": bits, "fraction_bits": fraction_bits, "max_digits": max_digits}
+        for key, value in settings.items():
+            if value != _INTEGER_DEFAULTS[key]:
+                raise ValueError(
+                    f"{key} must be {_INTEGER_DEFAULTS[key]} without integers=True, got {value}"
+                )
     check_choice(dtype, "dtype", ("float32", "float64"))
     text, size = c_source(coder, _checked_name(name), dtype, quantised)
     write_atomically(path, text.encode("ascii"))
@@ -378,7 +389,8 @@ def _note(quantised: Quantised | None) -> str:
         return ""
     return (
         " *\n * Integers: signals must be between -@@_MAX_INPUT and @@_MAX_INPUT. @_inverse undoes"
-        " @_forward\n * exactly. @_decode gives signals with @@_FRACTION_BITS fraction bits.\n"
+        " @_forward\n * exactly. @_decode gives signals times 2^@@_FRACTION_BITS. The range of"
+        " signals is\n * not checked.\n"
     )
 
 

@@ -72,6 +72,7 @@ class Quantised:
 
     Signals and coefficients are integers. `inverse` undoes `forward` exactly. Coefficient k is
     ``scales[k] * forward(Y)[:, k] / 2**fraction_bits``, up to the rounding of its computation.
+    Codes are decoded with the arguments that encoded them; they do not record these.
 
     Parameters
     ----------
@@ -233,7 +234,7 @@ class Quantised:
         return csr_array(dense)
 
     def decode(self, codes: sparray) -> Values:
-        """Signals with given codes, multiples of ``2**-fraction_bits``.
+        """Signals with given codes: the integers of the C function, over ``2**fraction_bits``.
 
         Parameters
         ----------

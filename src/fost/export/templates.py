@@ -9,9 +9,10 @@ HEADER = """\
  *   @_encode(y, s, index, value)  the s largest coefficients; returns their number
  *   @_decode(index, value, count, y)  the signal y of a code
  *
- * Ties go to the lower index, and indices ascend. Nothing is allocated. The functions use ${FLASH}
- * bytes of constant tables and arrays of ${STACK} bytes on the stack. Input and output must not
- * overlap. With -DFOST_SELF_TEST, main() returns 0 if the functions reproduce results of fost.
+ * Ties go to the lower index, and indices ascend. A code may have fewer than s entries; the rest of
+ * index and value is not set. Nothing is allocated. The functions use ${FLASH} bytes of constant
+ * tables and work arrays of ${STACK} bytes on the stack. Input and output must not overlap.
+ * With -DFOST_SELF_TEST, main() returns 0 if the functions reproduce results of fost.
 ${NOTE} */
 #ifndef FOST_@@_H
 #define FOST_@@_H

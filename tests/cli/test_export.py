@@ -1,0 +1,34 @@
+"""``fost export``: options and the printed sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+Fail = Callable[..., str]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--max-digits", "2"], "max_digits must be None without integers=True, got 2"),
+        (["--bits", "10"], "bits must be 8 without integers=True, got 10"),
+        (["--fraction-bits", "3"], "fraction_bits must be 4 without integers=True, got 3"),
+    ],
+)
+def test_settings_of_integers_need_integers(
+    fail: Fail, folder: Path, words: list[str], message: str
+) -> None:
+    told = fail("export", "model.safetensors", "-o", "new.h", *words)
+    assert told == f"fost: {message}"
+    assert not (folder / "new.h").exists()
+
+
+def test_work_arrays_are_no_promise_about_the_whole_stack(run: Run) -> None:
+    text = run("export", "model.safetensors", "-o", "new.h", "--force").stdout
+    assert "work arrays" in text
+    assert "256 bytes on the stack" in text  # 64 numbers of float32
