@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -64,17 +66,43 @@ def test_onnx_recipe_gives_the_same_codes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
     pytest.importorskip("onnx", reason="onnx is not installed")
-    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     monkeypatch.chdir(tmp_path)
     U = fost.DCT((8, 8))
     U.save("model.safetensors")
-    exec(program("onnx.md"), {})
-    session = onnxruntime.InferenceSession("encode.onnx", providers=["CPUExecutionProvider"])
+    names: dict[str, Any] = {}
+    exec(program("onnx.md"), names)
+    assert np.allclose(names["restored"], U.inverse(names["codes"]), atol=1e-5)
+    evaluator = import_module("onnx.reference").ReferenceEvaluator("encode.onnx")
     Y = rng.standard_normal((50, 64)).astype(np.float32)
-    (codes,) = session.run(None, {"y": Y})
+    Y[0] = 0
     expected = U.encode(Y, 4).toarray()
-    assert np.array_equal(codes != 0, expected != 0)
-    assert np.allclose(codes, expected, atol=1e-5)
+    for run in (names["session"].run, evaluator.run):
+        (codes,) = run(None, {"y": Y})
+        assert np.array_equal(codes != 0, expected != 0)
+        assert np.allclose(codes, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("page", "options"),
+    [
+        ("export_c.md", {"name": "transform"}),
+        ("integers.md", {"name": "integers", "integers": True}),
+    ],
+    ids=["floating point", "integers"],
+)
+def test_c_of_pages_compiles(page: str, options: dict[str, Any], tmp_path: Path) -> None:
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    (block,) = re.findall(r"```c\n(.*?)```", (HOWTO / page).read_text("utf-8"), re.DOTALL)
+    fost.export.to_c(fost.DCT(64), tmp_path / f"{options['name']}.h", **options)
+    (tmp_path / "mean.h").write_text("static const int32_t mean[64] = {0};\n")
+    includes = re.findall(r"^#include .*\n", block, re.MULTILINE)
+    body = re.sub(r"^#include .*\n", "", block, flags=re.MULTILINE)
+    source = f"{''.join(includes)}\nint main(void)\n{{\n{body}\nreturn 0;\n}}\n"
+    (tmp_path / "page.c").write_text(source)
+    flags = ("-std=c99", "-Wall", "-Werror", "-Wno-maybe-uninitialized", "-c", "page.c")
+    subprocess.run(["gcc", *flags], cwd=tmp_path, check=True)
 
 
 def test_torch_program_runs() -> None:
@@ -88,8 +116,7 @@ def test_torch_program_runs() -> None:
 def program(page: str) -> str:
     """The program of a page that needs a package which is not always installed."""
     text = (HOWTO / page).read_text("utf-8")
-    (block,) = re.findall(r"```\{code-block\} python\n(.*?)```", text, re.DOTALL)
-    return str(block)
+    return "\n".join(re.findall(r"```\{code-block\} python\n(.*?)```", text, re.DOTALL))
 
 
 def test_import_of_fost_does_not_import_torch() -> None:
