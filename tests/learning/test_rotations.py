@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import fost
 from fost import _core
 from fost.learning import rotations
-from fost.learning.rotations import _aligned, _identities
+from fost.learning.rotations import _aligned, _identities, removal_losses
 from fost.learning.structure import Problem
 from fost.learning.training_data import TrainingData, as_training_data
 from tests import reference_learning as twin
@@ -60,6 +60,29 @@ def test_scores_stay_right_over_many_updates(n, isa):
     scores = np.maximum(turn, mirror) - (a + d)
     np.fill_diagonal(scores, -1)
     assert gains[299] == pytest.approx(scores.max(), abs=1e-9)
+
+
+@given(n=st.integers(2, 9), g=st.integers(1, 12), seed=st.integers(0, 2**32 - 1))
+def test_losses_of_removed_rotations_match_brute_force(n, g, seed):
+    rng = np.random.default_rng(seed)
+    M = rng.standard_normal((n, n))
+    pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(g)], np.int32)
+    blocks = np.linalg.qr(rng.standard_normal((g, 2, 2)))[0]
+    chain = fost.Givens(pairs, blocks, n)
+    without = [fost.Givens(np.delete(pairs, k, 0), np.delete(blocks, k, 0), n) for k in range(g)]
+    expected = [np.sum(M * (chain.matrix - other.matrix).T) for other in without]
+    # Entries of M are below 6, and each of the 2 g products has n^2 rounding errors.
+    np.testing.assert_allclose(removal_losses(M, chain), expected, rtol=0, atol=1e-12 * n * n * g)
+
+
+def test_pruned_chains_keep_the_better_half_in_order():
+    Y = correlated(300, 8)
+    problem = Problem(as_training_data(Y), None, 2, np.random.default_rng(0), 10, 0)
+    learned = fost.learn(Y, fost.Rotations(7), 2, base=None, max_iter=5).transform
+    losses = removal_losses(fost.Rotations(7).statistic(problem, learned).scaled, learned)
+    pruned = fost.Rotations(7).prune(problem, learned)
+    kept = sorted(np.argsort(losses)[3:])
+    assert pruned == fost.Givens(learned.pairs[kept], learned.blocks[kept], 8)
 
 
 def test_a_sweep_ends_at_the_least_gain():

@@ -117,6 +117,17 @@ def test_only_random_starts_are_repeated():
     assert len(given.init_errors) == 0
 
 
+def test_rotations_are_pruned_where_a_start_is_not_random():
+    # All signals are in the start and in the trials, so that nothing is random.
+    Y, g = SMOOTH[:400], 9
+    options = {"max_iter": 20, "tol": 0, "random_state": 0}
+    found = fost.learn(Y, fost.Rotations(g), 3, base="dct", n_init=4, **options)
+    assert len(set(found.init_errors)) == 4
+    assert found.error <= found.init_errors.min() * (1 + 1e-9), "the best result is continued"
+    one = fost.learn(Y, fost.Rotations(g), 3, base="dct", **options)
+    assert one.error == pytest.approx(found.init_errors[0], rel=1e-9)
+
+
 def test_the_best_start_is_continued():
     # All signals are in a trial, so that its errors are those of the first iterations.
     Y = correlated(400, 12)

@@ -40,8 +40,9 @@ class GivensDictionary(LearnedDictionary):
     init : {"aligned", "base"}, Transform or None
         Initial transform; ``"aligned"`` if None.
     n_init : int
-        Number of random starts. All run for a few iterations on a sample, and the best one
-        continues. A start without random choices is not repeated.
+        Number of starts. All run for a few iterations on a sample, and the best one continues. A
+        start without random choices is not repeated. The next one is then the result of the start
+        before without the half of its rotations that matters least.
     max_iter : int
         Maximum number of iterations.
     tol : float

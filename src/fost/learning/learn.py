@@ -121,8 +121,9 @@ def learn(
         an earlier result, is continued (a checkpoint continues momentum too). For banks, a bank
         with at most as many members.
     n_init : int
-        The number of random starts. Each start is tried for a few iterations on a sample, and the
-        best one is continued. A start without random choices is not repeated.
+        The number of starts. Each start is tried for a few iterations on a sample, and the best
+        one is continued. A start without random choices is not repeated. Rotations then go on
+        with the half of the rotations of the start before that matters most.
     max_iter : int
         The maximal number of iterations.
     tol : float

@@ -162,9 +162,34 @@ class Rotations(Structure):
         _core.sweep_rotations(statistic.scaled, pairs, blocks, np.empty(len(pairs)), -1.0)
         return Givens._unchecked(pairs, blocks, problem.n_features)
 
+    def prune(self, problem: Problem, coder: Coder) -> Coder:
+        """The half of the rotations without which the codes would lose most energy."""
+        assert isinstance(coder, Givens)
+        losses = removal_losses(self.statistic(problem, coder).scaled, coder)
+        kept = np.sort(np.argsort(-losses, kind="stable")[: len(losses) - len(losses) // 2])
+        return Givens._unchecked(coder.pairs[kept], coder.blocks[kept], problem.n_features)
+
     def _identity(self, n_features: int) -> Givens:
         assert isinstance(self.n_rotations, int), "fit_to chooses n_rotations"
         return Givens._unchecked(*_identities(self.n_rotations), n_features)
+
+
+def removal_losses(M: NDArray[np.float64], chain: Givens) -> NDArray[np.float64]:
+    """The decrease of <M, U^T> without each of the rotations G_1, ..., G_g.
+
+    At rotation k, R = (G_(k-1) ... G_1) M (G_g ... G_k). Without it, the trace of R loses the
+    difference between its pair of features and the same pair without G_k.
+    """
+    R = M.copy()
+    for pair, block in zip(chain.pairs[::-1], chain.blocks[::-1], strict=True):
+        R[:, pair] = R[:, pair] @ block
+    losses = np.empty(len(chain.pairs))
+    for k, (pair, block) in enumerate(zip(chain.pairs, chain.blocks, strict=True)):
+        own = R[np.ix_(pair, pair)]
+        losses[k] = np.trace(own) - np.trace(own @ block.T)
+        R[pair] = block @ R[pair]
+        R[:, pair] = R[:, pair] @ block.T
+    return losses
 
 
 def check_rotations(value: object, name: str, n_features: int) -> int:

@@ -179,6 +179,10 @@ class Structure(ABC):
     def update(self, problem: Problem, statistic: Statistic, current: Coder) -> Coder:
         """The next transform: for fixed X no worse than `current` in ||Y - U X||_F."""
 
+    def prune(self, problem: Problem, coder: Coder) -> Coder | None:
+        """A transform of the structure without its least useful half; None if it has no parts."""
+        return None
+
     def n_unused(self, statistic: Statistic) -> int:
         """The number of members that no signal uses, which the next update may replace."""
         return 0

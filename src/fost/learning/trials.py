@@ -2,7 +2,8 @@
 
 1. ``base="auto"``: learn over each possible base for a few iterations on a sample of the signals,
    and choose the base with the smallest error.
-2. ``n_init``: do the same with several random starts over that base.
+2. ``n_init``: do the same with several starts over that base. Starts are random, or each is the
+   result of the start before without its least useful half.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from fost.learning.training_data import TrainingData
 from fost.transforms import DCT, Coder, Transform, Wavelet
 from fost.transforms.bases import check_signal_shape
 
-# Signals of a trial, and iterations by which random starts are compared.
+# Signals of a trial of bases, and signals and iterations of a trial of starts.
 _SIGNALS = 4096
-_START_ITERATIONS = 20
+_START_SIGNALS, _START_ITERATIONS = 8192, 20
 # Bases are compared after so many iterations; only those continue whose errors exceed the smallest
 # one by less than this share. Some bases are worse at first and better later.
 _BASE_ITERATIONS = (5, 30)
@@ -75,23 +76,27 @@ def possible_bases(
 def choose_start(
     problem: Problem, structure: Structure, init: str, n_init: int
 ) -> tuple[Problem, Coder, NDArray[np.float64]]:
-    """The best of `n_init` random starts, the problem with its samples, and all errors.
+    """The best of `n_init` starts, the problem with its samples, and all errors.
 
-    A start without random choices is not repeated.
+    A start without random choices is not repeated. The next start is then the result of the start
+    before without its least useful half, if `structure` can prune it.
     """
-    few = problem.data.sample(_SIGNALS)
+    few = problem.data.sample(_START_SIGNALS)
     found: list[tuple[float, Problem, Coder]] = []
+    pruned: Coder | None = None
     while len(found) < n_init:
         own = replace(problem, data=problem.data.with_random(problem.random))
         before = random_state_hash(problem.random)
-        coder = structure.initialise(own, init)
+        coder = structure.initialise(own, init) if pruned is None else pruned
         is_random = random_state_hash(problem.random) != before
         trial = replace(own, data=few, saved_gram=None)
         state = LearningState.begin(trial, structure, coder)
         _continue(trial, structure, state, _START_ITERATIONS)
-        found.append((state.best_error, own, coder))
+        found.append((state.best_error, own, coder if pruned is None else state.best))
         if not is_random:
-            break
+            pruned = structure.prune(trial, state.best)
+            if pruned is None:
+                break
     errors = np.array([error for error, _, _ in found])
     _, own, coder = found[int(np.argmin(errors))]
     return own, coder, errors
