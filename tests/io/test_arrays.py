@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,31 @@ def test_stacks_round_trip(tmp_path: Path, compression: str | None, colours: boo
     assert tifffile.imread(tmp_path / "in.tif").shape == volume.shape
     written(tmp_path / "out.tif", samples if compression is None else whole(samples))
     np.testing.assert_array_equal(tifffile.imread(tmp_path / "out.tif"), volume)
+
+
+@pytest.mark.parametrize("kind", ["ome", "imagej"])
+def test_axes_and_voxel_sizes_of_stacks_are_kept(tmp_path: Path, kind: str) -> None:
+    tifffile = pytest.importorskip("tifffile")
+    volume = np.stack([VOLUME, VOLUME], axis=1).astype(np.uint8)
+    sizes = {"spacing": 0.5, "unit": "um"} if kind == "imagej" else {"PhysicalSizeZ": 0.5}
+    options = {kind: True, "metadata": {"axes": "ZCYX", **sizes}, "resolution": (4, 2)}
+    tifffile.imwrite(tmp_path / "in.tif", volume, **options)
+    samples = open_samples(tmp_path / "in.tif", volume=True, channel_axis=1)
+    assert samples.n_axes == 3
+    written(tmp_path / "out.tif", samples)
+    with tifffile.TiffFile(tmp_path / "out.tif") as found:
+        np.testing.assert_array_equal(found.asarray(), volume)
+        assert found.series[0].axes == "ZCYX"
+        if kind == "ome":
+            assert 'PhysicalSizeZ="0.5"' in found.ome_metadata
+        else:
+            assert {**found.imagej_metadata, **sizes} == found.imagej_metadata
+            assert found.pages.first.resolution == (4, 2)
+    if kind == "imagej":
+        wide = replace(samples, array=volume.astype(np.int32))
+        with pytest.warns(UserWarning, match="ImageJ files have no int32"):
+            written(tmp_path / "wide.tif", wide)
+        np.testing.assert_array_equal(tifffile.imread(tmp_path / "wide.tif"), volume)
 
 
 def whole(samples: Samples) -> Samples:

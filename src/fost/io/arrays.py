@@ -11,12 +11,14 @@ image           any other file, read and written as a whole
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import product
 from math import prod
@@ -36,6 +38,7 @@ FileFormat = Literal["array", "audio", "stack", "image"]
 
 # Classic TIFF has offsets of 32 bits; the rest is room for the tags.
 _MAX_TIFF_BYTES = 2**32 - 2**25
+_IMAGEJ_TYPES = ("uint8", "uint16", "float32")
 
 
 # Files of any format.
@@ -45,7 +48,8 @@ _MAX_TIFF_BYTES = 2**32 - 2**25
 class Samples:
     """The array in a file, the axis of its channels if it has one, and the rate of audio.
 
-    `alpha` is the alpha channel of an image, which is not part of the array.
+    `alpha` is the alpha channel of an image, which is not part of the array. `tiff_options` write
+    the axes and the voxel size of an ImageJ or OME file.
     """
 
     array: SlicedArray
@@ -53,6 +57,7 @@ class Samples:
     format: FileFormat
     rate: int = 1
     alpha: Numbers | None = None
+    tiff_options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -92,7 +97,7 @@ def open_array(path: str | os.PathLike[str]) -> SlicedArray:
 def open_samples(
     path: Path, volume: bool = False, channel_axis: int | None = None, keep_alpha: bool = False
 ) -> Samples:
-    """Open a file in any format; `channel_axis` is for arrays, other formats tell it themselves."""
+    """Open a file in any format; `channel_axis` is for arrays and stacks."""
     form = file_format(path, volume)
     if form == "array":
         return Samples(open_array(path), channel_axis, form)
@@ -100,8 +105,9 @@ def open_samples(
         sound, rate = open_wav(path)
         return Samples(sound, None if sound.ndim == 1 else 1, form, rate)
     if form == "stack":
-        array, colours = open_stack(path)
-        return Samples(array, -1 if colours else None, form)
+        array, colours, kept = open_stack(path)
+        axis = -1 if colours and channel_axis is None else channel_axis
+        return Samples(array, axis, form, tiff_options=kept)
     from fost.io import images
 
     image, alpha = images.read_with_alpha(path) if keep_alpha else (images.read(path), None)
@@ -175,7 +181,9 @@ def _warn_of_alpha(path: Path, is_lost: bool) -> None:
 def _reserve(file: BinaryIO, form: FileFormat, like: Samples) -> int:
     """Write a file with room for its samples; returns where they begin."""
     if form == "stack":
-        return reserve_stack(file, like.shape, like.dtype, like.channel_axis is not None)
+        axis = like.channel_axis
+        colours = axis is not None and axis % len(like.shape) == 3 and like.shape[3] in (3, 4)
+        return reserve_stack(file, like.shape, like.dtype, colours, like.tiff_options)
     if form == "audio":
         file.write(wav_header(like.shape, like.dtype, like.rate))
     else:
@@ -335,8 +343,8 @@ def _zarr(doing: str) -> ModuleType:
 # TIFF files whose pages are the slices of a volume.
 
 
-def open_stack(path: str | os.PathLike[str]) -> tuple[SlicedArray, bool]:
-    """The pages of a TIFF as one array, and whether its last axis is colours.
+def open_stack(path: str | os.PathLike[str]) -> tuple[SlicedArray, bool, dict[str, Any]]:
+    """The pages of a TIFF as one array, whether its last axis is colours, and options to write it.
 
     Uncompressed pages are a memory map, and compressed ones are read when the array is sliced.
     """
@@ -351,11 +359,26 @@ def open_stack(path: str | os.PathLike[str]) -> tuple[SlicedArray, bool]:
                 array = TiffPages(path, series.shape, series.dtype)
             else:  # pages are no slices along the first axis
                 array = series.asarray()
-            return array, series.axes.endswith("S")
+            return array, series.axes.endswith("S"), _tiff_options(file)
     except (OSError, MemoryError):
         raise
     except Exception as error:  # damaged files cause errors of any type
         raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+
+
+def _tiff_options(file: Any) -> dict[str, Any]:
+    """Options of `tifffile.imwrite` that keep the axes and voxel size of an ImageJ or OME file."""
+    kept: dict[str, Any] = {"axes": file.series[0].axes}
+    if not set(kept["axes"]) <= set("TZCYXS"):  # tifffile would not write them
+        return {}
+    if file.is_ome:
+        pattern = r'\b((?:PhysicalSize[XYZ]|TimeIncrement)(?:Unit)?)="([^"]*)"'
+        return {"ome": True, "metadata": {**dict(re.findall(pattern, file.ome_metadata)), **kept}}
+    if not file.is_imagej:
+        return {}
+    found = file.imagej_metadata or {}
+    kept |= {name: found[name] for name in ("spacing", "unit", "finterval") if name in found}
+    return {"imagej": True, "resolution": file.pages.first.resolution, "metadata": kept}
 
 
 class TiffPages:
@@ -384,15 +407,32 @@ class TiffPages:
             ) from error
 
 
-def reserve_stack(file: BinaryIO, shape: tuple[int, ...], dtype: DType, colours: bool) -> int:
+def reserve_stack(
+    file: BinaryIO,
+    shape: tuple[int, ...],
+    dtype: DType,
+    colours: bool,
+    options: Mapping[str, Any] | None = None,
+) -> int:
     """Write a TIFF with room for an uncompressed volume; returns where its data begin."""
+    large = prod(shape) * dtype.itemsize > _MAX_TIFF_BYTES
+    if options and "imagej" in options and (large or dtype not in _IMAGEJ_TYPES):
+        warnings.warn(
+            f"the axes and the voxel size are left out: ImageJ files have no {dtype} or more than "
+            "4 GB",
+            UserWarning,
+            stacklevel=4,
+        )
+        options = None
     room = _tifffile().imwrite(
         file,
         shape=shape,
         dtype=dtype,
+        byteorder=">" if sys.byteorder == "big" else "<",  # that of the memory map
         photometric="rgb" if colours else "minisblack",
-        bigtiff=prod(shape) * dtype.itemsize > _MAX_TIFF_BYTES,
+        bigtiff=large,
         returnoffset=True,
+        **(options or {}),
     )
     assert room is not None  # the data are not compressed
     return int(room[0])

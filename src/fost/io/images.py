@@ -234,7 +234,7 @@ def _read_pillow(file: BinaryIO, notes: list[str]) -> tuple[Numbers, bool]:
     from PIL import Image, ImageOps
 
     with Image.open(file) as opened:
-        _note_pages(getattr(opened, "n_frames", 1), notes)
+        _note_pages(getattr(opened, "n_frames", 1), opened.format == "TIFF", notes)
         tile = opened.tile[0] if opened.tile else ()
         if opened.mode in ("LA", "RGB", "RGBA") and "16" in str(tile[-1:]):
             turned = opened.getexif().get(_ORIENTATION, 1) != 1
@@ -265,7 +265,7 @@ def _read_tiff(file: BinaryIO, notes: list[str]) -> tuple[Numbers, bool]:
 
     with tifffile.TiffFile(file) as tiff:
         page = tiff.pages.first
-        _note_pages(len(tiff.pages), notes)
+        _note_pages(len(tiff.pages), True, notes)
         plain = page.photometric in (
             tifffile.PHOTOMETRIC.MINISBLACK,
             tifffile.PHOTOMETRIC.RGB,
@@ -361,9 +361,10 @@ def _encode_deep_png(image: Numbers) -> bytes:
     )
 
 
-def _note_pages(count: int, notes: list[str]) -> None:
+def _note_pages(count: int, is_tiff: bool, notes: list[str]) -> None:
+    hint = "; fost denoise and fost inpaint read all with --volume" if is_tiff else ""
     if count > 1:
-        notes.append(f"{count} images, of which the first is read")
+        notes.append(f"{count} images, of which the first is read{hint}")
 
 
 def _split_alpha(image: Numbers, has_alpha: bool) -> tuple[Numbers, Numbers | None]:
