@@ -268,8 +268,10 @@ def test_numpy_scalars_are_accepted(camera):
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
 def test_noise_levels_of_any_magnitude(camera, dtype):
     image = camera[:40, :40].astype(dtype)
-    means = denoise(image, 1e6)  # only the means of patches remain
-    np.testing.assert_allclose(denoise(image, 1e300), means.astype(float), atol=1)
+    with pytest.warns(UserWarning, match="sigma must be in the units of x, whose range is"):
+        means = denoise(image, 1e6)  # only the means of patches remain
+    with pytest.warns(UserWarning, match=r"got 1e\+300"):
+        np.testing.assert_allclose(denoise(image, 1e300), means.astype(float), atol=1)
     np.testing.assert_allclose(denoise(image, 1e-300), image, rtol=1e-5)
 
 
@@ -371,6 +373,7 @@ def test_invalid_qualities_are_rejected(quality):
         ({"sigma": "20"}, TypeError, "sigma must be a number, got '20'"),
         ({"x": np.array([1.0, np.nan])}, ValueError, "x contains NaN"),
         ({"x": np.ones((2,) * 5)}, ValueError, "x must have one to three axes"),
+        ({"x": np.ones((2,) * 4)}, ValueError, "three axes, got .*; pass channel_axis"),
         ({"x": np.ones(())}, ValueError, "x must have one to three axes"),
         ({"x": np.ones((9, 9), complex)}, TypeError, "x must be real numbers"),
         ({"x": np.ma.masked_less(np.arange(9.0), 3)}, ValueError, "x has masked entries"),

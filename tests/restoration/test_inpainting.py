@@ -278,6 +278,18 @@ def test_results_are_bit_identical_for_any_number_of_threads(camera, set_threads
     np.testing.assert_array_equal(inpaint(camera, mask), first)
 
 
+def test_gaps_of_signals_that_are_longer_than_a_patch_are_a_warning():
+    period = np.sin(np.arange(200) / 200 * 2 * np.pi) ** 15
+    signal = np.tile(period, 30) + 0.1 * np.random.default_rng(0).standard_normal(6000)
+    mask = np.zeros(6000, bool)
+    mask[2000:2300] = True
+    with pytest.warns(UserWarning, match="a gap of 300 samples, longer than patch_shape=128"):
+        default = inpaint(signal, mask)
+    larger = inpaint(signal, mask, patch_shape=512)
+    errors = [np.square((each - signal)[mask]).mean() for each in (default, larger)]
+    assert errors[1] < errors[0] / 2
+
+
 def test_nan_marks_missing_samples():
     rng = np.random.default_rng(0)
     for shape, axis in (((500,), None), ((30, 40), None), ((30, 40, 3), -1)):
@@ -419,7 +431,12 @@ def test_passes_are_added_while_the_held_out_error_decreases():
     [
         ({"mask": np.ones(50, bool)}, ValueError, "mask is True for all samples"),
         ({"mask": None}, ValueError, "mask must be given unless x is a masked array"),
-        ({"mask": np.zeros(50)}, TypeError, "mask must be boolean"),
+        ({"mask": np.zeros(50)}, TypeError, "mask must be boolean, got .*; use mask > 0"),
+        (
+            {"x": np.ones((9, 9, 3)), "mask": np.eye(9) > 0},
+            ValueError,
+            r"mask must have the shape of x, .*, got \(9, 9\); pass channel_axis=-1",
+        ),
         ({"mask": np.zeros(49, bool)}, ValueError, "mask must have the shape of x"),
         (
             {"mask": np.ma.masked_less(np.arange(50), 3) > 70},

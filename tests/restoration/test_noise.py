@@ -127,6 +127,11 @@ def test_saturated_regions_are_not_impulses():
     assert mask[noisy == 0].mean() > 0.99
 
 
+@pytest.mark.parametrize("array", [np.array([0.0, 1.0]), np.array([[3, 9], [9, 3]], np.uint8)])
+def test_arrays_of_extreme_values_only_are_unchanged(array):
+    np.testing.assert_array_equal(denoise(array, noise="impulse"), array)
+
+
 @pytest.mark.parametrize("colour", [False, True])
 def test_impulse_noise_is_removed(colour):
     image = skimage_data.astronaut()[:96, 200:296] if colour else skimage_data.camera()[:96, :96]
@@ -144,10 +149,23 @@ def test_impulse_noise_is_removed(colour):
     assert np.square(cleaned - image).mean() < 0.6 * np.square(white - image).mean()
 
 
+def test_negative_counts_without_read_noise_are_a_warning():
+    clean = 3 * (0.1 + skimage_data.camera()[100:228, 100:228] / 255)
+    rng = np.random.default_rng(0)
+    raw = 100 + rng.poisson(clean) + 2 * rng.standard_normal(clean.shape)
+    with pytest.warns(UserWarning, match="counts must not be negative, got x down to -"):
+        without = denoise(raw - 100, noise="poisson", quality="fast")
+    recipe = denoise(raw - 100, 2.0, noise="poisson", gain=1.0, quality="fast")
+    assert abs(recipe.mean() - clean.mean()) < 0.1
+    assert np.square(recipe - clean).mean() < 0.9 * np.square(without - clean).mean()
+
+
 def test_invalid_arguments_are_rejected():
     with pytest.raises(ValueError, match=r"noise must be one of .*'impulse', got 'rice'"):
         denoise(np.ones(9), noise="rice")
     with pytest.raises(ValueError, match="gain must be"):
         denoise(np.ones(9), noise="poisson", gain=0)
+    with pytest.raises(ValueError, match='gain must be None unless noise is "poisson", got 2'):
+        denoise(np.ones(9), noise="impulse", gain=2)
     with pytest.raises(ValueError, match="sigma must be at least 0"):
         denoise(np.ones(9), -1, noise="poisson")

@@ -41,7 +41,11 @@ def check_axes(x: SlicedArray, name: str, channel_axis: int | None) -> None:
         raise TypeError(f"{name} must be real numbers, got dtype {x.dtype}")
     beside, ndim = "" if channel_axis is None else " beside channel_axis", len(x.shape)
     if not 1 <= ndim - (channel_axis is not None) <= 3:
-        raise ValueError(f"{name} must have one to three axes{beside}, got shape {x.shape}")
+        hint = "; pass channel_axis if one of them has channels"
+        raise ValueError(
+            f"{name} must have one to three axes{beside}, got shape {x.shape}"
+            f"{hint if ndim == 4 and channel_axis is None else ''}"
+        )
     if channel_axis is not None:
         check_integer(channel_axis, "channel_axis", -ndim, ndim - 1)
     if 0 in x.shape:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import prod
+from warnings import warn
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -21,6 +22,7 @@ from scipy.sparse.linalg import splu
 
 from fost._threads import single_threaded_blas
 from fost._typing import Floats, Mask, Numbers
+from fost._warnings import external_stacklevel
 from fost.imputation.fit import fit_mixture
 from fost.imputation.mixture import Mixture
 from fost.restoration.arrays import crop_to, pad_to
@@ -81,6 +83,22 @@ class ConditionalMean:
             if isinstance(model, GaussianPatches):  # is applicable to every array
                 break
         return cls(tuple(models))
+
+    def warn_of_long_gaps(self, mask: Mask) -> None:
+        """Warn if patches are shorter than a gap of a signal: nothing observed predicts its middle.
+
+        Autoregressions extend across gaps of any length.
+        """
+        best = self.models[0]
+        if mask.ndim != 1 or not isinstance(best, GaussianPatches):
+            return
+        longest = int(np.diff(np.flatnonzero(~np.r_[False, mask, False]), prepend=-1).max()) - 1
+        if longest > best.patch_shape[0]:
+            warn(
+                f"mask has a gap of {longest} samples, longer than patch_shape="
+                f"{best.patch_shape[0]}; its middle is smooth, a larger patch_shape may help",
+                stacklevel=external_stacklevel(),
+            )
 
     def __call__(self, array: Numbers, mask: Mask, random: np.random.Generator) -> Numbers:
         samples = array.astype(np.float64, copy=False)

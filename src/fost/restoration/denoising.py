@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+from warnings import warn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +33,7 @@ from fost._validation import (
     check_verbose,
     float_type,
 )
+from fost._warnings import external_stacklevel
 from fost.restoration.arrays import (
     ArrayFormat,
     check_finite,
@@ -142,10 +144,12 @@ def denoise(
     noise : {"gaussian", "poisson", "impulse"}
         "gaussian" without `sigma` also removes coloured noise and stripes, see `estimate_sigma`.
         "poisson" is for photon or particle counts: a sample is `gain` times a Poisson count, plus
-        white noise of standard deviation `sigma`. The generalised Anscombe transform makes this
-        noise white; its exact unbiased inverse is applied to the result.
+        white noise of standard deviation `sigma`. Subtract the offset of a camera, and pass its
+        read noise as `sigma`. The generalised Anscombe transform makes this noise white; its exact
+        unbiased inverse is applied to the result.
         "impulse" is for salt and pepper: isolated samples with the smallest or the largest value
-        are filled by `inpaint`. White noise is then removed if `sigma` is given.
+        are filled by `inpaint`. White noise is then removed if `sigma` is given; if its level is
+        unknown, denoise the result again.
     gain : float, optional
         The value of a single count, for ``noise="poisson"``. By default, it is estimated: the
         transformed noise has variance 1.
@@ -170,6 +174,11 @@ def denoise(
         floats and for integers of more than 16 bits. Returns `out` if it is given. The result of a
         Dask array is a lazy Dask array, whose chunks are processed with a margin.
 
+    Warns
+    -----
+    UserWarning
+        If `sigma` exceeds the range of `x`, or if counts are negative and `sigma` is 0.
+
     See Also
     --------
     Denoiser : Repeated denoising with the same transforms.
@@ -185,7 +194,10 @@ def denoise(
     True
     """
     noise = check_choice(noise, "noise", ("gaussian", "poisson", "impulse"))
-    gain = None if gain is None else check_number(gain, "gain", above=0)
+    if gain is not None:
+        gain = check_number(gain, "gain", above=0)
+        if noise != "poisson":
+            raise ValueError(f'gain must be None unless noise is "poisson", got {gain:g}')
     if noise == "impulse":
         filled = _fill_impulses(
             x,
@@ -328,6 +340,11 @@ class DenoiseConfig:
         anscombe = None
         if self.poisson:
             sigma, largest = self.sigma or 0.0, max(map(abs, ends))
+            if sigma == 0 and ends[0] < 0:
+                _warn(
+                    f"counts must not be negative, got x down to {ends[0]:g}; pass sigma, the "
+                    "read noise, if the offset of the camera was subtracted"
+                )
             anscombe = AnscombeTransform.of(parts, self.channel_axis, self.gain, sigma, largest)
         if anscombe is not None:
             parts = [anscombe.forward(part) for part in parts]
@@ -338,6 +355,11 @@ class DenoiseConfig:
             noise = estimate_noise(parts, self.channel_axis)
         else:
             noise = NoiseEstimate(self.sigma, len(self.patch_shape))
+            if self.sigma > form.scale and not self.poisson:
+                _warn(
+                    f"sigma must be in the units of x, whose range is {form.low:g} to "
+                    f"{form.high:g}, got {self.sigma:g}"
+                )
         level = min(noise.sigma / form.scale, _MAX_SIGMA)
         if noise.stripes is not None:
             level = max(level, _MIN_STRIPED_SIGMA)
@@ -354,6 +376,10 @@ class DenoiseConfig:
             shapes = self.patch_shape, self.stride, self.only_this_shape
             specs.append(learn_patch_specs(padded, level, *shapes, random, noise.spectrum))
         return replace(denoiser, specs=tuple(specs))
+
+
+def _warn(message: str) -> None:
+    warn(message, stacklevel=external_stacklevel())
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,8 @@ def inpaint(
         The patch shape. The default is that of the transform, if its sides are equal. Without a
         transform it is 64 samples (128 for "gaussian"), 8 x 8 pixels or 4 x 8 x 8 voxels.
         "shrinkage" uses 16 x 16 pixels if more than 60 % are missing, and both shapes for compact
-        holes.
+        holes. Gaps of a signal that are longer than a patch need a larger one, up to an eighth of
+        the signal.
     max_iter : int, optional
         The number of passes of "shrinkage", all over-relaxed and without held-out samples. By
         default there are 36 to 80 over-relaxed passes, depending on the fraction of missing
@@ -150,6 +151,11 @@ def inpaint(
         An array of the shape and type of `x`, with unchanged observed samples. Returns `out` if it
         is given. The result of a Dask array is a lazy Dask array, whose chunks are processed with a
         margin.
+
+    Warns
+    -----
+    UserWarning
+        If "gaussian" fills a signal by patches that are shorter than its longest gap.
 
     Examples
     --------
@@ -361,7 +367,10 @@ class InpaintConfig:
             if self.patch_shape is None:
                 shape = _GAUSSIAN_PATCH_SHAPES.get(plane.ndim, shape)
             with steps("filling, step", 1 + len(AUTOREGRESSION_ORDERS), verbose) as done:
-                return ConditionalMean.fit(plane, mask, shape, self.stride, random, done), None
+                mean = ConditionalMean.fit(plane, mask, shape, self.stride, random, done)
+            if missing_fraction is None:  # otherwise there are gaps between parts of the array
+                mean.warn_of_long_gaps(mask)
+            return mean, None
         if self.method == "pursuit":
             transform = self.transform if self.transform is not None else default_transform(shape)
             options = self.stride, self.n_nonzero_coefs, self.prior

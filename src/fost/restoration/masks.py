@@ -148,9 +148,13 @@ def check_observed(samples: Numbers, mask: Mask, name: str) -> None:
 def check_mask(dtype: DType, shape: tuple[int, ...], reader: ArrayReader) -> int | None:
     """Validate a mask; return its channel axis, which is None if it applies to all channels."""
     if dtype != np.bool_:
-        raise TypeError(f"mask must be boolean, got dtype {dtype}")
+        raise TypeError(f"mask must be boolean, got dtype {dtype}; use mask > 0")
     if shape not in (reader.shape, reader.spatial_shape):
-        raise ValueError(f"mask must have the shape of {reader.name}, {reader.shape}, got {shape}")
+        is_of_pixels = reader.channel_axis is None and shape == reader.shape[:-1]
+        hint = "; pass channel_axis=-1 if the last axis has channels" if is_of_pixels else ""
+        raise ValueError(
+            f"mask must have the shape of {reader.name}, {reader.shape}, got {shape}{hint}"
+        )
     return reader.channel_axis if shape == reader.shape else None
 
 

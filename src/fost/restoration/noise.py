@@ -371,4 +371,6 @@ def find_impulses(samples: Numbers, channel_axis: int | None) -> Mask:
             neighbours = uniform_filter(equal, side, mode="nearest") * (n_neighbours + 1) - equal
             most = binom.ppf(_IMPULSE_QUANTILE, n_neighbours, min(density, 1.0))
             out |= (equal > 0) & (np.rint(neighbours) <= most)
+        if out.all():  # an array of two values says nothing about its impulses
+            out[...] = False
     return mask

@@ -110,10 +110,12 @@ def denoise_arrays(fuzz: Fuzz) -> None:
 def denoise_counts_and_impulses(fuzz: Fuzz) -> None:
     given, array, ndim, axis = some_samples(fuzz)
     sigma = None if fuzz.chance(0.5) else fuzz.number("sigma", 0, 0.2, least=0)
-    gain = None if fuzz.chance(0.5) else fuzz.number("gain", 0.01, 10, least=0)
+    noise = fuzz.choice("noise", ("poisson", "impulse"))
+    is_given = noise == "poisson" and fuzz.chance(0.5)
+    gain = fuzz.number("gain", 0.01, 10, least=0) if is_given else None
     fuzz.bad = [b for b in fuzz.bad if b not in ("sigma=None", "gain=None")]
     options = {
-        "noise": fuzz.choice("noise", ("poisson", "impulse")),
+        "noise": noise,
         "channel_axis": some_axis(fuzz, axis),
         "patch_shape": some_patch(fuzz, ndim),
         "tile": some_tile(fuzz, ndim),
