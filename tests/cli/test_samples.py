@@ -77,6 +77,38 @@ def test_stacks(run: Run) -> None:
     np.testing.assert_array_equal(tifffile.imread("out.tif"), denoise(volume, 3))
 
 
+def test_poisson_noise_becomes_floats(run: Run) -> None:
+    """A mean of 0.4 would be rounded to zeros."""
+    tifffile = pytest.importorskip("tifffile")
+    counts = np.random.default_rng(0).poisson(0.4, (6, 24, 24)).astype(np.uint16)
+    tifffile.imwrite("in.tif", counts, photometric="minisblack")
+    options = ("--noise", "poisson", "--quality", "fast", "-f", "-o")
+    run("denoise", "in.tif", "--volume", *options, "out.tif")
+    wanted = denoise(counts, noise="poisson", quality="fast")
+    np.testing.assert_array_equal(tifffile.imread("out.tif"), wanted)
+    tifffile.imwrite("in.tif", counts[0])
+    report = json.loads(run("denoise", "in.tif", *options, "out.tif", "--json").stdout)
+    assert report["gain"] == 1
+    wanted = denoise(counts[0], noise="poisson", quality="fast")
+    np.testing.assert_array_equal(tifffile.imread("out.tif"), wanted)
+    rounded = run("denoise", "in.tif", *options, "out.png")
+    assert "mean counts are rounded to uint16 in 'out.png'" in rounded.stderr
+
+
+def test_models_that_do_not_fit(fail: Callable[..., str], run: Run) -> None:
+    np.save("waves.npy", waves())
+    two = fost.Union([fost.DCT(64), fost.Hadamard(64)])
+    two.save("union.safetensors")
+    line = fail("denoise", "image.png", "-o", "out.png", "-t", "union.safetensors")
+    assert "--transform must be the model of a transform or a bank" in line
+    assert "got Union in 'union.safetensors'" in line
+    hole = ("inpaint", "image.png", "--missing-value", "90", "-t", "union.safetensors", "-o")
+    assert "--transform must be" in fail(*hole, "out.png")
+    run(*hole, "out.png", "--method", "pursuit")
+    line = fail("denoise", "waves.npy", "-o", "out.npy", "-t", "model.safetensors")
+    assert "must have patches of 1 axes for these samples, got 8x8" in line
+
+
 def test_missing_samples(run: Run) -> None:
     signal = np.sin(np.arange(800) / 9)
     missing = np.random.default_rng(0).random(800) < 0.2
@@ -113,7 +145,13 @@ def test_errors_are_one_line(fail: Callable[..., str]) -> None:
     assert "mask is True for all samples" in fail(
         "inpaint", "holes.npy", "--missing-value", "nan", "-o", "out.npy"
     )
-    assert "must be a file like" in fail(
+    assert "--gain is for --noise poisson" in fail(
+        "denoise", "waves.npy", "-o", "out.npy", "--gain", "2"
+    )
+    Path("holes.csv").write_text("1\n\n2\n")
+    csv = fail("inpaint", "holes.csv", "--missing-value", "0", "-o", "out.npy")
+    assert "cannot use 'holes.csv': signals are .npy, .zarr or .wav files" in csv
+    assert "must be an .npy or .zarr file" in fail(
         "inpaint", "waves.npy", "--mask", "image.png", "-o", "out.npy"
     )
 

@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING
 
 from fost.cli import options
 from fost.cli.console import output_files, show, with_output
-from fost.cli.errors import UserError, error_prefix, writing
+from fost.cli.errors import UserError, error_prefix, print_line, writing
 from fost.cli.models import load_model
 from fost.io.arrays import (
+    ARRAY_SUFFIXES,
+    TIFF_SUFFIXES,
     Samples,
     check_conversion,
     create_samples,
-    file_format,
     open_samples,
 )
 
 if TYPE_CHECKING:
+    from fost._typing import Numbers
     from fost.transforms import Coder
 
 
@@ -61,14 +63,17 @@ def denoise_command(
     """Remove noise from an image, a signal or a volume.
 
     The result has the type and the range of the input. Signals and volumes may be larger than
-    memory. Poisson noise of integers becomes floats in .npy and .zarr files; other files keep the
-    type.
+    memory. Poisson noise of integers becomes floats in .npy, .zarr and TIFF files; other files keep
+    the type, with a warning.
 
     Parameters
     ----------
     sigma : S
         Standard deviation of the noise, in the units of the file (0 to 255 for 8 bits);
-        estimated if not given.
+        estimated if not given. For poisson it is the read noise, 0 if not given.
+    transform : MODEL
+        Use the model in this file, of --structure givens, householder, orthonormal or bank; if not
+        given, a transform is learned from FILE.
     stride : N
         Step from patch to patch: 1, the default, is the best and the slowest.
     quality : best|fast
@@ -78,13 +83,18 @@ def denoise_command(
         poisson is for photon counts, impulse for salt and pepper.
     gain : G
         The value of a single count, for --noise poisson; estimated if not given.
+    channel_axis : N
+        The axis of channels in an .npy or .zarr array, or in a TIFF with --volume.
     """
     from fost import restoration
+    from fost.restoration.noise import estimate_gain
 
     if sigma is not None and not 0 <= sigma < float("inf"):
         raise UserError(f"--sigma must be a nonnegative number, got {sigma}")
     if gain is not None and not 0 < gain < float("inf"):
         raise UserError(f"--gain must be a positive number, got {gain}")
+    if gain is not None and noise != Noise.poisson:
+        raise UserError(f"--gain is for --noise poisson, got --noise {noise}")
     options.set_threads(threads)
     estimated = sigma is None and noise == Noise.gaussian
     reports = []
@@ -116,12 +126,27 @@ def denoise_command(
                 out=out,
                 verbose=show_progress(quiet),
             )
+            counts = gain
+            if noise == Noise.poisson and gain is None:
+                counts = estimate_gain(_parts(samples), sigma or 0.0, samples.channel_axis)
+                counts = max(0.0, counts)
         lines = {} if noise == Noise.gaussian else {"noise": str(noise)}
+        if counts is not None:
+            lines["gain"] = f"{counts:.3g}" + (", estimated" if gain is None else "")
         if level is not None:
             lines["noise level"] = f"{level:.3g}" + (", estimated" if estimated else "")
         facts = {"noise": str(noise), "sigma": level, "estimated": estimated}
+        facts |= {} if counts is None else {"gain": counts}
         reports.append(report_restored(samples, lines, facts, target, start, as_json, quiet))
     show_reports(reports, as_json)
+
+
+def _parts(samples: Samples) -> list[Numbers]:
+    """The regions from which `denoise` estimates the noise."""
+    from fost.restoration.tiling import MAX_SAMPLES, open_reader
+
+    reader = open_reader(samples.array, "x", samples.channel_axis)
+    return [reader.read(part) for part in reader.regions(MAX_SAMPLES)]
 
 
 def _result(samples: Samples, output: Path, noise: Noise) -> Samples:
@@ -130,7 +155,14 @@ def _result(samples: Samples, output: Path, noise: Noise) -> Samples:
 
     from fost._validation import float_type
 
-    if noise != Noise.poisson or file_format(output) != "array" or samples.dtype.kind not in "biu":
+    if noise != Noise.poisson or samples.dtype.kind not in "biu":
+        return samples
+    suffix = output.suffix.lower()
+    if suffix not in (*ARRAY_SUFFIXES, *TIFF_SUFFIXES) or samples.alpha is not None:
+        print_line(
+            f"warning: mean counts are rounded to {samples.dtype} in {str(output)!r}; .tif files "
+            "without alpha, .npy and .zarr hold floats"
+        )
         return samples
     zero = np.zeros((), float_type(samples.dtype))
     return replace(samples, array=np.broadcast_to(zero, samples.shape))
@@ -140,17 +172,33 @@ def open_input(
     path: Path, output: Path, volume: bool, channel_axis: int | None, keep_alpha: bool = True
 ) -> Samples:
     """Open an input of `fost denoise` or `fost inpaint` after a check of its output."""
+    if path.suffix.lower() in (".csv", ".parquet"):
+        raise UserError(f"cannot use {str(path)!r}: signals are .npy, .zarr or .wav files")
     check_conversion(path, output, volume)
     return open_samples(path, volume, channel_axis, keep_alpha)
 
 
 def load_transform(
-    path: Path | None, samples: Samples
+    path: Path | None, samples: Samples, allow_union: bool = False
 ) -> tuple[Coder | None, tuple[int, int] | None]:
     """The transform in a model file, and the shape of its patches if they are two-dimensional."""
     if path is None:
         return None, None
+    from fost.transforms import PursuitCoder
+
     model = load_model(path)
+    if isinstance(model.transform, PursuitCoder) and not allow_union:
+        raise UserError(
+            "--transform must be the model of a transform or a bank (--structure givens, "
+            f"householder, orthonormal or bank), got {type(model.transform).__name__} in "
+            f"{str(path)!r}"
+        )
+    patch_shape = model.known_patch_shape
+    if samples.n_axes != 2 and patch_shape is not None:
+        raise UserError(
+            f"--transform must have patches of {samples.n_axes} axes for these samples, got "
+            f"{options.format_shape(patch_shape)} in {str(path)!r}"
+        )
     return model.transform, model.patch_shape("an image") if samples.n_axes == 2 else None
 
 

@@ -69,6 +69,9 @@ def inpaint_command(
     missing_value : V
         Instead of a mask: the value of missing samples, or of all channels of missing pixels. It
         may be nan.
+    transform : MODEL
+        Use the model in this file, of --structure givens, householder, orthonormal or bank. The
+        method pursuit accepts any structure. If not given, a transform is learned from FILE.
     n_nonzero_coefs : S
         Entries per code for the method pursuit.
     method : NAME
@@ -77,6 +80,8 @@ def inpaint_command(
         signals without --transform, and shrinkage otherwise.
     stride : N
         Step from patch to patch: 1 is the best and the slowest.
+    channel_axis : N
+        The axis of channels in an .npy or .zarr array, or in a TIFF with --volume.
     """
     from fost import restoration
 
@@ -99,7 +104,7 @@ def inpaint_command(
                 f"warning: {count / size:.1%} of the {what}s of {str(path)!r} are missing; "
                 "is the mask inverted?"
             )
-        coder, patch_shape = load_transform(transform, samples)
+        coder, patch_shape = load_transform(transform, samples, method == Method.pursuit)
         start = time.perf_counter()
         with (
             writing(target),
@@ -149,7 +154,8 @@ def _open_mask(
         file = file / path.name
         mask = str(file)
     if not is_image and file_format(file, volume) == "image":
-        raise UserError(f"the mask {mask!r} must be a file like that of the samples")
+        own = " or TIFF" if samples.format == "stack" else ""
+        raise UserError(f"the mask {mask!r} must be an .npy or .zarr{own} file for these samples")
     marks = open_samples(file, volume)
     if marks.format != "image":
         return ValueMask(marks.array, 0, equal=False)
