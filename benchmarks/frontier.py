@@ -177,17 +177,25 @@ def transforms(signals: Signals) -> Iterator[Row]:
     yield Row("Q-DLA", "", learned(fost.Orthonormal()))
     for m in (12, 24):
         yield Row("reflectors", f"{m}", learned(fost.Reflectors(m)))
-    for g in (16, 64, 256):
+    of_windows = len(signals.shape) == 1
+    sizes = (16, 64, 128, 256) if of_windows else (16, 64, 256)
+    for g in sizes:
         yield Row("DCT + rotations", f"{g}", learned(fost.Rotations(g), base=base))
-    for count in (2, 8, 16):
-        structure = fost.BankOf(fost.Rotations(64), count)
-        yield Row("bank", f"{count} x 64", learned(structure, base=base))
+    if _training_error(signals, best) < _training_error(signals, base):
+        for g in sizes[1:]:
+            structure: fost.Structure = fost.Rotations(g)
+            yield Row(f"{best.name} + rotations", f"{g}", learned(structure, base=best))
+    for count, g in [(2, 64), (8, 64), (16, 64), *[(8, 128)] * of_windows]:
+        structure = fost.BankOf(fost.Rotations(g), count)
+        yield Row("bank", f"{count} x {g}", learned(structure, base=base))
 
 
 def unions(signals: Signals) -> Iterator[Row]:
     """Unions of rotations over the DCT."""
     of_patches = [(8, 64), (16, 16), (16, 32), (32, 16), (16, 64)]
-    for count, g in of_patches if len(signals.shape) == 2 else [(8, 64), (16, 16)]:
+    for count, g in (
+        of_patches if len(signals.shape) == 2 else [(4, 64), (8, 64), (8, 128), (16, 16)]
+    ):
         structure = fost.UnionOf(fost.Rotations(g), count)
         learn = _learned(signals, structure, base=signals.base, max_iter=MAX_ITER)
         yield Row("union", f"{count} x {g}", learn)
