@@ -62,6 +62,12 @@ def test_all_components_and_constant_signals():
     assert not constant.transform(np.ones((4, 6))).any()
 
 
+def test_a_base_has_a_name():
+    X = digits()
+    named, given = (fost.FastPCA(4, 8, base=base).fit(X) for base in ("dct", fost.DCT(64)))
+    assert named.transform_ == given.transform_
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -215,9 +215,9 @@ class Gershgorin(DiagnosticResult):
     centres : ndarray of shape (n_features,)
         R_jj = ||row j of X||^2, the energy of the coefficients of atom j.
     radii : ndarray of shape (n_features,)
-        The sums of |R_ji| over i != j.
+        The sums of ``|R_ji|`` over i != j.
     mu : float
-        The largest |R_ji|, i != j.
+        The largest ``|R_ji|``, i != j.
     lowest_eigenvalue : float
         Of (R + R^T) / 2; the disks are a lower bound for it if R is symmetric.
     asymmetry : float
@@ -235,7 +235,7 @@ class Gershgorin(DiagnosticResult):
 
     @property
     def rows(self) -> Mask:
-        """Which rows are diagonally dominant: R_jj >= sum of |R_ji|."""
+        """Which rows are diagonally dominant: R_jj >= sum of ``|R_ji|``, i != j."""
         return np.asarray(self.centres >= self.radii)
 
     @property

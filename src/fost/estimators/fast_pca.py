@@ -32,6 +32,10 @@ class FastPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     P of a chain U of rotations, where C is the covariance of the signals. This captures more than
     the chain closest to the principal components.
 
+    It pays for many features and many components, since all coefficients are computed. For few
+    components, `sklearn.decomposition.PCA` is faster. That class also has ``whiten``, ``score``,
+    ``partial_fit`` and a share of the variance as `n_components`; this one does not.
+
     Parameters
     ----------
     n_components : int or None
@@ -39,9 +43,10 @@ class FastPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_rotations : int or "auto"
         Number of rotations. ``"auto"`` adds rotations until 95 % of the variance that PCA captures
         is captured, at most n log2 n.
-    base : Transform, "auto" or None
-        A fast transform under the rotations. ``"auto"`` tries none, the DCT and, if n is a square
-        number, the DCT of square images, and keeps the one that captures most variance.
+    base : Transform, {"auto", "dct", "hadamard", "wavelet", "none"} or None
+        A fast transform under the rotations; names mean signals of one axis. ``"auto"`` tries none,
+        the DCT and, if n is a square number, the DCT of square images. It keeps the one that
+        captures most variance.
 
     Attributes
     ----------
@@ -77,7 +82,7 @@ class FastPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self,
         n_components: int | None = None,
         n_rotations: int | Literal["auto"] = "auto",
-        base: Transform | Literal["auto"] | None = "auto",
+        base: str | Transform | None = "auto",
     ) -> None:
         self.n_components = n_components
         self.n_rotations = n_rotations

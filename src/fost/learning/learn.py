@@ -91,7 +91,7 @@ def learn(
         `fost.learning.as_training_data`).
     structure : Structure
         The structure of U: `Orthonormal`, `Reflectors`, `Rotations`, a `BankOf` or `UnionOf` one
-        of these, or your own.
+        of these, `Circulants`, or your own.
     n_nonzero_coefs : int, optional
         Entries per code, s; with a threshold, the maximal number.
     threshold : float, optional

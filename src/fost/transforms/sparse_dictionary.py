@@ -115,7 +115,7 @@ class SparseDictionary(PursuitCoder):
 
     @property
     def n_parameters(self) -> int:
-        """Number of entries of all atoms, and the parameters of the base."""
+        """Number of entries of all atoms, without positions, and the parameters of the base."""
         return self._base.n_parameters + self._values.size
 
     def _storage_bits(self, bits_per_value: int) -> int:
