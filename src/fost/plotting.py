@@ -56,7 +56,7 @@ def plot_frontier(estimator: AutoDictionary, ax: Axes | None = None) -> Axes:
         raise TypeError(f"ax must be matplotlib Axes, got {type(ax).__name__}")
     check_is_fitted(estimator, "frontier_")
     if ax is None:
-        _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+        _, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
     _draw_candidates(estimator.frontier_, ax)
     chosen = getattr(estimator, "chosen_", None)  # missing if no candidate meets the limits
     if chosen is not None:
@@ -78,13 +78,14 @@ def plot_frontier(estimator: AutoDictionary, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(_LABELS[estimator.frontier_.cost])
     ax.set_ylabel("relative error on held-out signals (%)")
     ax.grid(True, which="both", alpha=0.2)
-    ax.legend(fontsize=8)
+    ax.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1.0))  # beside the candidates
     return ax
 
 
 def _draw_candidates(frontier: Frontier, ax: Axes) -> None:
     """Candidates of a family as dots, single candidates as named stars, and the Pareto front."""
     families: dict[str, list[Candidate]] = {}
+    above = True  # labels of neighbours lie on different sides
     for row in frontier:
         if row.family != row.structure:
             families.setdefault(row.family, []).append(row)
@@ -92,8 +93,14 @@ def _draw_candidates(frontier: Frontier, ax: Axes) -> None:
         place = (getattr(row, frontier.cost), 100 * row.held_out_error)
         ax.plot(*place, "k*", markersize=11)
         ax.annotate(
-            row.structure, place, (0, 9), textcoords="offset points", ha="center", fontsize=9
+            row.structure,
+            place,
+            (0, 9 if above else -16),
+            textcoords="offset points",
+            ha="center",
+            fontsize=9,
         )
+        above = not above
     for (name, rows), marker in zip(sorted(families.items()), cycle("osD^vP"), strict=False):
         ax.plot(*_curve(rows, frontier.cost), marker, markersize=5, alpha=0.8, label=name)
     ax.plot(

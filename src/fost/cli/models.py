@@ -1,6 +1,6 @@
-"""Model files: a transform and the metadata that `fost learn` stores with it.
+"""Model files: a transform and the metadata that fost learn stores with it.
 
-The metadata of a model (see `fost.transforms.read_metadata`) are
+The metadata of a model, which fost.transforms.read_metadata reads, are
 
 ``signals``          "image" or "array": the input of learning
 ``patch_shape``      "8x8": height and width of a patch, where signals are patches

@@ -3,8 +3,8 @@
 An .npz file without pickles that holds
 
 ``data``, ``indices``, ``indptr``, ``shape``, ``format``
-    the codes as `scipy.sparse.save_npz` stores them, with indices in the smallest type that holds
-    them; `scipy.sparse.load_npz` reads them unless ``data`` is float16
+    the codes as scipy.sparse.save_npz stores them, with indices in the smallest type that holds
+    them; scipy.sparse.load_npz reads them unless ``data`` is float16
 ``means``
     the mean of each patch of an image, in the type of ``data``; empty for arrays
 ``metadata``
@@ -12,7 +12,7 @@ An .npz file without pickles that holds
     ``model`` (the checksum of the transform), ``n_nonzero_coefs``, ``relative_error`` and
     ``dtype``. Images add ``image_shape``, ``patch_shape``, ``psnr``, ``low`` and ``high`` (the
     pixel values that correspond to 0 and 1). The patches of an image do not overlap, except at the
-    right and lower border (see `fost.restoration.patches`).
+    right and lower border (see fost.restoration.patches).
 """
 
 from __future__ import annotations

@@ -125,9 +125,10 @@ class Frontier(Sequence[Candidate]):
         ]
         best = {id(row) for row in self.best}
         for row in self._rows:
+            measured = f"{row.nanoseconds:,.0f}" if row.nanoseconds else "-"
             lines.append(
                 f"{'*' if id(row) in best else ' '} {row.structure:<{wide}}{row.flops:>8,}"
-                f"{row.bits:>10,}{row.nanoseconds:>7,.0f}{row.n_signals:>9,}{row.train_error:>9.2%}"
+                f"{row.bits:>10,}{measured:>7}{row.n_signals:>9,}{row.train_error:>9.2%}"
                 f"{row.held_out_error:>10.2%}{row.seconds:>7.2f}"
             )
         return "\n".join([*lines, "* nothing of equal or lower cost is better"])

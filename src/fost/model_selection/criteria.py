@@ -82,6 +82,7 @@ class SelectionCriterion:
             raise ValueError(
                 f"no candidate reaches max_relative_error={self.max_relative_error}; the best, "
                 f"{least.structure}, has {least.held_out_error:.4g} (frontier_ has them all)"
+                + (self.cost is None) * "; criterion='flops' also tries matching pursuit"
             )
         return min(good, key=lambda row: (self.cost_of(row), row.held_out_error))
 
