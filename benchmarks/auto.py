@@ -25,7 +25,6 @@ from reproduction.data import bundled_image
 
 BUDGETS = {"flops": (2_000, 5_000, 10_000, 20_000), "bits": (5_000, 15_000, 40_000)}
 HELD_OUT = ("camera", "brick", "coins")
-MAX_ITER = 100
 
 
 def choose(
@@ -44,8 +43,6 @@ def choose(
                 shape,
                 criterion=criterion,  # type: ignore[arg-type]
                 budget=budget,
-                max_iter=MAX_ITER,
-                tol=1e-5,
                 random_state=0,
                 verbose=False,
             )
