@@ -7,7 +7,7 @@ import pytest
 
 import fost
 from fost.model_selection.candidates import Candidate, Frontier
-from fost.model_selection.criteria import SelectionCriterion
+from fost.model_selection.criteria import SelectionCriterion, bases_for
 from fost.model_selection.successive_halving import SuccessiveHalving, _is_slow
 from tests.learning.test_union import spikes_and_waves
 
@@ -53,18 +53,34 @@ def test_the_lowest_error_within_a_budget_of_bits(budget):
 
 
 @pytest.mark.parametrize("signal_shape", [N, None])
-def test_a_wavelet_is_a_base_where_it_is_better_than_the_dct(signal_shape):
+def test_a_wavelet_is_chosen_where_it_is_exact(signal_shape):
     pytest.importorskip("pywt")
     rng = np.random.default_rng(0)
-    # Sums of three Haar wavelets: the transform is exact, and the DCT is not.
     codes = rng.standard_normal((400, N)) * (rng.random((400, N)).argsort(axis=1) < S)
     steps = fost.Wavelet(N, "haar").inverse(codes)
     fitted = auto(criterion="flops", budget=200, signal_shape=signal_shape).fit(steps)
     assert fitted.chosen_.structure == f"haar {N}"
     assert fitted.chosen_.held_out_error < 1e-12
-    waves = fost.DCT(N).inverse(codes)
-    fitted = auto(criterion="flops", budget=200, signal_shape=signal_shape).fit(waves)
-    assert not any("haar" in row.structure for row in fitted.frontier_)
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ({"dct": 0.5, "haar": 0.6, "db4": 0.4, "none": 0.9}, ["", "db4 16", "DCT 16"]),
+        ({"dct": 0.5, "haar": 0.6, "db4": 0.7, "none": 0.9}, ["", "haar 16", "DCT 16"]),
+        ({"dct": 0.5, "haar": 0.9, "db4": 0.9, "none": 0.8}, ["", "DCT 16"]),
+        ({"dct": 0.5, "haar": 0.6, "db4": 0.3, "none": 0.4}, ["", "db4 16", "DCT 16"]),
+    ],
+)
+def test_a_wavelet_must_be_better_or_cheaper_than_the_dct(errors, expected):
+    pytest.importorskip("pywt")
+
+    def error(transform: fost.Transform) -> float:
+        name = getattr(transform, "name", "dct" if isinstance(transform, fost.DCT) else "none")
+        return errors[name]
+
+    assert fost.Wavelet(N, "haar").flops < fost.DCT(N).flops < fost.Wavelet(N, "db4").flops
+    assert list(bases_for(N, N, error)) == expected
 
 
 def test_times_are_measured_and_limited(monkeypatch):

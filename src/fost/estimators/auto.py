@@ -60,9 +60,9 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     """The dictionary with the smallest error within a budget, or the cheapest for an error.
 
     The candidates are rotations, reflectors and all other registered structures in increasing
-    sizes. They have no base, the DCT of the signals, or a wavelet if it is better than the DCT.
-    Banks follow. Where the budget allows
-    matching pursuit, so do unions, sparse K-SVD, K-SVD and, for signals with one axis, circulants.
+    sizes. They have no base, the DCT of the signals, or a wavelet that is better or cheaper than
+    the DCT. Banks follow. Where the budget allows matching pursuit, so do unions, sparse K-SVD,
+    K-SVD and, for signals with one axis, circulants.
 
     Say ``criterion="flops"``, ``"bits"`` or ``"time"`` with a `budget` to get the lowest held-out
     error within it. Without a criterion, `max_flops` limits the operations, and errors are compared
@@ -111,7 +111,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     budget : float, optional
         The maximal cost. It may be None if `max_relative_error` is given.
     validation_fraction : float
-        The share of held-out signals.
+        The share of held-out signals, which are drawn at random. Held-out errors are too small if
+        signals overlap, such as windows with a hop below their length.
     max_iter : int
         The maximal number of iterations for the chosen candidate. Candidates have up to 6 in the
         first rung of successive halving and up to 16 in the others.

@@ -82,7 +82,8 @@ class SelectionCriterion:
             raise ValueError(
                 f"no candidate reaches max_relative_error={self.max_relative_error}; the best, "
                 f"{least.structure}, has {least.held_out_error:.4g} (frontier_ has them all)"
-                + (self.cost is None) * "; criterion='flops' also tries matching pursuit"
+                + (self.cost is None)
+                * "; criterion='flops' also tries matching pursuit"
             )
         return min(good, key=lambda row: (self.cost_of(row), row.held_out_error))
 
@@ -157,20 +158,24 @@ def bases_for(
 ) -> Bases:
     """No base, a wavelet and the DCT of the shape of the signals, by their names.
 
-    If the shape is not given, `error` decides between the possible ones, and the DCT must be better
-    than no transform. A wavelet must be better than no transform and than the DCT.
+    If the shape is not given, `error` decides between the possible ones. All must be better than no
+    transform, but for the DCT of a given shape. The wavelet must be better or cheaper than the DCT.
     """
     shapes = [check_signal_shape(signal_shape, n_features)]
     if signal_shape is None and isqrt(n_features) ** 2 == n_features:
         shapes.append((isqrt(n_features),) * 2)
     dct = min(map(DCT, shapes), key=error)
-    identity: Transform = Givens(np.empty((0, 2), int), np.empty((0, 2, 2)), n_features)
-    wavelet = min((identity, dct, *_wavelets(shapes)), key=error)
+    none, least = error(Givens(np.empty((0, 2), int), np.empty((0, 2, 2)), n_features)), error(dct)
+    wavelets = [(error(wavelet), wavelet) for wavelet in _wavelets(shapes)]
+    found = [each for each in wavelets if each[0] < min(least, none)] or [
+        each for each in wavelets if each[0] < none and each[1].flops < dct.flops
+    ]
     bases: Bases = {"": None}
-    if isinstance(wavelet, Wavelet):
+    if found:
+        wavelet = min(found, key=lambda each: each[0])[1]
         bases[f"{wavelet.name} {_times(wavelet.shape)}"] = wavelet
     # The last base is that of pursuit.
-    if signal_shape is not None or error(dct) < error(identity):
+    if signal_shape is not None or least < none:
         bases[f"DCT {_times(dct.shape)}"] = dct
     return bases
 
