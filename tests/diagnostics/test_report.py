@@ -113,6 +113,18 @@ def test_report_agrees_with_single_functions(signals: NDArray[np.float64]) -> No
     assert found.relative_error == pytest.approx(result.error)
 
 
+def test_the_cost_of_pursuit_is_that_of_the_dictionary(signals: NDArray[np.float64]) -> None:
+    pairs = np.stack([np.arange(N), np.roll(np.arange(N), 1)], axis=1)
+    for coder in (
+        fost.Union([fost.DCT(N), fost.Hadamard(N)]),
+        fost.learn(signals, fost.Circulants(2), 2, max_iter=2, random_state=0).transform,
+        fost.SparseDictionary(fost.DCT(N), pairs, np.ones((N, 2))),
+    ):
+        found, text = text_of(coder, signals, 2)
+        assert found.flops == coder.encode_flops(2) != found.other_flops["Batch-OMP"]
+        assert f"{found.flops:,}" in text
+
+
 def test_foreign_estimators_with_atoms() -> None:
     rng = np.random.default_rng(0)
     Y = brute.uneven_signals(8, 60, seed=0)

@@ -83,7 +83,7 @@ class Report(DiagnosticResult):
     coherence : float or None
         Mutual coherence of the atoms; None for a bank, whose codes use atoms of one member only.
     flops : int
-        Operations to encode one signal: those of the transform or the bank, else of Batch-OMP.
+        Operations to encode one signal, `Coder.encode_flops`; those of Batch-OMP for an array.
     other_flops : dict
         Operations of a dense orthonormal dictionary, of the DCT of the signals' shape, and of
         OMP-Cholesky and Batch-OMP with as many atoms.
@@ -225,7 +225,8 @@ def _diagnose(
 ) -> Report:
     form, n, s = sums.dictionary, sums.n_features, sums.n_nonzero_coefs
     batch = batch_omp_flops(n, s, form.n_atoms)
-    flops = batch if form.coder is None else form.coder.flops
+    coder = form.pursuit if form.coder is None else form.coder
+    flops = batch if coder is None else coder.encode_flops(s)
     n_members = 1 if form.coder is None else form.coder.n_members
     others = {
         "dense orthonormal": dense_flops(n),

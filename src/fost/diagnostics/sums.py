@@ -44,6 +44,7 @@ class CanonicalDictionary:
     base: Transform | None  # the fixed transform of an estimator
     name: str
     n_nonzero_coefs: int | None  # that of an estimator
+    pursuit: PursuitCoder | None = None  # the union, sparse dictionary or circulants, if any
 
     @property
     def n_atoms(self) -> int:
@@ -151,7 +152,7 @@ def canonical_dictionary(dictionary: object) -> CanonicalDictionary:
     if isinstance(found, Coder):
         name = f"{name}: {found!r}" if name else repr(found)
         if isinstance(found, PursuitCoder):  # codes by matching pursuit in its atoms
-            return CanonicalDictionary(found.matrix.T, None, None, base, name, count)
+            return CanonicalDictionary(found.matrix.T, None, None, base, name, count, found)
         single = found if isinstance(found, Transform) else None
         return CanonicalDictionary(found.matrix.T, single, found, base, name, count)
     atoms = _unit_atoms(cast(ArrayLike, found))
