@@ -78,6 +78,15 @@ def test_weights_decide_which_columns_are_close():
     assert gaps[0] < 0.5 * gaps[1]
 
 
+def test_weights_belong_to_the_columns_of_the_given_matrix():
+    Q, weights = ortho_group.rvs(8, random_state=3), np.arange(1.0, 9)
+    found = fost.approximate(Q, fost.Rotations(8), weights=weights)
+    gaps = np.square(Q[:, found.order] * found.signs - found.transform.matrix).sum(axis=0)
+    errors = [np.sqrt(gaps @ w / weights.sum()) for w in (weights[found.order], weights)]
+    assert found.error == pytest.approx(errors[0])
+    assert abs(found.error - errors[1]) > 1e-3
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [

@@ -40,7 +40,7 @@ class Approximation:
         The column of Q, and its sign, that each column of U approximates.
     error : float
         ||(Q[:, order] * signs - U) W||_F / ||W||_F, where W is the diagonal matrix of the square
-        roots of the weights.
+        roots of ``weights[order]``.
     """
 
     transform: Transform
@@ -59,9 +59,10 @@ def approximate(
 ) -> Approximation:
     r"""Approximate an orthonormal matrix by rotations or reflectors.
 
-    Minimises :math:`\sum_j \omega_j \|\sigma_j q_{\pi(j)} - u_j\|^2` over transforms U of the
-    structure. The minimum is also over orders :math:`\pi` and signs :math:`\sigma` of the columns
-    of Q, unless `free` excludes them. The method is that of `fost.learn`, from several starts.
+    Minimises :math:`\sum_j \omega_{\pi(j)} \|\sigma_j q_{\pi(j)} - u_j\|^2` over transforms U of
+    the structure. The minimum is also over orders :math:`\pi` and signs :math:`\sigma` of the
+    columns of Q, unless `free` excludes them. The method is that of `fost.learn`, from several
+    starts.
 
     Parameters
     ----------
