@@ -39,7 +39,8 @@ class FastPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_components : int or None
-        Number of components; None means min(n_signals, n_features).
+        Number of components; None means min(n_signals, n_features). If all n features are
+        components, any transform captures all of the variance: there are no rotations.
     n_rotations : int or "auto"
         Number of rotations. ``"auto"`` adds rotations until 95 % of the variance that PCA captures
         is captured, at most n log2 n.
@@ -74,6 +75,11 @@ class FastPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     (1797, 16)
     >>> bool(pca.explained_variance_ratio_.sum() > 0.7)
     True
+
+    The default, all components, is a transform without rotations:
+
+    >>> fost.FastPCA().fit(X).transform_
+    Givens(n_features=64, n_rotations=0, flops=0)
     """
 
     transform_: Transform

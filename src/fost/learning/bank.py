@@ -51,7 +51,7 @@ class BankOf(Structure):
     structure : Structure
         The structure of the members: `Orthonormal`, `Reflectors`, `Rotations`.
     n_members : int
-        The number of members, B; at most 2^28 / n^2, since learning keeps n^2 sums for each.
+        The number of members, L; at most 2^28 / n^2, since learning keeps n^2 sums for each.
 
     Examples
     --------

@@ -49,8 +49,8 @@ class Reflectors(Structure):
     ----------
     n_reflectors : int or "auto"
         The number of reflectors, 1 to n. ``"auto"`` chooses it from the spectrum of
-        :math:`Z = X Y^T + Y X^T`. Without the reflector of a negative eigenvalue :math:`-a` the
-        relative error would be higher by :math:`2 a / \|Y\|_F^2`. Reflectors that together cost
+        :math:`\tilde Z = X Y^T + Y X^T`. Without the reflector of a negative eigenvalue :math:`-a`
+        the relative error would be higher by :math:`2 a / \|Y\|_F^2`. Reflectors that together cost
         less than half a percentage point are omitted.
     orthogonal : bool
         If true, QH_m-DLA (Algorithm 1): the u_j are orthogonal to each other and U is symmetric.

@@ -69,7 +69,7 @@ class UnionOf(Structure):
     structure : Structure
         The structure of the members: `Orthonormal`, `Reflectors`, `Rotations`.
     n_members : int
-        The number of members, B; at most 2^14 / n, since learning keeps (B n)^2 sums.
+        The number of members, L; at most 2^14 / n, since learning keeps (L n)^2 sums.
 
     Examples
     --------
