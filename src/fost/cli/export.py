@@ -47,7 +47,7 @@ def export_command(
         At most this many signed digits per coefficient, with --integers: shifts and additions only,
         for processors without a multiplier.
     """
-    from fost.export import to_c
+    from fost.export import Quantised, to_c
 
     check_output(output, force)
     loaded = load_model(model)
@@ -73,5 +73,15 @@ def export_command(
         "  of them tables": f"{size.tables:,} bytes",
         "work arrays": f"{size.stack:,} bytes on the stack",
     }
-    facts = {"name": name, "flash": size.flash, "tables": size.tables, "stack": size.stack}
+    max_input = None
+    if integers:
+        max_input = Quantised(loaded.transform, bits, fraction_bits, max_digits).max_input
+        lines["signals"] = f"at most {max_input:,} in magnitude, which the C code does not check"
+    facts = {
+        "name": name,
+        "flash": size.flash,
+        "tables": size.tables,
+        "stack": size.stack,
+        "max_input": max_input,
+    }
     show_written(lines, facts, output, start, as_json=as_json, quiet=quiet)
