@@ -149,8 +149,8 @@ class Quantised:
         """Multiplications, additions (those of shifted values with `max_digits`) and memory.
 
         The addition that rounds a product is part of the product. The memory is a count of numbers:
-        two coefficients per stored rotation, and one signal. It omits the tables of positions and shifts,
-        which the sizes of `to_c` include.
+        two coefficients per stored rotation, and one signal. It omits the tables of positions and
+        shifts, which the sizes of `to_c` include.
         """
         multiplications = additions = entries = 0
         for program in (self._base, *self._members):
