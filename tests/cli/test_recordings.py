@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.io import wavfile
 
 import fost
+from fost.cli.signals import Windows
 from tests.cli.conftest import Run
 from tests.cli.test_errors import Fail
 
@@ -105,6 +106,27 @@ def test_the_first_sample_of_one_column_may_be_zero(run: Run) -> None:
     Path("line.csv").write_text("".join(f"{k % 7}\n" for k in range(64)))
     report = json.loads(run("learn", "line.csv", "--window", "16", *LEARN).stdout)
     assert report["n_signals"] == 4
+
+
+@pytest.mark.parametrize("header", ["", "volts\n"])
+@pytest.mark.parametrize("first", ["0.5\n", "nan\n"])
+def test_blank_lines_of_one_column_are_missing_samples(
+    tmp_path: Path, header: str, first: str
+) -> None:
+    text = header + first + "\n1\r\n  \n2\nnan\n\n\n"
+    path = tmp_path / "line.csv"
+    path.write_text(text, newline="")
+    (signals,) = Windows(6).of(path)
+    expected = [float(first), np.nan, 1, np.nan, 2, np.nan]
+    np.testing.assert_array_equal(signals, [expected])
+
+
+def test_blank_lines_before_the_first_sample(tmp_path: Path) -> None:
+    path = tmp_path / "line.csv"
+    for header, n_missing in (("", 2), ("volts\n", 0)):
+        path.write_text("\n\n" + header + "1\n2\n")
+        (signals,) = Windows(n_missing + 2).of(path)
+        np.testing.assert_array_equal(signals, [[np.nan] * n_missing + [1, 2]])
 
 
 def test_learn_warns_of_a_large_mean(run: Run) -> None:

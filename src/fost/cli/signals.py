@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -331,8 +332,12 @@ def open_masks(
     return masks
 
 
-def read_table(path: Path) -> Any:
-    """A .csv or .parquet file as a data frame of pandas, with numbered columns without a header."""
+def read_table(path: Path, *, verbatim: bool = False) -> Any:
+    """A .csv or .parquet file as a data frame of pandas, with numbered columns without a header.
+
+    A blank line of a .csv file with one column is a missing value, except at its end. With
+    `verbatim`, cells are the text of the .csv file, or have the types of the .parquet file.
+    """
     try:
         import pandas as pd  # type: ignore[import-untyped]
     except ImportError as error:
@@ -340,10 +345,18 @@ def read_table(path: Path) -> Any:
     with open_file(path) as file, error_prefix(f"cannot read {str(path)!r}"):
         try:
             if path.suffix.lower() != ".csv":
-                return pd.read_parquet(file)
+                return pd.read_parquet(file, **({"dtype_backend": "pyarrow"} if verbatim else {}))
+            text: Any = {"dtype": str, "keep_default_na": False} if verbatim else {}
             first = pd.read_csv(file, header=None, nrows=1)
             file.seek(0)
-            return pd.read_csv(file, header=0 if _is_header(first) else None)
+            header = 0 if _is_header(first) else None
+            if first.shape[1] > 1:
+                return pd.read_csv(file, header=header, **text)
+            content = file.read().rstrip()
+            text |= {"skip_blank_lines": False, "skipinitialspace": True}
+            if header is None:
+                return pd.read_csv(BytesIO(content), header=None, names=[0], **text)
+            return pd.read_csv(BytesIO(content.lstrip()), **text)
         except ImportError as error:
             raise UserError(f"cannot read {str(path)!r}: pandas needs pyarrow for it") from error
 
@@ -352,11 +365,14 @@ def _is_header(row: Any) -> bool:
     """Whether the first row of a table has the names of its columns.
 
     Such a row has text, an empty first entry, which is the index of pandas, or the numbers 0, 1,
-    2, ... that pandas writes for columns without names. One column may begin with the sample 0.
+    2, ... that pandas writes for columns without names. One column may begin with the sample 0 or
+    with a missing one.
     """
-    if row.isna().iloc[0, 0] or not all(kind.kind in "iuf" for kind in row.dtypes):
+    if not all(kind.kind in "iuf" for kind in row.dtypes):
         return True
-    return bool(row.shape[1] > 1 and row.iloc[0].tolist() == list(range(row.shape[1])))
+    if row.shape[1] == 1:
+        return False
+    return bool(row.isna().iloc[0, 0] or row.iloc[0].tolist() == list(range(row.shape[1])))
 
 
 def number_columns(table: Any, exclude: Sequence[str], path: Path) -> list[Any]:
@@ -400,7 +416,7 @@ def _warn_of_unused(column: Any, path: Path) -> None:
         reason = (
             f"text in {n_text:,} of {len(column):,} cells"
             if n_text
-            else f"its type is {column.dtype}"
+            else f"its type is {pd.api.types.infer_dtype(column)}, not a number"
         )
     else:
         return
