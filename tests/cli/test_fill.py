@@ -97,6 +97,38 @@ def test_a_table_with_and_without_a_header(run: Run, header: bool) -> None:
     assert filled.notna().to_numpy().all()
 
 
+def write_identifiers(count: int = 30) -> list[list[str]]:
+    """Write a table of texts that change if they are read as numbers; returns its cells."""
+    rows = [["id", "zip", "key", "a", "b"]]
+    for k, (a, b) in enumerate(np.random.default_rng(0).standard_normal((count, 2))):
+        rows.append([f"{k:05}", "02139", str(2**53 + 3 + 2 * k), f"{a:.3f}0", f"{a + b:.2e}"])
+    rows[3][2] = rows[4][4] = ""
+    Path("table.csv").write_text("".join(",".join(row) + "\n" for row in rows))
+    return rows
+
+
+def test_all_but_imputed_cells_are_copied_as_text(run: Run) -> None:
+    rows = write_identifiers()
+    run("fill", "table.csv", "-o", "filled.csv", "--exclude", "id", "--exclude", "key")
+    filled = [line.split(",") for line in Path("filled.csv").read_text().splitlines()]
+    assert np.isfinite(float(filled[4][4]))
+    filled[4][4] = ""
+    assert filled == rows
+
+
+def test_excluded_columns_are_exact_in_parquet_files(run: Run) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = write_identifiers()
+    run("fill", "table.csv", "-o", "text.parquet", "--exclude", "id", "--exclude", "key")
+    frame = pd.read_parquet("text.parquet")
+    assert frame["id"].tolist() == [row[0] for row in rows[1:]]
+    keys = [int(row[2]) if row[2] else None for row in rows[1:]]
+    frame["key"] = pd.array(keys, dtype="Int64")
+    frame.to_parquet("table.parquet")
+    run("fill", "table.parquet", "-o", "filled.parquet", "--exclude", "key")
+    assert parquet.read_table("filled.parquet")["key"].to_pylist() == keys
+
+
 def test_columns_that_are_not_filled_are_named(run: Run) -> None:
     frame = pd.DataFrame(signals_with_missing()[:, :3], columns=list("abc"))
     frame["alcohol"] = ["n/a?", "", *["1.5"] * (len(frame) - 2)]
@@ -116,11 +148,13 @@ def test_columns_of_other_types_are_named_if_they_are_incomplete() -> None:
     frame = pd.DataFrame({"a": np.arange(3.0), "flag": [True, False, True]})
     frame["complete"] = frame["date"] = pd.Timestamp("2026-01-01")
     frame.loc[1, "date"] = pd.NaT
+    frame["mixed"] = np.array([True, None, False])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert number_columns(frame, [], Path("table.parquet")) == ["a"]
-    (warning,) = caught
-    assert "'date' of 'table.parquet' is not used: its type is datetime" in str(warning.message)
+    dates, flags = (str(warning.message) for warning in caught)
+    assert "'date' of 'table.parquet' is not used: its type is datetime64, not a number" in dates
+    assert "'mixed' of 'table.parquet' is not used: its type is boolean, not a number" in flags
 
 
 def test_a_single_column_is_refused(fail: Callable[..., str]) -> None:

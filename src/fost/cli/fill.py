@@ -41,9 +41,10 @@ def fill_command(
     Observed entries do not change. Arrays may be larger than memory, and interrupted learning
     resumes from its checkpoint. Recordings are filled by fost inpaint.
 
-    In a table, columns of text do not change. A warning names columns that have both numbers and
-    text, or no entries. Columns such as identifiers should be excluded, since they tell nothing
-    about the others. Tables need pandas. Standard deviations are available in Python only.
+    In a table, columns of text and excluded columns do not change. A warning names columns that
+    have both numbers and text, or no entries. Columns such as identifiers should be excluded, since
+    they tell nothing about the others. Tables need pandas. Standard deviations are available in
+    Python only.
 
     Parameters
     ----------
@@ -145,12 +146,23 @@ def _fill_table(
     with progress("filling", None, options.shown(quiet)):
         imputer = fost.Imputer(n_members).fit(values)
         filled = imputer.transform(values)
+    from_csv, to_csv = (one.suffix.lower() == ".csv" for one in (path, output))
+    if as_text := from_csv and to_csv:
+        table = read_table(path, verbatim=True)
+    elif exclude:
+        source = read_table(path, verbatim=True)
+        for name in source.columns:
+            if str(name) in exclude:
+                table[name] = source[name].where(table[name].notna())
     for k, name in enumerate(columns):
-        if missing[:, k].any():
+        where = missing[:, k]
+        if where.any() and as_text:
+            table.loc[where, name] = [repr(value) for value in filled[where, k].tolist()]
+        elif where.any():
             table[name] = filled[:, k]
     with writing(output), atomic_writer(output) as file:
-        if output.suffix.lower() == ".csv":
-            has_names = path.suffix.lower() != ".csv" or isinstance(table.columns[0], str)
+        if to_csv:
+            has_names = not from_csv or isinstance(table.columns[0], str)
             table.to_csv(file, index=False, header=has_names)
         else:
             table.to_parquet(file, index=False)
