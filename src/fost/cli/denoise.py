@@ -84,7 +84,8 @@ def denoise_command(
     gain : G
         The value of a single count, for --noise poisson; estimated if not given.
     channel_axis : N
-        The axis of channels in an .npy or .zarr array, or in a TIFF with --volume.
+        The axis of channels in an .npy or .zarr array, or in a TIFF with --volume. It is for
+        colours with equal noise: three channels are processed as red, green and blue.
     """
     from fost import restoration
     from fost.restoration.noise import estimate_gain

@@ -129,8 +129,9 @@ def denoise(
         strides are faster.
     channel_axis : int, optional
         The channel axis: -1 for a colour image of shape (height, width, 3). Three channels are
-        processed as luma and chroma, any other number of channels separately. If None, there are
-        no channels.
+        processed as luma and chroma, any other number of channels separately. One noise level
+        holds for all channels. Denoise channels one by one if they are not colours, or if their
+        noise differs. If None, there are no channels.
     patch_shape : int or sequence of int, optional
         Use patches of this shape only. By default, the shape is that of the transform, if its
         sides are equal. Without a transform, signals use 32, 64 and 128 samples, images 8 x 8 and
