@@ -77,7 +77,8 @@ def encode_command(
         Entries per code; as for the training of the model if not given. With --max-error or
         --threshold it is the maximum.
     max_error : E
-        Use as few entries as keep the squared error of each signal or patch at or below this.
+        Use as few entries as keep the squared error of each signal or patch at or below this. The
+        limit is absolute; a relative one must be converted.
         Images are scaled to the range from 0 to 1. The samples of .wav files are not scaled: those
         of 16 bits are between -32768 and 32767.
     threshold : T
