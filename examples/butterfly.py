@@ -45,6 +45,9 @@ class Butterfly(Structure):
     def flops(self, n_features: int) -> int:
         return 6 * (n_features // 2) * self.layers
 
+    def storage_bits(self, n_features: int) -> int:
+        return self.layers * (n_features // 2) * (16 + 2 * _depth(n_features))
+
     @classmethod
     def of_size(cls, size: int | None, n_features: int) -> Butterfly:
         return cls(size or _depth(n_features))
