@@ -85,7 +85,10 @@ _TERMS = {
             for name in names
         ),
         "callable py:function 1 library/functions.html#callable -",
-        *(f"{name} py:data 1 library/constants.html#{name} -" for name in ("None", "True", "False")),
+        *(
+            f"{name} py:data 1 library/constants.html#{name} -"
+            for name in ("None", "True", "False")
+        ),
         "iterable std:term -1 glossary.html#term-$ -",
         "sequence std:term -1 glossary.html#term-$ -",
         "bltin-boolean-values std:label -1 library/stdtypes.html#$ bool",
