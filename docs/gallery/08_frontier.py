@@ -6,6 +6,7 @@ Reflectors or rotations, how many, one transform or several? `fost.AutoDictionar
 held-out signals and takes the best that a number of operations per signal can pay for.
 """
 
+import matplotlib.pyplot as plt
 from skimage import data
 
 import fost
@@ -18,4 +19,5 @@ print(auto.dictionary_)
 
 # %%
 # Everything that was tried: what costs more and is no better is not on the frontier.
-ax = fost.plot_frontier(auto)
+figure, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
+fost.plot_frontier(auto, ax=ax)
