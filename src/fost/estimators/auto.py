@@ -121,7 +121,8 @@ class AutoDictionary(WeightedFit, CoderEstimator):
     random_state : int, Generator, RandomState or None
         The seed of the split into training and held-out signals, and of random starts.
     verbose : bool or None
-        Show a progress bar on stderr; None shows it in terminals only.
+        Show a progress bar on stderr. None shows a bar that disappears in terminals and notebooks,
+        and a line every five seconds elsewhere.
     sparse_output : bool
         Whether `transform` returns a csr_array instead of an ndarray; dense by default, since
         many steps of a pipeline refuse sparse codes.
