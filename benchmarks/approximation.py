@@ -5,7 +5,7 @@
 measures the named parts, all by default: digits, speed, five_percent, eigtj_N for N = 128, 256,
 512, and curves_N for N = 64 to 1,024. Each is a table of benchmarks/results/approximation.json.
 docs/explanation/approximation.svg is drawn from the curves. Medians are over five seeds that no
-development used, three at n = 512 and one at n = 1,024. Without pyfaust its columns come from the
+development used, one for the curves at n = 1,024. Without pyfaust its columns come from the
 same algorithm in fost (``effort="greedy"``).
 """
 
@@ -231,7 +231,7 @@ def curves(n: int, results: Results) -> None:
     columns = {f"{unit:g}": ".3g" for unit in UNITS}
     centred = {f"{unit:g}, centred": ".3g" for unit in UNITS}
     table = results.table(f"curves_{n}", {"matrix": ""} | columns | centred)
-    seeds = SEEDS[: {512: 3, 1024: 1}.get(n, 5)]
+    seeds = SEEDS[: 1 if n == 1024 else 5]
     for name, make in FAMILIES.items():
         errors = []
         for seed in seeds if name not in ("ring", "grid") else seeds[:1]:
