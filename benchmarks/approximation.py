@@ -249,7 +249,7 @@ def drawn(tables: dict[str, Table]) -> str:
     with mpl.rc_context(SVG_STYLE):
         figure = Figure(figsize=(9, 4.6), layout="constrained")
         axes = figure.subplots(2, 4, sharex=True, sharey=True)
-        shades = mpl.colormaps["viridis"](np.linspace(0, 0.85, len(SIZES)))
+        shades = mpl.colormaps["viridis"](np.linspace(0.25, 0.85, len(SIZES)))
         for k, (name, ax) in enumerate(zip(FAMILIES, axes.flat, strict=True)):
             for n, shade, mark in zip(SIZES, shades, "osD^v", strict=True):
                 if f"curves_{n}" in tables:
@@ -262,9 +262,8 @@ def drawn(tables: dict[str, Table]) -> str:
             ax.minorticks_off()
         figure.supxlabel("rotations in units of (n/2) log2 n", fontsize=10)
         figure.supylabel("centred error, %", fontsize=10)
-        figure.legend(
-            *axes.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=5
-        )
+        marks = axes.flat[0].get_legend_handles_labels()
+        figure.legend(*marks, loc="outside upper center", ncols=5, frameon=False)
         return drawn_svg(figure)
 
 
