@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import fost
 from fost import _core
 from fost.learning import rotations
-from fost.learning.rotations import _aligned, _identities, removal_losses
+from fost.learning.rotations import _aligned, identities, removal_losses
 from fost.learning.structure import Problem
 from fost.learning.training_data import TrainingData, as_training_data
 from tests import reference_learning as twin
@@ -30,7 +30,7 @@ def smooth_patches(n_signals: int, seed: int = 0) -> np.ndarray:
 @given(n=st.integers(2, 9), g=st.integers(1, 12), seed=st.integers(0, 2**32 - 1))
 def test_sweep_matches_brute_force(n, g, seed, isa):
     M = np.random.default_rng(seed).standard_normal((n, n))
-    pairs, blocks = _identities(g)
+    pairs, blocks = identities(g)
     gains = np.empty(g)
     trace = np.trace(M)
     for _ in range(2):
@@ -50,7 +50,7 @@ def test_sweep_matches_brute_force(n, g, seed, isa):
 def test_scores_stay_right_over_many_updates(n, isa):
     """After hundreds of incremental updates the gains still equal those from scratch."""
     M = np.random.default_rng(n).standard_normal((n, n))
-    pairs, blocks = _identities(300)
+    pairs, blocks = identities(300)
     gains = np.empty(300)
     _core.sweep_rotations(M, pairs, blocks, gains, -1.0)
     left = fost.Givens(pairs[:299], blocks[:299], n).matrix
@@ -87,7 +87,7 @@ def test_pruned_chains_keep_the_better_half_in_order():
 
 def test_a_sweep_ends_at_the_least_gain():
     M = np.diag([1.0, -2.0, 3.0, -0.5])
-    pairs, blocks = _identities(6)
+    pairs, blocks = identities(6)
     gains = np.empty(6)
     # Flipping both negative entries gains 2 (2 + 0.5); no other rotation does.
     assert _core.sweep_rotations(M, pairs, blocks, gains, 1e-9) == 1
@@ -97,7 +97,7 @@ def test_a_sweep_ends_at_the_least_gain():
 
 def test_positive_definite_statistics_leave_the_identity():
     M = np.diag(np.arange(1.0, 6.0))
-    pairs, blocks = _identities(4)
+    pairs, blocks = identities(4)
     _core.sweep_rotations(M, pairs, blocks, np.empty(4), -1.0)
     np.testing.assert_allclose(fost.Givens(pairs, blocks, 5).matrix, np.eye(5), atol=1e-15)
 
@@ -148,7 +148,7 @@ def test_auto_stops_when_rotations_gain_too_little():
     problem = Problem(TrainingData.from_rows(Y), base, 4, np.random.default_rng(0), 20, 1e-6)
     M = problem.data.statistic(problem.base, _aligned(problem), problem.rule).matrix
     # ||Y - U X||^2 is a constant minus 2 tr(M U).
-    gains = 2 * np.array(twin.sweep_rotations(M, *_identities(g + 1))[2]) / problem.signal_energy
+    gains = 2 * np.array(twin.sweep_rotations(M, *identities(g + 1))[2]) / problem.signal_energy
     assert gains[:g].min() >= 1e-4 * (1 - 1e-6)
     assert gains[g] < 1e-4 * (1 + 1e-6)
     # Twice as many gain less than that each when the codes follow too: 0.4e-5 to 2e-5.

@@ -16,7 +16,7 @@ from fost._validation import check_orthonormal, check_parameters
 from fost.approximation.eigh import check_base
 from fost.approximation.rotation_search import Floats64
 from fost.learning.reflectors import Reflectors
-from fost.learning.rotations import Rotations
+from fost.learning.rotations import Rotations, identities
 from fost.learning.statistics import Statistic
 from fost.learning.structure import Problem
 from fost.learning.training_data import as_training_data
@@ -185,8 +185,7 @@ def _starts(Q: Floats64, weights: Floats64, structure: Rotations | Reflectors) -
     n = len(Q)
     if isinstance(structure, Rotations):
         assert isinstance(structure.n_rotations, int)
-        pairs = np.tile([[0, 1]], (structure.n_rotations, 1))
-        blocks = np.tile(np.eye(2), (structure.n_rotations, 1, 1))
+        pairs, blocks = identities(structure.n_rotations)
         identity = Givens(pairs, blocks, n)
         pairs[-1] = np.argsort(np.diagonal(Q) * weights, kind="stable")[:2]
         blocks[-1, 0, 0] = -1

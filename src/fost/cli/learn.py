@@ -19,7 +19,6 @@ from fost.cli.models import check_base, load_base, reference_dct, save_model
 from fost.cli.signals import Signals, Windows, dask_cluster, load_signals
 
 if TYPE_CHECKING:
-    from fost._typing import Numbers
     from fost.coding.selection import SelectionRule
     from fost.learning.registry import RegisteredStructure
     from fost.learning.structure import Structure
@@ -29,10 +28,9 @@ if TYPE_CHECKING:
 _BANK, _UNION, _CIRCULANTS, _AUTO = "bank", "union", "circulants", "auto"
 # The members of banks and unions, and their default number.
 _MEMBER, _N_MEMBERS = "givens", 8
-_CIRCULANT_STARTS = 8  # as `fost.CirculantDictionary`
 _N_NONZERO_COEFS = 4
-# Signals from which the usage of the members of a bank is estimated.
-_USAGE_SIGNALS = 65536
+# Signals from which the usage of the members of a bank and the share of the mean are estimated.
+_SAMPLED_SIGNALS = 65536
 # A share of the energy of signals above which their mean hides the rest.
 _LARGE_MEAN = 0.9
 
@@ -369,6 +367,7 @@ def _learn(config: LearnConfig, signals: Signals, inputs: list[Path], quiet: boo
 def _learn_structure(config: LearnConfig, signals: Signals, quiet: bool) -> LearnedModel:
     """Learn a transform of one structure."""
     import fost
+    from fost.learning.circulant import N_STARTS
 
     n = signals.n_features
     rule = config.rule(n)
@@ -390,7 +389,7 @@ def _learn_structure(config: LearnConfig, signals: Signals, quiet: bool) -> Lear
             missing=signals.missing,
             base=load_base(config.base),
             signal_shape=signals.patch_shape or n,
-            n_init=_CIRCULANT_STARTS if config.structure == _CIRCULANTS else 1,
+            n_init=N_STARTS if config.structure == _CIRCULANTS else 1,
             max_iter=config.max_iter,
             random_state=config.random_state,
             checkpoint=config.checkpoint,
@@ -449,7 +448,7 @@ def _usage(coder: Coder, signals: Signals, rule: SelectionRule) -> list[float] |
 
     if not isinstance(coder, Bank):
         return None
-    rows = signals.source.sample(_USAGE_SIGNALS).rows()
+    rows = signals.source.sample(_SAMPLED_SIGNALS).rows()
     missing = None if signals.missing is None else "nan"
     members = coder.chosen(coder.encode(rows, rule.s, threshold=rule.threshold, missing=missing))
     counts = np.bincount(members, minlength=coder.n_members)
@@ -457,19 +456,12 @@ def _usage(coder: Coder, signals: Signals, rule: SelectionRule) -> list[float] |
 
 
 def _mean_share(signals: Signals) -> float:
-    """The share of the energy of the signals that their mean has."""
+    """The share of the energy of the signals that their mean has, estimated from a sample."""
     import numpy as np
 
-    sums, energy = signals.source.stream.total(_sums)
-    return float(np.sum(sums**2)) / signals.n_signals / (float(energy) or 1.0)
-
-
-def _sums(block: Numbers) -> tuple[Numbers, float]:
-    """The sums of the entries of each feature, and the sum of all squares."""
-    import numpy as np
-
-    sums: Numbers = np.asarray(np.nansum(block, axis=0, dtype=np.float64))
-    return sums, float(np.nansum(np.square(block, dtype=np.float64)))
+    rows = np.nan_to_num(signals.source.sample(_SAMPLED_SIGNALS).rows().astype(np.float64))
+    energy = np.square(rows).sum() / len(rows)
+    return float(np.square(rows.mean(axis=0)).sum() / (energy or 1.0))
 
 
 def _describe_learned(

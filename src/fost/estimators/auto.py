@@ -20,7 +20,7 @@ from fost.coding.selection import SelectionRule, check_rule
 from fost.estimators.base import CoderEstimator, WeightedFit, default_entries, warn_unless_converged
 from fost.learning import InterruptedWarning, as_training_data
 from fost.learning.bank import max_bank_members
-from fost.learning.circulant import Circulants
+from fost.learning.circulant import N_STARTS, Circulants
 from fost.learning.learn import LearningOptions, learn_part
 from fost.learning.training_data import TrainingData
 from fost.model_selection.candidates import (
@@ -51,8 +51,6 @@ _MAX_EXPLORED = 100_000
 _SHAPE_SIGNALS = 4096
 # max_members="auto": members of banks, and of unions, whose members may be small.
 _BANK_MEMBERS, _UNION_MEMBERS = 8, 32
-# Random starts of the chosen circulants.
-_CIRCULANT_STARTS = 8
 _CRITERIA = "'flops', 'bits' or 'time'"
 
 
@@ -410,7 +408,7 @@ class AutoDictionary(WeightedFit, CoderEstimator):
                 momentum=MOMENTUM,
             )
             # Circulants have many local minima: they try their own starts, too.
-            n_starts = _CIRCULANT_STARTS if isinstance(spec.structure, Circulants) else 0
+            n_starts = N_STARTS if isinstance(spec.structure, Circulants) else 0
             found = []
             for init in (self.dictionary_, *spec.starts[:1] * n_starts):
                 found.append(learn_part(data, replace(options, init=init), interruptible=True))

@@ -6,7 +6,7 @@ import os
 
 from fost._validation import RandomState
 from fost.estimators.learned import LearnedDictionary
-from fost.learning.circulant import Circulants
+from fost.learning.circulant import N_STARTS, Circulants
 from fost.learning.learn import Callback
 from fost.learning.online import Forgetting
 from fost.transforms import Circulant
@@ -103,7 +103,7 @@ class CirculantDictionary(LearnedDictionary):
         n_nonzero_coefs: int | None = None,
         *,
         init: str | Circulant | None = None,
-        n_init: int = 8,
+        n_init: int = N_STARTS,
         max_iter: int = 1000,
         tol: float = 1e-6,
         random_state: RandomState = None,

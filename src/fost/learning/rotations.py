@@ -171,7 +171,7 @@ class Rotations(Structure):
 
     def _identity(self, n_features: int) -> Givens:
         assert isinstance(self.n_rotations, int), "fit_to chooses n_rotations"
-        return Givens._unchecked(*_identities(self.n_rotations), n_features)
+        return Givens._unchecked(*identities(self.n_rotations), n_features)
 
 
 def removal_losses(M: NDArray[np.float64], chain: Givens) -> NDArray[np.float64]:
@@ -201,7 +201,7 @@ def _max_rotations(n_features: int) -> int:
     return min(max(n_features**2, _ALWAYS_ALLOWED), 2**31 - 1)
 
 
-def _identities(g: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def identities(g: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Pairs and blocks of g identities."""
     return np.tile(np.array([[0, 1]], np.int32), (g, 1)), np.tile(np.eye(2), (g, 1, 1))
 
@@ -269,7 +269,7 @@ def _choose_n_rotations(problem: Problem) -> int:
     """The number of greedily added rotations of which each gains at least `_AUTO_GAIN`."""
     n = problem.n_features
     most = n * (n - 1) // 2
-    pairs, blocks = _identities(most)
+    pairs, blocks = identities(most)
     statistic = problem.data.statistic(problem.base, _aligned(problem), problem.rule)
     scale = np.abs(statistic.matrix).max() or 1.0
     min_gain = _AUTO_GAIN * problem.signal_energy / 2 / scale
