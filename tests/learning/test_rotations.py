@@ -83,6 +83,8 @@ def test_pruned_chains_keep_the_better_half_in_order():
     pruned = fost.Rotations(7).prune(problem, learned)
     kept = sorted(np.argsort(losses)[3:])
     assert pruned == fost.Givens(learned.pairs[kept], learned.blocks[kept], 8)
+    one = fost.Givens(learned.pairs[:1], learned.blocks[:1], 8)
+    assert fost.Rotations(1).prune(problem, one) is None
 
 
 def test_a_sweep_ends_at_the_least_gain():

@@ -162,9 +162,11 @@ class Rotations(Structure):
         _core.sweep_rotations(statistic.scaled, pairs, blocks, np.empty(len(pairs)), -1.0)
         return Givens._unchecked(pairs, blocks, problem.n_features)
 
-    def prune(self, problem: Problem, coder: Coder) -> Coder:
+    def prune(self, problem: Problem, coder: Coder) -> Coder | None:
         """The half of the rotations without which the codes would lose most energy."""
         assert isinstance(coder, Givens)
+        if coder.n_rotations < 2:
+            return None
         losses = removal_losses(self.statistic(problem, coder).scaled, coder)
         kept = np.sort(np.argsort(-losses, kind="stable")[: len(losses) - len(losses) // 2])
         return Givens._unchecked(coder.pairs[kept], coder.blocks[kept], problem.n_features)

@@ -180,7 +180,7 @@ class Structure(ABC):
         """The next transform: for fixed X no worse than `current` in ||Y - U X||_F."""
 
     def prune(self, problem: Problem, coder: Coder) -> Coder | None:
-        """A transform of the structure without its least useful half; None if it has no parts."""
+        """A transform of the structure without its least useful half; None for a single part."""
         return None
 
     def n_unused(self, statistic: Statistic) -> int:
